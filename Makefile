@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Needs git, make and Python 3.11 or newer; everything else goes into .venv. `make` lists what there is to do.
+
+PYTHON ?= python3
+LINK := collections/ansible_collections/muster/train
+# As if the venv were active.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: help launch test lint sanity molecule docs changelog clean link dev
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+launch: .venv/.local link ## train the example on the embedded cluster: two nodes on this machine
+	ansible-playbook launch.yml -e channels=42
+
+test: dev ## all tests: unit, integration, molecule
+	pytest
+
+lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
+	ruff check
+	ruff format --check
+	mypy
+	@# What runs on the nodes, as for the oldest Python that mypy knows.
+	mypy --python-version 3.10 -p ansible_collections.muster.train.plugins.modules \
+	  -p ansible_collections.muster.train.plugins.module_utils
+	ansible-lint --offline --profile production --strict
+	antsibull-changelog lint
+	antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all .
+
+sanity: dev ## ansible-test sanity on a copy of the checkout
+	python tools/sanity.py
+
+molecule: dev ## the molecule scenarios alone
+	MOLECULE_GLOB='molecule/*/molecule.yml' molecule test --all
+
+docs: dev ## the reference of the modules and roles: docs/_build/html/index.html
+	@rm -rf docs/_build && mkdir -p docs/_build/rst
+	antsibull-docs collection --use-current --squash-hierarchy --dest-dir docs/_build/rst muster.train
+	sphinx-build -q -C -D project=muster.train -D html_theme=alabaster -D extensions=sphinx_antsibull_ext \
+	  -D suppress_warnings=ref.ref \
+	  docs/_build/rst docs/_build/html
+	@echo 'docs/_build/html/index.html'
+
+changelog: dev ## write CHANGELOG.rst from changelogs/fragments and the modules
+	antsibull-changelog release --reload-plugins --update-existing --refresh
+
+clean: ## remove what make made; experiments/ and the embedded nodes' work directories stay
+	rm -rf .venv $(LINK) .cache/sanity docs/_build .mypy_cache .pytest_cache .ruff_cache .ansible
+
+dev: .venv/.dev link
+
+link:
+	@if [ -e $(LINK) ] && [ ! -L $(LINK) ]; then \
+	  echo 'muster: $(LINK) is an installed copy, not this checkout: remove it' >&2; exit 1; fi
+	@[ -e $(LINK) ] || { mkdir -p $(dir $(LINK)) && ln -sfn ../../.. $(LINK); }
+
+.venv/bin/python:
+	@command -v '$(PYTHON)' >/dev/null || { \
+	  echo 'muster: $(PYTHON) not found: install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' || { \
+	  echo "muster: $(PYTHON) is $$('$(PYTHON)' -V), 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@'$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo 'muster: $(PYTHON) has no venv module: install it (Debian, Ubuntu: apt install python3-venv)' >&2; exit 1; }
+	@'$(PYTHON)' -m venv .venv
+
+# A stamp for each list of requirements: newer than the list, so nothing is left to install.
+.venv/.local: requirements-local.txt requirements.txt | .venv/bin/python
+.venv/.dev: requirements-dev.txt .venv/.local | .venv/bin/python
+.venv/.local .venv/.dev:
+	@echo 'Installing $< into .venv (once; PyTorch is large)'
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r $< >.venv/pip.log 2>&1 || { \
+	  tail -n 20 .venv/pip.log >&2; echo 'muster: pip could not install $<; all it said is in .venv/pip.log' >&2; exit 1; }
+	@touch $@

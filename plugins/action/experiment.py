@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `experiment`: keeps `plan.json` and `run.yml` of a run, and points `latest` at it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.vars import transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils import _experiment
+from ansible_collections.muster.train.plugins.plugin_utils._infos import gather, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._runid import check
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge
+
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "run_id": {"type": "str"},
+    "plan": {"type": "dict"},
+    "experiments": {"type": "path"},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "launch__info"},
+}
+
+
+class ActionModule(ActionBase):
+    """Write down, once for all hosts, what is known of a run."""
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _spec, args = self.validate_argument_spec(OPTIONS)
+        args = transform_to_native_types(args, redact=False)
+        variables, request = task_vars or {}, args["request"]
+        plan = args["plan"]
+        nodes = args["nodes"] or (plan or request).get("nodes") or variables["groups"].get("nodes", [])
+        infos = gather(variables, nodes, args["register"])
+        run_id = str(run_id_of(infos, args["run_id"], request.get("run_id")))
+        experiments = Path(args["experiments"] or request["experiments"])
+        try:
+            home = experiments / check(run_id)
+        except ValueError as error:
+            raise AnsibleActionFail(f"run_id: expected {error}, saw {run_id!r}") from None
+        wanted = {}
+        if plan is None:
+            plan = _json(home / "plan.json")  # collected from the head
+        elif plan != _json(home / "plan.json"):
+            wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
+        runs = runs_of(infos)
+        verdict = judge(runs) if any(info.answered for info in infos) else None
+        record = _experiment.record(run_id, plan, request, runs, verdict)
+        before = _text(home / "run.yml")
+        wanted["run.yml"] = _experiment.dump(_experiment.merge(_known(before), record))
+        changes = {name: text for name, text in wanted.items() if text != _text(home / name)}
+        result.update(changed=bool(changes), experiment=str(home))
+        result["diff"] = [_diff(home / name, text) for name, text in changes.items()]
+        if changes and not self._task.check_mode:
+            home.mkdir(parents=True, exist_ok=True)
+            for name, text in changes.items():
+                _write(home / name, text)
+            _point(experiments / "latest", home, launched=args["plan"] is not None)
+        return result
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads(_text(path) or "")
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _known(text: str | None) -> Mapping[str, Any]:
+    try:
+        return _experiment.load(text) if text else {}
+    except ValueError:
+        return {}  # written anew: nothing in it can be told apart
+
+
+def _diff(path: Path, text: str) -> dict[str, str]:
+    return {"before_header": str(path), "after_header": str(path), "before": _text(path) or "", "after": text}
+
+
+def _write(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def _point(link: Path, home: Path, launched: bool) -> None:
+    """Point `latest` at a launch; at a collected run only when it points nowhere. Whatever else has the name stays."""
+    if (link.exists() and not launched) or (os.path.lexists(link) and not link.is_symlink()):
+        return
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(home.name, target_is_directory=True)
+    new.replace(link)

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `plan`: gather what every node said, make the plan once, show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
+from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
+
+NO_REQUEST = (
+    "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
+    "run the whole playbook, with -e nnodes=N for fewer nodes"
+)
+
+
+class ActionModule(ActionBase):
+    """Plan a run: once for all hosts, from what Ansible knows of them. No node is contacted."""
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _spec, args = self.validate_argument_spec({"request": {"type": "dict", "required": True}})
+        request, variables = _plain(args["request"]), task_vars or {}
+        if not request:
+            return {**result, "failed": True, "msg": NO_REQUEST}
+        # The task runs on the head, so its variables are the head's; only they have the role's defaults.
+        policy = {name: _plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
+        try:
+            plan = make_plan(request, Policy.from_variables(policy), _nodes(request["nodes"], variables["hostvars"]))
+        except PlanError as error:
+            return {**result, "failed": True, "msg": str(error)}
+        result.update(changed=self._task.check_mode, plan=plan)
+        if self._task.check_mode or self._task.diff:
+            headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
+            result["diff"] = {"before": "", "after": render(plan), **headers}
+        return result
+
+
+def _nodes(names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[NodeInput]:
+    """Read every node's facts and variables; raise PlanError with those that gave no facts."""
+    nodes, missing = [], []
+    for name in names:
+        variables = hostvars[name]
+        facts = variables.get("ansible_facts", {}).get("node")
+        if facts is None:
+            missing.append(_no_facts(name))
+            continue
+        nodes.append(
+            NodeInput(
+                name=name,
+                address=str(variables.get("ansible_host", name)),
+                facts=NodeFacts.from_dict(_plain(facts)),
+                env=_plain(variables.get("launch_node_env", {})),
+            )
+        )
+    if missing:
+        raise PlanError(missing)
+    return nodes
+
+
+def _no_facts(node: str) -> Finding:
+    return Finding(
+        check="facts",
+        node=node,
+        status="error",
+        observed="nothing is known about this node",
+        expected="its facts",
+        source="module node_facts",
+        remedy="run the whole playbook, with -e nnodes=N and not --limit for fewer nodes",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Copy out of Ansible's tagged and lazy types: what a plan holds is data, and no template any more."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `request`: gathers what was typed, set and described; `_request.py` judges it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import secrets
+import socket
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible import context
+from ansible.parsing.vault import EncryptedString
+from ansible.plugins.action import ActionBase
+from ansible.release import __version__ as ansible_core_version
+from ansible.utils.vars import load_extra_vars, transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
+from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
+
+COLLECTION = Path(__file__).resolve().parents[2]
+OPTIONS = {
+    "verb": {"type": "str", "required": True, "choices": list(VERBS)},
+    "defaults": {"type": "dict"},
+    "experiments_dir": {"type": "str"},
+}
+
+
+class ActionModule(ActionBase):
+    """Check the request of a verb once, on the controller, before any node is contacted."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        options = self.validate_argument_spec(OPTIONS)[1]
+        hostvars = variables["hostvars"]
+        names = list(variables["groups"].get("nodes", []))
+        # The cluster's policy is what its first node has; `list` does without a cluster.
+        policy = hostvars[names[0]] if names else variables
+        experiments = options["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
+        defaults = policy.get("launch_defaults", {}) if options["defaults"] is None else options["defaults"]
+        extra_vars, lines = _raw_extra_vars(self._loader, options["verb"])
+        inventory = Inventory(
+            nodes=tuple(_node(name, hostvars[name]) for name in names),
+            sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
+            limit=context.CLIARGS.get("subset"),
+        )
+        try:
+            request = make_request(
+                options["verb"],
+                extra_vars=extra_vars,
+                environment=os.environ,
+                defaults=transform_to_native_types(defaults, redact=False),
+                documented=_documented_variables(),
+                inventory=inventory,
+                situation=_situation(os.path.abspath(os.path.expanduser(str(experiments)))),
+            )
+        except Refused as refused:
+            lines += refused.lines
+        if lines:
+            return {**result, "changed": False, "failed": True, "msg": "\n".join(lines)}
+        return {**result, "changed": False, "request": request}
+
+
+def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the extra variables as they were typed, and a line for each parameter that a vault encrypts.
+
+    Neither CLIARGS nor the task's variables: the first is not parsed, the second are templates by now. Only parameters
+    of the verb keep their value, so that no secret among the others goes any further.
+    """
+    parameters = {"_raw_params", *(parameter.name for parameter in VERBS[verb])}
+    extra_vars: dict[str, Any] = {}
+    lines = []
+    for name, raw in load_extra_vars(loader).items():
+        if name not in parameters:
+            extra_vars[str(name)] = None
+        elif _encrypted(raw):
+            lines.append(f"{name}: is encrypted, but would be saved in the open; give secrets in launch_secrets")
+        else:
+            extra_vars[str(name)] = transform_to_native_types(raw)
+    return extra_vars, lines
+
+
+def _encrypted(value: object) -> bool:
+    """Say whether there is a vaulted string in a value, without decrypting it."""
+    if isinstance(value, (Mapping, list)):
+        return any(_encrypted(item) for item in (value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, EncryptedString)
+
+
+def _node(name: str, variables: Mapping[str, Any]) -> Node:
+    address = variables.get("ansible_host")
+    return Node(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
+
+
+def _situation(experiments: str) -> Situation:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        user = str(os.getuid())
+    return Situation(
+        now=datetime.now(UTC),
+        nonce=secrets.token_hex(16),
+        experiments=experiments,
+        host=socket.gethostname(),
+        user=user,
+        argv=tuple(sys.argv),
+        extra_vars_options=tuple(str(text) for text in context.CLIARGS.get("extra_vars") or ()),
+        versions={
+            "muster": _version(),
+            "ansible_core": ansible_core_version,
+            "python": platform.python_version(),
+        },
+    )
+
+
+def _documented_variables() -> set[str]:
+    """Return the variables of every entry point of every role of the collection."""
+    names: set[str] = set()
+    for specs in COLLECTION.glob("roles/*/meta/argument_specs.yml"):
+        entry_points = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]
+        for entry_point in entry_points.values():
+            names.update((entry_point or {}).get("options") or {})
+    return names
+
+
+def _version() -> str:
+    """Return the collection's version: from galaxy.yml in a checkout, from MANIFEST.json where it is installed."""
+    for name in ("MANIFEST.json", "galaxy.yml"):
+        path = COLLECTION / name
+        if path.is_file():
+            manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return str(manifest.get("collection_info", manifest)["version"])
+    return "unknown"

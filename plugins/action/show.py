@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `show`: prints what the user reads of a run, and fails where the verdict asks for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _report
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, gather, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
+
+display = Display()
+
+# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
+WIDTH = max(60, min(100, shutil.get_terminal_size((100, 24)).columns))
+COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
+HINTS = ("follow", "stop", "status", "logs")
+OPTIONS = {
+    "what": {"type": "str", "required": True, "choices": ["status", "result", "logs", "hints", "start", "list"]},
+    "request": {"type": "dict", "default": {}},
+    "run_id": {"type": "str"},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "launch__info"},
+    "succeed_on": {"type": "list", "elements": "str"},
+}
+
+
+class ActionModule(ActionBase):
+    """Print as plain text; strings from hosts are shown, never templated."""
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _spec, args = self.validate_argument_spec(OPTIONS)
+        variables, request = task_vars or {}, args["request"]
+        if args["what"] == "list":
+            _show_list(request)
+            return {**result, "changed": False}
+        nodes = args["nodes"] or request.get("nodes") or variables["groups"].get("nodes", [])
+        infos = gather(variables, nodes, args["register"])
+        run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
+        result.update(changed=False, run_id=run_id)
+        if args["what"] == "start":
+            why, lines = _report.not_started(infos)
+            _print(lines)
+            return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
+        if args["what"] == "hints":
+            where = _report.places([], _shown_path(request, run_id))
+            _print(["", f"run {clean(run_id)}", *hints(str(run_id), request.get("command"), HINTS), *where])
+            return result
+        verdict = judge(runs_of(infos))
+        if args["what"] == "logs":
+            _print(_logs(infos, request))
+        else:
+            _print_status(args["what"], run_id, infos, verdict, request)
+        result["verdict"] = verdict.to_dict()
+        if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
+            why = f": {verdict.why}" if verdict.why else ""
+            result.update(failed=True, msg=clean(f"{run_id} {verdict.verdict}{why}"))
+        return result
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        display.display(line)
+
+
+def _print_status(
+    what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
+) -> None:
+    runs, typed = runs_of(infos), request.get("command")
+    _print(["", *_report.status_table(runs, WIDTH), ""])
+    colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
+    display.display(_report.summary(run_id, verdict, runs), color=colour)
+    _print(_report.explanation(verdict))
+    if what == "result":
+        _print(_report.places(runs, _shown_path(request, run_id)))
+    if run_id:
+        _print(hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",)))
+
+
+def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
+    settings = {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
+    lines = _report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
+    return [*(lines or ["no log lines"]), *_report.unanswered(infos)]
+
+
+def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
+    """Return the experiment's directory as it is shortest from here."""
+    if not request.get("experiments") or not run_id:
+        return None
+    path = os.path.join(request["experiments"], run_id)
+    return min(path, os.path.relpath(path), key=len)
+
+
+def _show_list(request: dict[str, Any]) -> None:
+    folder = Path(request["experiments"])
+    found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
+    if request.get("run_id"):
+        found = [entry for entry in found if entry.run_id == request["run_id"]]
+    launch = command("launch", None, request.get("command"))
+    _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+
+
+def _experiments(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checkout that the ranks run in: commit, branch, changed or not. (`_code.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Callable
+
+from ._host import Host
+from ._records import Code
+
+# One call for all (git-status(1), Porcelain Format Version 2); without locks it does not write the index.
+STATUS = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
+NAME = ["git", "rev-parse", "HEAD", "--abbrev-ref", "HEAD"]
+STATUS_S, NAME_S = 5.0, 2.0
+
+
+def parse_status(text: str) -> tuple[str | None, str | None, bool]:
+    """Return commit (None before the first), branch (None when detached), and whether anything is changed or new."""
+    headers = {}
+    dirty = False
+    for line in text.splitlines():
+        if line.startswith("# "):
+            key, _space, value = line[2:].partition(" ")
+            headers[key] = None if value.startswith("(") else value
+        else:
+            dirty = True
+    return headers.get("branch.oid") or None, headers.get("branch.head") or None, dirty
+
+
+def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
+    """Return the state of the checkout at path; what git does not say is None."""
+    unknown = Code(path, host.is_dir(path), None, None, None)
+    if not unknown.exists:
+        return unknown
+    result = host.run(STATUS, timeout=STATUS_S, cwd=path)
+    if result.rc == 0:
+        return Code(path, True, *parse_status(result.out))
+    if result.timed_out:
+        warn(f"code {path}: git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown")
+        return _name_only(host, path) or unknown
+    if result.missing:
+        if host.exists(path + "/.git"):
+            warn(f"code {path}: is a checkout, but git is not installed")
+    elif "dubious ownership" in result.err:
+        warn(
+            f"code {path}: git does not trust this checkout, because it belongs to another user; to let it: "
+            f"git config --global --add safe.directory {shlex.quote(path)}"
+        )
+    elif "not a git repository" not in result.err:
+        said = (result.err.strip().splitlines() or [f"exit code {result.rc}"])[0]
+        warn(f"code {path}: git status failed: {said}")
+    return unknown
+
+
+def _name_only(host: Host, path: str) -> Code | None:
+    result = host.run(NAME, timeout=NAME_S, cwd=path)
+    words = result.out.split()
+    if result.rc != 0 or len(words) != 2:
+        return None
+    return Code(path, True, words[0], None if words[1] == "HEAD" else words[1], None)

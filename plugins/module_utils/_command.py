@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands: run one within a time, or start one and leave it. (`_command.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+
+# More than any tool says about a machine; the rest of a command gone wild is read and dropped.
+OUTPUT_LIMIT = 16 * 1024 * 1024
+# A killed process needs a moment to go; one stuck in the kernel never goes, and is left behind.
+REAP_S = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class CommandResult:
+    """What came of a command; rc is None when it could not be started (missing) or was given up (timed_out)."""
+
+    rc: int | None
+    out: str
+    err: str
+    timed_out: bool = False
+    missing: bool = False
+
+
+def run_command(argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
+    """Run argv in the C locale without input. A command that hangs is killed if it can be, and never waited for."""
+    deadline = time.monotonic() + timeout
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(os.environ, LC_ALL="C"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
+        return CommandResult(None, "", str(error), missing=True)
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    try:
+        out, err = _read_output([pipe.fileno() for pipe in pipes], deadline)
+        process.wait(max(0.0, deadline - time.monotonic()))
+        return CommandResult(process.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        _abandon(process)
+        return CommandResult(None, out, err, timed_out=True)
+    finally:
+        for pipe in pipes:
+            pipe.close()
+
+
+def _read_output(descriptors: Sequence[int], deadline: float) -> list[str]:
+    """Read the pipes until they end or the time is up (a child left in the background may keep them open)."""
+    parts = {descriptor: bytearray() for descriptor in descriptors}
+    with selectors.DefaultSelector() as selector:
+        for descriptor in parts:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, _events in selector.select(max(0.0, deadline - time.monotonic())):
+                data = os.read(key.fd, 65536)
+                part = parts[key.fd]
+                part += data[: OUTPUT_LIMIT - len(part)]
+                if not data:
+                    selector.unregister(key.fd)
+    return [part.decode("utf-8", "replace") for part in parts.values()]
+
+
+def _abandon(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(REAP_S)
+    except (OSError, subprocess.TimeoutExpired):
+        _disown(process)
+
+
+def _disown(process: subprocess.Popen[bytes]) -> None:
+    """Make Popen neither wait for the process nor complain that nobody did."""
+    process.returncode = 0
+
+
+def spawn_detached(argv: Sequence[str], log_path: str, cwd: str) -> int:
+    """Start argv in a session of its own, its output appended to the log; return its pid. Raises OSError."""
+    log = os.open(log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            close_fds=True,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+    _disown(process)
+    return process.pid
+
+
+def child_ended(pid: int) -> bool:
+    """Return whether a process started by spawn_detached is no longer there."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

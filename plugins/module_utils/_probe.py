@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Look at several things side by side, each within its time. (`_probe.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Callable
+
+
+def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> tuple[dict[str, Any], list[str]]:
+    """Return the answers by name, None for a probe that failed or took more than cap s, and a warning for each such.
+
+    A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
+    """
+    answers: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+
+    def answer(name: str) -> None:
+        try:
+            answers[name] = probes[name]()
+        except Exception as error:
+            errors[name] = f"{type(error).__name__}: {error}"
+
+    threads = {name: threading.Thread(target=answer, args=(name,), daemon=True) for name in probes}
+    deadline = time.monotonic() + cap
+    for thread in threads.values():
+        thread.start()
+    for thread in threads.values():
+        thread.join(max(0.0, deadline - time.monotonic()))
+    in_time = dict(answers)
+    late = f"no answer within {cap} s"
+    whys = {name: errors.get(name, late) for name in probes if name not in in_time}
+    warnings = [f"{name}: could not look: {why}" for name, why in whys.items()]
+    return {name: in_time.get(name) for name in probes}, warnings

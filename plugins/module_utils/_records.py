@@ -1,0 +1,272 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The records both sides know: what a node is, one node's part of a plan. (`_records.py` is private to the collection.)
+
+None always means "could not be known from here". Facts ignore keys they do not know (a fact cache may be older or
+newer); a job refuses them, because whoever wrote it meant something by them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+def _known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the items of data that the dataclass record has a field for."""
+    return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """Who the facts were gathered as, which is who the ranks will run as."""
+
+    name: str
+    uid: int
+    home: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Gpu:
+    """GPUs that a process here can open: vendor is nvidia, amd or None (none here)."""
+
+    vendor: str | None
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
+
+    address: str
+    interface: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """One IPv4 route; gateway is None where the destination is on the link itself."""
+
+    destination: str
+    interface: str
+    gateway: str | None
+    metric: int
+
+
+@dataclasses.dataclass(frozen=True)
+class PortHolder:
+    """The process that listens on a port; another user's shows no more than its uid."""
+
+    pid: int | None
+    command: str | None
+    run_id: str | None
+    uid: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Net:
+    """How this node reaches others. Holders are there only for the ports asked for that somebody listens on."""
+
+    addresses: list[Address]
+    routes: list[Route]
+    hcas: list[str]
+    listening: list[int]
+    holders: dict[str, PortHolder]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Net:
+        return cls(
+            addresses=[Address(**_known(Address, item)) for item in data["addresses"]],
+            routes=[Route(**_known(Route, item)) for item in data["routes"]],
+            hcas=list(data["hcas"]),
+            listening=list(data["listening"]),
+            holders={port: PortHolder(**_known(PortHolder, item)) for port, item in data["holders"].items()},
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Workdir:
+    """Where runs are kept. Two nodes with the same identity have the same directory of the same machine."""
+
+    path: str
+    identity: str | None
+    writable: bool
+    free_bytes: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files."""
+
+    path: str
+    exists: bool
+    commit: str | None
+    branch: str | None
+    dirty: bool | None
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPython:
+    """The training interpreter as asked for, and where it was found (None: not found)."""
+
+    command: str
+    path: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """One file that was asked for; readable is true for regular files only."""
+
+    path: str
+    exists: bool
+    readable: bool
+    sha256: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
+
+    path: str
+    text: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Systemd:
+    """Whether systemd runs this machine, and whether this user's services outlive their last session."""
+
+    booted: bool
+    linger: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Memlock:
+    """Limits of locked memory in bytes; -1 is unlimited."""
+
+    soft: int | None
+    hard: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """Who holds a slot now; fields are None when the holder's name cannot be read."""
+
+    run_id: str | None = None
+    nonce: str | None = None
+    node: str | None = None
+    pid: int | None = None
+    since: str | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Holder:
+        return cls(**_known(cls, data))
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeFacts:
+    """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
+
+    hostname: str
+    machine_id: str | None
+    boot_id: str | None
+    user: User
+    cpus: int
+    gpu: Gpu | None
+    net: Net | None
+    workdir: Workdir
+    code: Code | None
+    python: TrainingPython
+    files: dict[str, File] | None
+    config: Config | None
+    systemd: Systemd
+    memlock: Memlock | None
+    holder: Holder | None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
+        def optional(record: Any, value: Any) -> Any:
+            return None if value is None else record(**_known(record, value))
+
+        net, files = data.get("net"), data.get("files")
+        return cls(
+            hostname=data["hostname"],
+            machine_id=data.get("machine_id"),
+            boot_id=data.get("boot_id"),
+            user=User(**_known(User, data["user"])),
+            cpus=data["cpus"],
+            gpu=optional(Gpu, data.get("gpu")),
+            net=None if net is None else Net.from_dict(net),
+            workdir=Workdir(**_known(Workdir, data["workdir"])),
+            code=optional(Code, data.get("code")),
+            python=TrainingPython(**_known(TrainingPython, data["python"])),
+            files=None if files is None else {asked: File(**_known(File, item)) for asked, item in files.items()},
+            config=optional(Config, data.get("config")),
+            systemd=Systemd(**_known(Systemd, data["systemd"])),
+            memlock=optional(Memlock, data.get("memlock")),
+            holder=optional(Holder, data.get("holder")),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rendezvous:
+    """Where the ranks meet: the head's address and the run's port."""
+
+    address: str
+    port: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """One environment variable of the ranks, with where its value came from and why."""
+
+    name: str
+    value: str
+    origin: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes."""
+
+    schema: int
+    run_id: str
+    nonce: str
+    node: str
+    node_rank: int
+    nnodes: int
+    nproc: int
+    world_size: int
+    first_rank: int
+    runtime: str
+    launcher: str
+    workdir: str
+    run_dir: str
+    output_dir: str
+    code_dir: str
+    slot: str
+    rendezvous: Rendezvous
+    argv: list[str]
+    environment: list[Variable]
+    supervisor: str
+    time_limit: int
+    stop_grace: int
+    abort_grace: int
+    join_timeout: int
+    log_limit: int
+    label: str | None
+    created: str
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Job:
+        nested = {
+            "rendezvous": Rendezvous(**data["rendezvous"]),
+            "environment": [Variable(**item) for item in data["environment"]],
+        }
+        return cls(**{**data, **nested})
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known of a run on this node, judged from what lies in its directory."""
+
+from __future__ import annotations
+
+import calendar
+import json
+import os
+import time
+from typing import Any
+
+from ._host import Host
+from .runner import _lock, _processes
+from .runner._state import ENDED, utc
+
+
+def muster_dir(workdir: str) -> str:
+    """Return Muster's own directory below a work directory."""
+    return os.path.join(workdir, ".muster")
+
+
+def run_directory(workdir: str, run_id: str) -> str:
+    """Return the directory of one run on this node: a real path, as the run's processes carry it."""
+    return os.path.join(muster_dir(os.path.realpath(workdir)), "runs", run_id)
+
+
+def _document(host: Host, path: str) -> dict[str, Any] | None:
+    text = host.read_text(path)
+    try:
+        value = json.loads(text or "")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _seconds(stamp: str | None) -> float | None:
+    return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")) if stamp else None
+
+
+def judge(state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str) -> tuple[str, str | None]:
+    """Return (phase, why) of a run: what the runner wrote, unless the lock says that nobody can have meant it.
+
+    `lost` is written by nobody who lives: the lock is free and the state is not terminal.
+    """
+    if state is None:
+        if prepared:
+            return "prepared", "its files are here, its runner has not begun"
+        return "absent", "nothing of this run is on this node"
+    phase, why = str(state.get("phase")), state.get("why")
+    if phase in ENDED or alive:
+        return phase, why
+    if state.get("boot_id") and boot_id and state["boot_id"] != boot_id:
+        return "lost", "the node was rebooted while the run was %s" % phase
+    return "lost", "the runner (pid %s) ended without a verdict while the run was %s: killed?" % (state.get("pid"), phase)
+
+
+_FROM_STATE = (
+    "nonce label world_size nproc first_rank created started ended exit_code signal first log_tail starter memlock pid"
+).split()
+
+
+def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None) -> dict[str, Any]:
+    """Return the `run` record of a run that this node knows nothing of."""
+    return {
+        "run_id": run_id,
+        "run_dir": run_dir,
+        "node": node,
+        "node_rank": None,
+        "phase": "absent",
+        "why": "nothing of this run is on this node" if run_id else "no run is in this node's work directory",
+        "alive": False,
+        "left": 0,
+        "elapsed_s": None,
+        "progress": None,
+        "heartbeat_age_s": None,
+        "log_dropped": 0,
+        **dict.fromkeys(_FROM_STATE),
+        "log_tail": [],
+    }
+
+
+def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]:
+    """Return the `run` record of one run on this node (its keys are documented in `job_info`)."""
+    directory = run_directory(workdir, run_id)
+    record = nothing_of(node, run_id, directory)
+    names = host.list_dir(directory)
+    if names is None:
+        return record
+    state = _document(host, os.path.join(directory, "state.json"))
+    job = _document(host, os.path.join(directory, "job.json")) or {}
+    beat = _document(host, os.path.join(directory, "heartbeat.json")) or {}
+    alive = _lock.Lock(_lock.run_path(directory)).holder() is not None
+    prepared = any(name.startswith("job.") for name in names)
+    phase, why = judge(state, prepared, alive, _processes.boot_id())
+    known = state or {}
+    started, ended = _seconds(known.get("started")), _seconds(known.get("ended"))
+    until = ended or (time.time() if alive else None)
+    record.update({key: known[key] for key in _FROM_STATE if key in known})
+    record.update(
+        node=known.get("node") or job.get("node") or node,
+        node_rank=known.get("node_rank", job.get("node_rank")),
+        phase=phase,
+        why=why,
+        alive=alive,
+        left=0 if alive else len(_processes.of_run(run_id, directory)),
+        elapsed_s=max(0.0, until - started) if until is not None and started is not None else None,
+        progress=beat.get("progress"),
+        heartbeat_age_s=_age(host, os.path.join(directory, "heartbeat.json")),
+        log_dropped=beat.get("log_dropped") or known.get("log_dropped") or 0,
+    )
+    return record
+
+
+def _age(host: Host, path: str) -> float | None:
+    modified = host.modified(path)
+    return None if modified is None else max(0.0, time.time() - modified)
+
+
+def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
+    """Return every run in this work directory, newest first: run_id, created and phase as last written."""
+    base = os.path.join(muster_dir(workdir), "runs")
+    runs = []
+    for name in host.list_dir(base) or []:
+        state = _document(host, os.path.join(base, name, "state.json")) or {}
+        created = state.get("created") or utc(host.modified(os.path.join(base, name)))
+        runs.append({"run_id": name, "created": created, "phase": state.get("phase")})
+    return sorted(runs, key=lambda run: (run["created"], run["run_id"]), reverse=True)

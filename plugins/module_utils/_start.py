@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start one job on this node: lay out its directory, start the runner, wait until it runs or says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from . import _bundle
+from ._host import Host
+from ._records import Job
+from ._runs import muster_dir, read_run
+from ._starters import StartError, choose_starter
+from .runner import _files
+from .runner._state import ENDED
+
+# Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
+START_PATIENCE_S = 20.0
+# Of the environment in which Ansible runs, what would speak to the ranks or to torchrun by accident.
+FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
+FOREIGN_NAMES = (
+    "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK NODE_RANK OMP_NUM_THREADS "
+    "MAKEFLAGS MFLAGS MAKELEVEL OLDPWD PWD _ SHLVL"
+).split()
+
+
+def base_environment(environ: dict[str, str]) -> dict[str, str]:
+    """Return what the ranks inherit from the login: everything but what belongs to Ansible or to another launcher."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in FOREIGN_NAMES and not name.startswith(FOREIGN_PREFIXES)
+    }
+
+
+def _make_private(path: str, workdir: str) -> None:
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    found = os.lstat(path)
+    if os.path.islink(path) or found.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
+        raise StartError("%s is a link or belongs to uid %d; Muster does not write there" % (path, found.st_uid))
+    os.chmod(path, 0o700)
+
+
+def _lay_out(job: Job, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
+    os.makedirs(job.workdir, exist_ok=True)
+    top = muster_dir(job.workdir)
+    for path in (top, os.path.join(top, "slots"), os.path.join(top, "runs"), job.run_dir):
+        _make_private(path, job.workdir)
+    _files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), _bundle.runner_zipapp())
+    _files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), _bundle.torchrun_launcher())
+    if plan is not None:
+        _files.write_json(os.path.join(job.run_dir, "plan.%s.json" % job.nonce), plan)
+    _files.write_json(os.path.join(job.run_dir, "private.%s.json" % job.nonce), private)
+    _files.write_json(os.path.join(job.run_dir, "job.%s.json" % job.nonce), job.to_dict())
+
+
+def _sweep_leftovers(job: Job) -> None:
+    """Remove the private file of a launch whose runner never began to read it."""
+    for kind in ("private", "plan", "job"):
+        try:
+            os.unlink(os.path.join(job.run_dir, "%s.%s.json" % (kind, job.nonce)))
+        except OSError:
+            pass
+
+
+def start(
+    host: Host,
+    job: Job,
+    plan: dict[str, Any] | None = None,
+    key: str | None = None,
+    secrets: dict[str, str] | None = None,
+) -> tuple[bool, dict[str, Any]]:
+    """Start the job; return (changed, run record) once its launcher runs. Raise StartError otherwise."""
+    now = read_run(host, job.node, job.workdir, job.run_id)
+    if now["alive"] and now["nonce"] == job.nonce:
+        return False, now
+    starter = choose_starter(host, job)
+    private = {
+        "key": key,
+        "secrets": secrets or {},
+        "environment": base_environment(dict(os.environ)),
+        "starter": starter.name,
+    }
+    try:
+        _lay_out(job, plan, private)
+    except OSError as error:
+        raise StartError("cannot write %s: %s" % (error.filename or job.run_dir, error.strerror)) from error
+    # By env(1), the same under systemd: the mark by which `stop` finds the runner, and nothing secret.
+    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce}
+    argv = ["/usr/bin/env"] + ["MUSTER_%s=%s" % mark for mark in marks.items()]
+    argv += [sys.executable, os.path.join(job.run_dir, "runner.pyz"), job.run_dir, job.nonce]
+    pid = starter.start(host, job, argv)
+    try:
+        return True, _await_running(host, job, pid)
+    except StartError:
+        _sweep_leftovers(job)
+        raise
+
+
+def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
+    deadline = time.monotonic() + job.join_timeout + START_PATIENCE_S
+    refusal = os.path.join(job.run_dir, "refused.%s.json" % job.nonce)
+    while time.monotonic() < deadline:
+        refused = _files.read_json(refusal)
+        if refused is not None:
+            os.unlink(refusal)
+            raise StartError(str(refused.get("why")))
+        text = host.read_text(os.path.join(job.run_dir, "state.json"))
+        state = json.loads(text) if text else {}
+        if state.get("nonce") == job.nonce and state.get("phase") != "waiting":
+            run = read_run(host, job.node, job.workdir, job.run_id)
+            if state["phase"] in ENDED and state["phase"] != "succeeded":
+                raise StartError("%s: %s" % (state["phase"], state.get("why")), run["log_tail"])
+            return run
+        if pid is not None and host.child_ended(pid):
+            pid = None
+            deadline = min(deadline, time.monotonic() + 1.0)  # its last word may just be on its way
+        time.sleep(0.05)
+    log = host.read_text(os.path.join(job.run_dir, "runner.log")) or ""
+    raise StartError("the runner did not start", log.splitlines()[-20:])

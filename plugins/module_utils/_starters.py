@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways a runner is started detached from Ansible: a session of its own, or a transient systemd unit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from ._host import Host
+from ._records import Job
+
+
+class StartError(Exception):
+    """The job does not run; the message says why, `tail` holds the last lines of its log."""
+
+    def __init__(self, message: str, tail: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.tail = tail or []
+
+
+class Starter:
+    """A way to start the runner detached from Ansible; `name` is what the state records."""
+
+    name = ""
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        """Start argv; return the pid when it is a child of this process."""
+        raise NotImplementedError
+
+
+class Setsid(Starter):
+    """A session of its own, adopted by init when this module ends."""
+
+    name = "setsid"
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        return host.spawn_detached(argv, os.path.join(job.run_dir, "runner.log"), job.workdir)
+
+
+class Systemd(Starter):
+    """A transient unit: outlives the login even where logind kills its processes, and raises the memory lock limit.
+
+    Never ``--setenv``: every user of the host can read a unit's environment.
+    """
+
+    def __init__(self, user: bool) -> None:
+        self.name = "systemd-user" if user else "systemd"
+        self._user = user
+
+    def command(self, job: Job, argv: list[str]) -> list[str]:
+        """Return the systemd-run command line."""
+        log = os.path.join(job.run_dir, "runner.log")
+        properties = {
+            "KillMode": "mixed",
+            "TimeoutStopSec": str(job.stop_grace + 15),
+            "LimitMEMLOCK": "infinity",
+            "WorkingDirectory": job.workdir,
+            "StandardOutput": "append:" + log,
+            "StandardError": "append:" + log,
+        }
+        unit = "muster-%s-%d-%s" % (job.run_id, job.node_rank, job.nonce[:8])
+        head = ["systemd-run", "--user" if self._user else "--system", "--quiet", "--collect", "--unit", unit]
+        return head + ["--property=%s=%s" % item for item in properties.items()] + ["--"] + argv
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        result = host.run(self.command(job, argv), timeout=30.0)
+        if result.rc != 0:
+            raise StartError("systemd-run failed: %s" % (result.err.strip() or "exit code %s" % result.rc))
+        return None
+
+
+def choose_starter(host: Host, job: Job) -> Starter:
+    """Return how the runner is started: a system unit as root, a user unit where linger is on, setsid otherwise."""
+    if job.supervisor == "setsid":
+        return Setsid()
+    if host.exists("/run/systemd/system") and shutil.which("systemd-run"):
+        if os.geteuid() == 0:
+            return Systemd(user=False)
+        if host.exists("/var/lib/systemd/linger/%s" % host.user_name()):
+            return Systemd(user=True)
+    if job.supervisor == "systemd":
+        raise StartError(
+            "launch_supervisor is 'systemd', but this node has no systemd that could start a unit for uid %d "
+            "(root needs a running systemd, other users need linger: loginctl enable-linger); use 'auto'" % os.geteuid()
+        )
+    return Setsid()

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stop one run on this node: ask its runner, wait, sweep what is left, and touch nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from ._host import Host
+from ._runs import read_run, run_directory
+from .runner import _files, _lock, _processes
+from .runner._state import ENDED, utc
+
+POLL_S = 0.2
+# What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
+RUNNER_SLACK_S = 4.0
+SWEEP_GRACE_S = 5.0
+
+
+def _nonces(directory: str, host: Host) -> set[str]:
+    """Return the launches that prepared or hold this run directory."""
+    found = set()
+    for name in host.list_dir(directory) or []:
+        if name.startswith("job.") and name.endswith(".json"):
+            document = _files.read_json(os.path.join(directory, name)) or {}
+            found.add(str(document.get("nonce")))
+    return found
+
+
+def _ask(directory: str, nonces: set[str], grace: float) -> None:
+    for nonce in nonces:
+        request = {"why": "stop was asked for", "grace": grace}
+        _files.write_json(os.path.join(directory, "stop." + nonce), request, durable=False)
+
+
+def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[_processes.Process]:
+    deadline = time.monotonic() + seconds
+    while True:
+        left = _processes.of_run(run_id, directory, nonce)
+        if not left or time.monotonic() >= deadline:
+            return left
+        time.sleep(POLL_S)
+
+
+def sweep(run_id: str, directory: str, nonce: str | None, grace: float) -> tuple[int, list[int]]:
+    """End the processes that carry the run's mark and have no runner; return (how many, pids that do not die)."""
+    targets = _processes.of_run(run_id, directory, nonce)
+    for process in targets:
+        _processes.send(process, signal.SIGTERM)
+    left = _wait_gone(run_id, directory, nonce, grace) if targets else []
+    for process in left:
+        _processes.send(process, signal.SIGKILL)
+    left = _wait_gone(run_id, directory, nonce, SWEEP_GRACE_S) if left else []
+    return len(targets), [process.pid for process in left]
+
+
+def stop(
+    host: Host, node: str, workdir: str, run_id: str, nonce: str | None, grace: float, check: bool
+) -> tuple[bool, dict[str, Any]]:
+    """Stop the run here; return (changed, run record with `swept` and `unkillable`).
+
+    With a nonce only that launch is stopped: the loser of a race must not stop the winner.
+    """
+    directory = run_directory(workdir, run_id)
+    alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
+    swept, unkillable = 0, []
+    if alive and not check:
+        _ask(directory, _nonces(directory, host) if nonce is None else {nonce}, grace)
+        if any(_is_runner(process) for process in alive):
+            _wait_gone(run_id, directory, nonce, grace + RUNNER_SLACK_S)
+            grace = 0.0  # the runner has given it, or hangs
+        swept, unkillable = sweep(run_id, directory, nonce, grace)
+    if not check and nonce is None:
+        _record_lost(host, directory, swept)
+    run = read_run(host, node, workdir, run_id)
+    run.update(swept=swept, unkillable=unkillable)
+    return bool(alive), run
+
+
+def _is_runner(process: _processes.Process) -> bool:
+    return _processes.environment(process.pid).get("MUSTER_ROLE") == "runner"
+
+
+def _record_lost(host: Host, directory: str, swept: int) -> None:
+    """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
+    path = os.path.join(directory, "state.json")
+    state = _files.read_json(path)
+    if not isinstance(state, dict) or state.get("phase") in ENDED:
+        return
+    if _lock.Lock(_lock.run_path(directory)).holder() is not None:
+        return
+    why = "the runner (pid %s) ended without a verdict; stop swept %d process(es)" % (state.get("pid"), swept)
+    state.update(phase="lost", why=why, ended=utc())
+    _files.write_json(path, state)

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a launcher ended: the first failing rank, from the report of the launcher file or from the launcher's own status."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+TRACEBACK_LINES = 20
+
+
+def signal_name(number: int) -> str:
+    """Return ``SIGSEGV`` for 11, ``signal 77`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "signal %d" % number
+
+
+def split_status(code: int) -> tuple[int | None, str | None]:
+    """Split a Python return code into (exit code, None) or (None, signal name)."""
+    return (None, signal_name(-code)) if code < 0 else (code, None)
+
+
+def parse_report(data: bytes) -> list[dict[str, Any]]:
+    """Read what ``torchrun.py`` reported: a JSON list of failed ranks, earliest first; empty when it could not report.
+
+    Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
+    file as torch's ErrorHandler writes it, or null).
+    """
+    try:
+        records = json.loads(data)
+    except ValueError:
+        return []
+    if not isinstance(records, list):
+        return []
+    return [describe(record) for record in records if isinstance(record, dict)]
+
+
+def describe(record: dict[str, Any]) -> dict[str, Any]:
+    """Turn one reported failure into the state's `first` record."""
+    code, number = split_status(int(record.get("code", 1)))
+    message, traceback, when = read_error(record.get("error"))
+    return {
+        "rank": record.get("rank"),
+        "local_rank": record.get("local_rank"),
+        "exit_code": code,
+        "signal": number,
+        "message": message,
+        "traceback": traceback,
+        "time": when if when is not None else record.get("time"),
+    }
+
+
+def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
+    """Return message, last lines of the traceback and time of a torch error file (``{"message": str | {...}}``)."""
+    body = error.get("message") if isinstance(error, dict) else None
+    if isinstance(body, str):
+        return body, [], None
+    if not isinstance(body, dict):
+        return None, [], None
+    extra = body.get("extraInfo")
+    extra = extra if isinstance(extra, dict) else {}
+    try:
+        when = float(extra["timestamp"])
+    except (KeyError, TypeError, ValueError):
+        when = None
+    lines = str(extra.get("py_callstack") or "").strip().splitlines()
+    return str(body.get("message") or "") or None, lines[-TRACEBACK_LINES:], when
+
+
+def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
+    """Say in one line why the launcher failed."""
+    if first is not None:
+        how = "killed by %s" % first["signal"] if first["signal"] else "exited with code %s" % first["exit_code"]
+        return "rank %s %s%s" % (first["rank"], how, ": " + first["message"] if first["message"] else "")
+    exit_code, number = split_status(code)
+    if number:
+        return "the launcher was killed by %s" % number
+    return "the launcher exited with code %s%s" % (exit_code, ": " + last_line if last_line else "")

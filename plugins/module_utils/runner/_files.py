@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of a run: private, never through a link, replaced atomically, owned by whoever owns the directory."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from typing import Any
+
+RESERVE = "reserve"
+RESERVE_BYTES = 256 * 1024
+
+
+def create(path: str, flags: int) -> int:
+    """Open a file of our own for writing (0600); root gives it to the directory's owner, who must read it by ssh."""
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    if os.geteuid() == 0:
+        owner = os.stat(os.path.dirname(path))
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    return descriptor
+
+
+def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
+    """Replace a file at once: readers see the old bytes or the new ones."""
+    new = "%s.%d.new" % (path, os.getpid())
+    try:
+        descriptor = create(new, os.O_WRONLY | os.O_TRUNC)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(new, path)
+    except OSError:
+        try:
+            os.unlink(new)
+        except OSError:
+            pass
+        raise
+
+
+def write_json(path: str, value: Any, durable: bool = True) -> None:
+    """Write one JSON document, on one line, atomically."""
+    write_atomic(path, (json.dumps(value, sort_keys=True) + "\n").encode(), durable)
+
+
+def read_json(path: str) -> Any:
+    """Return the JSON document of a file, None when it is absent or no JSON."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            return json.loads(stream.read())
+    except (OSError, ValueError):
+        return None
+
+
+def reserve(directory: str) -> None:
+    """Keep some room, so that the last words of a run can be written on a disk that is full by then."""
+    try:
+        descriptor = create(os.path.join(directory, RESERVE), os.O_WRONLY)
+        try:
+            os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        release_reserve(directory)
+
+
+def release_reserve(directory: str) -> None:
+    """Give the reserved room back."""
+    try:
+        os.unlink(os.path.join(directory, RESERVE))
+    except OSError:
+        pass
+
+
+def write_state(directory: str, name: str, value: Any) -> bool:
+    """Write a state file even on a full disk, at the cost of the reserve; False when there is no room at all."""
+    path = os.path.join(directory, name)
+    for last_try in (False, True):
+        try:
+            write_json(path, value)
+            return True
+        except OSError as error:
+            if last_try or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                return False
+            release_reserve(directory)
+    return False

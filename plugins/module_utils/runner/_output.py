@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ranks' and the launcher's output: pipes that the runner reads, and the logs it writes from them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import selectors
+import shutil
+import time
+
+from ._logs import CappedLog
+
+PIPE_BYTES = 1 << 20
+READ_BYTES = 1 << 16
+
+
+class Output:
+    """One pipe per rank and one for the launcher, each with its log; plus the pipe of the launcher's report."""
+
+    def __init__(self, run_dir: str, first_rank: int, nproc: int, log_limit: int) -> None:
+        self._selector = selectors.DefaultSelector()
+        self.report = b""
+        self.logs: dict[int | None, CappedLog] = {}
+        read_end, self.launcher_end = os.pipe()
+        self._watch(read_end, self._open_log(run_dir, None, log_limit))
+        read_end, self.report_end = os.pipe()
+        self._watch(read_end, None)
+        pipes = os.path.join(run_dir, "pipes")
+        shutil.rmtree(pipes, ignore_errors=True)
+        try:
+            os.mkdir(pipes, 0o700)
+            for local_rank in range(nproc):
+                path = os.path.join(pipes, "rank_%d" % local_rank)
+                os.mkfifo(path, 0o600)
+                # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
+                pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._watch(pipe, self._open_log(run_dir, first_rank + local_rank, log_limit))
+        except OSError:
+            shutil.rmtree(pipes, ignore_errors=True)  # no FIFOs on this file system: all goes to the node's log
+
+    def _open_log(self, run_dir: str, rank: int | None, limit: int) -> CappedLog:
+        name = "node.log" if rank is None else "rank_%02d.log" % rank
+        self.logs[rank] = CappedLog(os.path.join(run_dir, "logs", name), limit)
+        return self.logs[rank]
+
+    def _watch(self, descriptor: int, log: CappedLog | None) -> None:
+        os.set_blocking(descriptor, False)
+        try:
+            fcntl.fcntl(descriptor, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
+        except OSError:
+            pass  # above the user's pipe limit: the default size does, with more wake-ups
+        self._selector.register(descriptor, selectors.EVENT_READ, log)
+
+    def hand_over(self) -> None:
+        """Close the ends that only the launcher needs."""
+        os.close(self.launcher_end)
+        os.close(self.report_end)
+
+    def pump(self, wait: float) -> bool:
+        """Move what has arrived into the logs, waiting at most `wait` seconds for it; True when there was something."""
+        moved = False
+        for key, _events in self._selector.select(wait):
+            try:
+                data = os.read(key.fd, READ_BYTES)
+            except BlockingIOError:
+                continue
+            if not data:
+                self._selector.unregister(key.fd)
+                os.close(key.fd)
+            elif key.data is None:
+                self.report += data
+                moved = True
+            else:
+                key.data.feed(data, time.time())
+                moved = True
+        return moved
+
+    def dropped(self) -> int:
+        """Return how many bytes of log were lost so far."""
+        return sum(log.dropped for log in self.logs.values())
+
+    def tail(self, rank: int | None) -> list[str]:
+        """Return the last lines of a rank (None: the launcher), kept in memory for a full disk's sake."""
+        log = self.logs.get(rank)
+        return list(log.tail) if log else []
+
+    def close(self) -> None:
+        """Write everything out and close the logs."""
+        while self.pump(0):
+            pass
+        for log in self.logs.values():
+            log.close(time.time())

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which processes belong to a run, and how to signal one of them without ever hitting a stranger."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+
+PROC = "/proc"
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, told apart from a later one with the same pid by its start time (clock ticks since boot)."""
+
+    pid: int
+    ppid: int
+    start_time: int
+    state: str
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return b""
+
+
+def parse_stat(text: str) -> Process | None:
+    """Read ``/proc/<pid>/stat`` (proc_pid_stat(5): fields 1, 3, 4 and 22; the name in field 2 may hold anything)."""
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    pid = head.partition(" (")[0].strip()
+    if len(fields) < 20 or not pid.isdigit():
+        return None
+    return Process(pid=int(pid), ppid=int(fields[1]), start_time=int(fields[19]), state=fields[0])
+
+
+def look(pid: int) -> Process | None:
+    """Return the living process, or None when there is none (a zombie is none: nothing of it runs)."""
+    process = parse_stat(_read("%s/%d/stat" % (PROC, pid)).decode("utf-8", "replace"))
+    return None if process is None or process.state in "ZX" else process
+
+
+def every() -> list[Process]:
+    """Return all living processes of this machine that can be seen."""
+    found = (look(int(name)) for name in os.listdir(PROC) if name.isdigit())
+    return [process for process in found if process is not None]
+
+
+def environment(pid: int) -> dict[str, str]:
+    """Return the environment the process was started with; empty when it may not be read."""
+    entries = _read("%s/%d/environ" % (PROC, pid)).decode("utf-8", "surrogateescape").split("\0")
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def boot_id() -> str:
+    """Return the id of the kernel's boot, empty when unreadable."""
+    return _read("%s/sys/kernel/random/boot_id" % PROC).decode("ascii", "replace").strip()
+
+
+def command(pid: int) -> str:
+    """Return the process's short name (15 bytes, from the kernel)."""
+    return _read("%s/%d/comm" % (PROC, pid)).decode("utf-8", "replace").strip()
+
+
+def descendants(root: int) -> list[Process]:
+    """Return every living descendant of a pid, children before grandchildren."""
+    children: dict[int, list[Process]] = {}
+    for process in every():
+        children.setdefault(process.ppid, []).append(process)
+    found: list[Process] = []
+    todo = [root]
+    while todo:
+        for process in children.get(todo.pop(0), []):
+            found.append(process)
+            todo.append(process.pid)
+    return found
+
+
+def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
+    """Return the living processes that carry this run's mark in their environment (never this process itself).
+
+    The mark is the run id with the run directory of this node: two nodes of one run may share a machine.
+    """
+    found = []
+    for process in every():
+        if process.pid == os.getpid():
+            continue
+        mark = environment(process.pid)
+        if mark.get("MUSTER_RUN_ID") != run_id or mark.get("MUSTER_RUN_DIR") != run_dir:
+            continue
+        if nonce is None or mark.get("MUSTER_NONCE") == nonce:
+            found.append(process)
+    return found
+
+
+def send(process: Process, number: signal.Signals) -> bool:
+    """Signal exactly this process; False when it is gone or its pid is somebody else's by now."""
+    try:
+        handle: int | None = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        handle = None  # kernel before 5.3, or a sandbox without pidfd: the check just below is all there is
+    try:
+        now = look(process.pid)
+        if now is None or now.start_time != process.start_time:
+            return False
+        if handle is None:
+            os.kill(process.pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
+        return True
+    except OSError:
+        return False
+    finally:
+        if handle is not None:
+            os.close(handle)

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far the training is, read from the metrics the workload writes (`rank_NN_metrics.jsonl`)."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from typing import Any
+
+TAIL_BYTES = 16 * 1024
+KEYS = ("step", "total_steps", "loss", "tokens_per_s")
+
+
+def parse_last(text: str) -> dict[str, Any] | None:
+    """Return the last whole JSON object of a JSON-lines text (its last line may be half written)."""
+    lines = text.split("\n")[:-1]
+    for line in reversed(lines):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            return record
+    return None
+
+
+def _read(path: str, offset: int, size: int) -> str:
+    with open(path, "rb") as stream:
+        stream.seek(max(0, offset))
+        return stream.read(size).decode("utf-8", "replace")
+
+
+def read_progress(output_dir: str) -> dict[str, Any] | None:
+    """Return step, total_steps, loss, tokens_per_s and first_loss of the lowest rank here; None before the first record."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")))
+    if not paths:
+        return None
+    try:
+        size = os.path.getsize(paths[0])
+        last = parse_last(_read(paths[0], size - TAIL_BYTES, TAIL_BYTES))
+        first = parse_last(_read(paths[0], 0, TAIL_BYTES).partition("\n")[0] + "\n")
+    except OSError:
+        return None
+    if last is None:
+        return None
+    progress = {key: last.get(key) for key in KEYS}
+    progress["first_loss"] = (first or last).get("loss")
+    return progress

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start or stop one node's part of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job
+short_description: Start or stop one node's part of a training run
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and returns
+    once the launcher runs. The runner goes on when the controller, the connection or this module ends.
+  - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the runner is gone.
+    No other process is ever signalled.
+  - A job is one entry of the plan that M(muster.train.plan) makes.
+options:
+  state:
+    description:
+      - V(started) lays out the run directory, starts the runner and waits until the launcher runs.
+      - V(stopped) ends the run on this node.
+    type: str
+    choices: [started, stopped]
+    default: started
+  job:
+    description: The node's job, as the plan has it. Needed to start.
+    type: dict
+  plan:
+    description: The whole plan, kept beside the job on the head, so that any controller can collect it.
+    type: dict
+  key:
+    description: The run's key. It never enters the job's data.
+    type: str
+  secrets:
+    description: Environment variables of the ranks that must not be seen in files, process lists or logs.
+    type: dict
+  workdir:
+    description: The node's work directory. Needed to stop.
+    type: path
+  run_id:
+    description: The run to stop.
+    type: str
+  nonce:
+    description: Stop this launch of the run only.
+    type: str
+  grace:
+    description: Seconds between SIGTERM and SIGKILL when a run is stopped.
+    type: int
+    default: 60
+  node:
+    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    type: str
+extends_documentation_fragment:
+  - muster.train.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+seealso:
+  - module: muster.train.job_info
+"""
+
+EXAMPLES = r"""
+- name: Start this node's job
+  muster.train.job:
+    job: "{{ launch__plan.plan.jobs[inventory_hostname] }}"
+
+- name: Stop a run here
+  muster.train.job:
+    state: stopped
+    workdir: /home/me/muster
+    run_id: multinode_42ch_256th_20261120_143052
+"""
+
+RETURN = r"""
+run:
+  description: The run on this node, as M(muster.train.job_info) returns it. After a stop also C(swept) and C(unkillable).
+  returned: always, in check mode of a start not
+  type: dict
+log_tail:
+  description: The last lines of the log when the job did not start.
+  returned: failed
+  type: list
+  elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._records import Job
+from ansible_collections.muster.train.plugins.module_utils._start import start
+from ansible_collections.muster.train.plugins.module_utils._starters import StartError
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
+
+
+def _start(module: AnsibleModule) -> None:
+    job = Job.from_dict(module.params["job"])
+    if module.check_mode:
+        module.exit_json(changed=True)
+    try:
+        changed, run = start(Host(), job, module.params["plan"], module.params["key"], module.params["secrets"])
+    except StartError as error:
+        module.fail_json(msg="%s: %s" % (job.node, error), log_tail=error.tail)
+    module.exit_json(changed=changed, run=run)
+
+
+def _stop(module: AnsibleModule) -> None:
+    params = module.params
+    changed, run = stop(
+        Host(), params["node"], params["workdir"], params["run_id"], params["nonce"], params["grace"], module.check_mode
+    )
+    if run["unkillable"]:
+        pids = ", ".join(map(str, run["unkillable"]))
+        module.fail_json(msg="%s: processes that SIGKILL does not end stay: pid %s" % (run["node"], pids), run=run)
+    module.exit_json(changed=changed, run=run)
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
+            "job": {"type": "dict"},
+            "plan": {"type": "dict"},
+            "key": {"type": "str", "no_log": True},
+            "secrets": {"type": "dict", "no_log": True},
+            "workdir": {"type": "path"},
+            "run_id": {"type": "str"},
+            "nonce": {"type": "str", "no_log": False},
+            "grace": {"type": "int", "default": 60},
+            "node": {"type": "str"},
+        },
+        required_if=[("state", "started", ("job",)), ("state", "stopped", ("workdir", "run_id"))],
+        supports_check_mode=True,
+    )
+    if module.params["state"] == "started":
+        _start(module)
+    else:
+        _stop(module)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node knows of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: job_info
+short_description: What a node knows of a training run
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Reads the run directory of one node and says what became of the run there. It needs no runner, no head and no memory of the
+    controller; a runner that died is told by the lock it no longer holds.
+options:
+  workdir:
+    description: The node's work directory.
+    type: path
+    required: true
+  run_id:
+    description: The run. The newest one in the work directory by default.
+    type: str
+  node:
+    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    type: str
+  lines:
+    description: Return the last so many lines of the logs.
+    type: int
+    default: 0
+  rank:
+    description: Return the lines of this rank only.
+    type: int
+  files:
+    description: Return the files of the run that M(muster.train.collect) brings home.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - muster.train.attributes
+  - muster.train.attributes.info_module
+"""
+
+EXAMPLES = r"""
+- name: What became of the newest run
+  muster.train.job_info:
+    workdir: /home/me/muster
+"""
+
+RETURN = r"""
+run:
+  description: The run on this node. Its phase is V(absent) where the node knows nothing of it.
+  returned: always
+  type: dict
+  contains:
+    run_id:
+      description: The run id, null where the work directory has no run at all.
+      type: str
+    phase:
+      description: >-
+        V(absent), V(prepared), V(waiting), V(running), V(between), V(stopping), V(succeeded), V(failed), V(stopped), or V(lost):
+        judged by the reader when the runner's lock is free without a terminal state.
+      type: str
+    why:
+      description: The reason of the phase in one line.
+      type: str
+    alive:
+      description: Whether the runner holds its lock.
+      type: bool
+    left:
+      description: How many processes of the run are here without a runner.
+      type: int
+    first:
+      description: The first failing rank here (rank, local_rank, exit_code, signal, message, traceback, time in unix seconds).
+      type: dict
+    progress:
+      description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank here.
+      type: dict
+    elapsed_s:
+      description: Seconds from the launcher's start to its end, or until now.
+      type: float
+runs:
+  description: All runs of the work directory, newest first (run_id, created, phase).
+  returned: always
+  type: list
+  elements: dict
+log:
+  description: Lines (time, node, rank, text), oldest first; a null rank is the launcher.
+  returned: when O(lines) is above 0
+  type: list
+  elements: dict
+files:
+  description: Files (path below the run directory, size in bytes, sha256).
+  returned: when O(files=true)
+  type: list
+  elements: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._run_files import list_files, read_logs
+from ansible_collections.muster.train.plugins.module_utils._runs import list_runs, nothing_of, read_run
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "workdir": {"type": "path", "required": True},
+            "run_id": {"type": "str"},
+            "node": {"type": "str"},
+            "lines": {"type": "int", "default": 0},
+            "rank": {"type": "int"},
+            "files": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    host = Host()
+    runs = list_runs(host, params["workdir"])
+    run_id = params["run_id"] or (runs[0]["run_id"] if runs else None)
+    run = read_run(host, params["node"], params["workdir"], run_id) if run_id else nothing_of(params["node"])
+    result = {"run": run, "runs": runs}
+    if params["lines"] > 0:
+        result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if run_id else []
+    if params["files"]:
+        result["files"] = list_files(host, run["run_dir"]) if run_id else []
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Do the nodes agree, and can each of them hold its part? (`_agree.py` is private to the collection.)
+
+Every check takes the facts by node, in node-rank order, and returns what it found.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+
+Facts = Mapping[str, NodeFacts]
+
+STOP = "ansible-playbook muster.train.stop -e"
+
+
+def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
+    """Name the machine that a node is on: equal means one machine. A node that cannot tell is a machine of its own."""
+    return (facts.machine_id, facts.boot_id) if facts.boot_id else (None, node)
+
+
+def share_network(facts: Facts) -> bool:
+    """Say whether all nodes have one network stack: containers of one machine are told apart by their addresses."""
+    stacks = {
+        (machine(node, each), frozenset(own.address for own in each.net.addresses) if each.net else None)
+        for node, each in facts.items()
+    }
+    return len(stacks) == 1
+
+
+def check_known(facts: Facts, files: bool) -> list[Finding]:
+    """Find facts that the plan needs and that could not be gathered."""
+    return [
+        Finding(
+            check="facts",
+            node=node,
+            status="error",
+            observed=f"nothing is known about {part}",
+            expected=f"facts {part}",
+            source="module node_facts",
+            remedy=f"ask the node with ansible {shlex.quote(node)} -m muster.train.node_facts "
+            f"-a {shlex.quote(f'workdir={each.workdir.path}')}",
+        )
+        for node, each in facts.items()
+        for part in ("net", "code", *(["files"] if files else []))
+        if getattr(each, part) is None
+    ]
+
+
+def check_machines(facts: Facts) -> list[Finding]:
+    """Find two names for one node: the same work directory on the same machine."""
+    first: dict[str, str] = {}
+    findings = []
+    for node, each in facts.items():
+        identity = each.workdir.identity
+        if identity is None:
+            continue
+        other = first.setdefault(identity, node)
+        if other != node:
+            findings.append(
+                Finding(
+                    check="node",
+                    node=node,
+                    status="fail",
+                    observed=f"{each.workdir.path} on {each.hostname} is also the work directory of {other}",
+                    expected="one machine, or at least one work directory, for each node",
+                    source="launch_workdir",
+                    remedy=f"remove {node} or {other} from the group nodes, or give each its own launch_workdir",
+                )
+            )
+    return findings
+
+
+def check_directories(facts: Facts) -> list[Finding]:
+    """Find work directories that cannot be written and code directories that are not there."""
+    findings = []
+    for node, each in facts.items():
+        if not each.workdir.writable:
+            findings.append(
+                Finding(
+                    check="work directory",
+                    node=node,
+                    status="fail",
+                    observed=f"{each.workdir.path} cannot be written by user {each.user.name}",
+                    expected="a directory that this user can create or write",
+                    source="launch_workdir",
+                    remedy=f"give it to {each.user.name}, or set launch_workdir to another place",
+                )
+            )
+        if each.code is not None and not each.code.exists:
+            findings.append(
+                Finding(
+                    check="code directory",
+                    node=node,
+                    status="fail",
+                    observed=f"{each.code.path} does not exist",
+                    expected="the training code",
+                    source="launch_code_dir",
+                    remedy="put the code there, or set launch_code_dir to where it is",
+                )
+            )
+    return findings
+
+
+def check_python(facts: Facts) -> list[Finding]:
+    """Find nodes without the training interpreter."""
+    return [
+        Finding(
+            check="python",
+            node=node,
+            status="fail",
+            observed=f"{each.python.command} is not there",
+            expected="the training interpreter",
+            source="launch_python",
+            remedy="install it there, or set launch_python to the interpreter that has the training's packages",
+        )
+        for node, each in facts.items()
+        if each.python.path is None
+    ]
+
+
+def check_slot(facts: Facts, slot: str) -> list[Finding]:
+    """Find slots that another run holds."""
+    findings = []
+    for node, each in facts.items():
+        holder = each.holder
+        if holder is None:
+            continue
+        seen = [f"slot {slot} is held by {holder.run_id or 'a run that cannot be named'}"]
+        seen += [f"as node {holder.node}"] if holder.node else []
+        seen += [f"since {holder.since}"] if holder.since else []
+        remedy = "wait for its end"
+        if holder.run_id:
+            remedy += f", or stop it: {STOP} {shlex.quote(f'run_id={holder.run_id}')}"
+        findings.append(
+            Finding(
+                check="slot",
+                node=node,
+                status="fail",
+                observed=" ".join(seen),
+                expected="a free slot",
+                source="launch_slot",
+                remedy=remedy,
+            )
+        )
+    return findings

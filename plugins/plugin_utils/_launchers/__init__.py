@@ -1,0 +1,13 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Launchers: what starts a node's ranks. A new one is a file here and a name below. (Private to the collection.)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ansible_collections.muster.train.plugins.plugin_utils._launchers import python, torchrun
+from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Command, Start
+
+LAUNCHERS: dict[str, Callable[[Start], Command]] = {"torchrun": torchrun.command, "python": python.command}

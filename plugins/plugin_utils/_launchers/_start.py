@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a launcher is told, and what it answers. (`_start.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What the ranks run: an absolute path, or a module's name, and its arguments."""
+
+    kind: Literal["script", "module"]
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """One node's part of a run, as far as a launcher cares. Times are seconds."""
+
+    run_id: str
+    run_dir: str
+    python: str
+    program: Program
+    nnodes: int
+    nproc: int
+    node_rank: int
+    first_rank: int
+    world_size: int
+    address: str
+    port: int
+    join_timeout: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """What the runner executes, and the variables that the launcher needs beside it: name -> (value, reason)."""
+
+    argv: list[str]
+    environment: Mapping[str, tuple[str, str]]

@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""torchrun: one agent per node that starts its ranks. (`torchrun.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Command, Start
+
+# How far apart the agents may begin (importing torch from a cold network file system) before they give each other up.
+MEET_SECONDS = 300
+
+
+def command(start: Start) -> Command:
+    """Run torchrun with static rendezvous: rank order is inventory order, and restarts are not torchrun's."""
+    address = f"[{start.address}]" if ":" in start.address else start.address
+    argv = [
+        start.python,
+        f"{start.run_dir}/torchrun.py",
+        f"--nnodes={start.nnodes}",
+        f"--nproc-per-node={start.nproc}",
+        f"--node-rank={start.node_rank}",
+        "--rdzv-backend=static",
+        f"--rdzv-endpoint={address}:{start.port}",
+        f"--rdzv-id={start.run_id}",
+        f"--rdzv-conf=timeout={MEET_SECONDS + start.join_timeout}",
+        "--max-restarts=0",
+    ]
+    if start.program.kind == "module":
+        argv.append("--module")
+    return Command([*argv, start.program.name, *start.program.arguments], {})

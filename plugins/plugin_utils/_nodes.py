@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The group `nodes` as the inventory describes it, and its faults. (`_nodes.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
+
+# A node's name becomes a file's name: RFC 1123 and the underscore, which many inventories use.
+NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+SSH_PORT = 22
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as the inventory describes it; without an address its name is its address."""
+
+    name: str
+    address: str | None = None
+    port: int | str | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """Where the node is reached: two names with the same endpoint are one machine."""
+        return f"{(self.address or self.name).lower()} port {self.port or SSH_PORT}"
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The group `nodes` in node-rank order, where it was read from, and what `--limit` said."""
+
+    nodes: tuple[Node, ...]
+    sources: tuple[str, ...]
+    limit: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes' names in node-rank order."""
+        return [node.name for node in self.nodes]
+
+
+def errors(inventory: Inventory, *, needed: bool, distinct: bool) -> list[str]:
+    """Return what is wrong: `needed` wants a node in the group, `distinct` one name for each machine."""
+    lines = []
+    if inventory.limit:
+        lines.append(
+            f"--limit: expected none, saw {display(inventory.limit)}; Ansible would leave out nodes without a word, "
+            "use -e nnodes=N for fewer nodes"
+        )
+    if needed and not inventory.nodes:
+        read = ", ".join(inventory.sources) or "no inventory"
+        lines.append(
+            f"inventory: the group 'nodes' is missing or empty (read: {read}); "
+            "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"
+        )
+    lines += [
+        f"inventory: {display(node.name)} is no name for a node (letters, digits, '.', '_' and '-'); "
+        "give the node a plain name and its address as ansible_host"
+        for node in inventory.nodes
+        if not NODE_NAME.fullmatch(node.name)
+    ]
+    seen: dict[str, str] = {}
+    for node in inventory.nodes if distinct else ():
+        first = seen.setdefault(node.endpoint, node.name)
+        if first != node.name:
+            lines.append(
+                f"inventory: {first} and {node.name} are the same machine ({node.endpoint}); "
+                "keep one name of it in the group 'nodes', or correct ansible_host"
+            )
+    return lines

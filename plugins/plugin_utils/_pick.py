@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which run a verb is about. (`_pick.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import names
+
+# How many runs are offered in place of one that does not exist.
+NEWEST = 5
+
+
+class NoRun(ValueError):
+    """There is no such run; the one line says where was looked and what to do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(clean(text))
+
+
+def pick(infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: Mapping[str, str]) -> str:
+    """Return the run that was asked for, or the newest on any node; raise NoRun when no node knows it.
+
+    `typed` is the command that was typed, `workdirs` has the nodes' work directories, as far as they are known.
+    """
+    silent = [info.node for info in infos if not info.answered]
+    looked = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
+    if not looked:
+        raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run['why']}" for info in infos[:NEWEST])]))
+    created: dict[str, str] = {}
+    for run in (run for info in infos for run in info.runs):
+        created[run["run_id"]] = max(run["created"], created.get(run["run_id"], ""))
+    newest = sorted(created, key=lambda run_id: (created[run_id], run_id), reverse=True)
+    if asked is None and newest:
+        return newest[0]
+    if asked is not None and asked in created:
+        return asked
+    what = f"no run {asked}" if asked else "no run"
+    where = f"looked in {names(looked)}" + (f"; no answer from {names(silent)}" if silent else "")
+    if newest:
+        raise NoRun(f"{what} on any node ({where}); the newest there are: {', '.join(newest[:NEWEST])}")
+    raise NoRun(f"{what} on any node ({where}); to start one: {command('launch', None, typed)}")

@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan: everything a launch will do on every node, as data. (`_plan.py` is private to the collection.)
+
+A pure function of all nodes' facts, the cluster's policy and the run's parameters: no clock, no file, no environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records import Net, Rendezvous
+from ansible_collections.muster.train.plugins.plugin_utils import (
+    _agree,
+    _agree_files,
+    _environment,
+    _fabric,
+    _head,
+    _ports,
+    _ranks,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput, Run, job_of
+from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
+from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
+
+SCHEMA = 1
+
+# Of the request, what the plan keeps as it is.
+KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
+
+
+def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput]) -> dict[str, Any]:
+    """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it."""
+    settings = request["parameters"]
+    findings = _check(settings, policy, nodes)
+    nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
+    if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
+        _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
+    decided = _decide(request, policy, nodes, nets)
+    cluster, refused = _environment.user_layer(policy.env, _environment.CLUSTER, None)
+    env, refused_too = _environment.user_layer(settings["env"]["value"] or {}, settings["env"]["origin"], None)
+    findings += [*decided.findings, *refused, *refused_too]
+    places = _ranks.place([node.name for node in nodes], decided.count.nproc)
+    world_size = len(nodes) * decided.count.nproc
+    run = Run(
+        run_id=request["run_id"],
+        nonce=request["nonce"],
+        created=request["created"],
+        settings=settings,
+        policy=policy,
+        cluster=cluster,
+        env=env,
+        nnodes=len(nodes),
+        world_size=world_size,
+        rendezvous=Rendezvous(decided.address.value, decided.port.number),
+    )
+    machines = {node.name: _agree.machine(node.name, node.facts) for node in nodes}
+    nodes_on = Counter(machines.values())
+    jobs = {}
+    for node, place in zip(nodes, places, strict=True):
+        ranks_on_machine = nodes_on[machines[node.name]] * place.nproc
+        job, found = job_of(run, node, nets[node.name], place, ranks_on_machine)
+        jobs[node.name] = job.to_dict()
+        findings += found
+    _stop_at(findings)
+    head = nodes[0]
+    return {
+        "schema": SCHEMA,
+        **{name: request[name] for name in KEPT},
+        "nodes": [node.name for node in nodes],
+        "head": {"node": head.name, "address": decided.address.value, "reason": decided.address.reason},
+        "nnodes": len(nodes),
+        "nproc": decided.count.nproc,
+        "nproc_reason": decided.count.reason,
+        "world_size": world_size,
+        "fabric": dataclasses.asdict(decided.fabric),
+        "master_port": decided.port.number,
+        "port_reason": decided.port.reason,
+        "code": _code(head),
+        "findings": [finding.to_dict() for finding in findings],
+        "jobs": jobs,
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Decided:
+    """What is decided once for all nodes, and what was found on the way."""
+
+    count: _ranks.Count
+    fabric: _fabric.Fabric
+    address: _head.Address
+    port: _ports.Port
+    findings: list[Finding]
+
+
+def _decide(
+    request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput], nets: Mapping[str, Net]
+) -> _Decided:
+    head, settings = nodes[0], request["parameters"]
+    nproc, mode, port = settings["nproc"], settings["mode"], settings["master_port"]
+    gpus = {node.name: node.facts.gpu.count if node.facts.gpu else None for node in nodes}
+    together = _agree.share_network({node.name: node.facts for node in nodes})
+    on_head = nets[head.name]
+    count, of_count = _ranks.count(nproc["value"], nproc["origin"], gpus)
+    fabric, of_fabric = _fabric.decide(mode["value"], mode["origin"], {name: net.hcas for name, net in nets.items()})
+    address, of_address = _head.choose_address(head.name, policy.head_address, head.address, on_head, together)
+    number, of_port = _ports.pick(
+        port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head
+    )
+    return _Decided(count, fabric, address, number, [*of_count, *of_fabric, *of_address, *of_port])
+
+
+def _check(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[Finding]:
+    """Check the launch against what the nodes say, whatever the plan will be."""
+    facts = {node.name: node.facts for node in nodes}
+    files = {what: settings[what] for what in ("script", "config") if settings[what]["value"] is not None}
+    findings = [] if nodes else [_no_nodes()]
+    if settings["launcher"]["value"] not in LAUNCHERS:
+        findings.append(_unknown_launcher(settings["launcher"]))
+    findings += _agree.check_known(facts, files=bool(files))
+    findings += _agree.check_machines(facts)
+    findings += _agree.check_directories(facts)
+    findings += _agree.check_slot(facts, policy.slot)
+    findings += _agree.check_python(facts)
+    findings += _agree_files.check_code(facts)
+    for what, setting in files.items():
+        findings += _agree_files.check_file(facts, what, setting["value"], setting["origin"])
+    if "config" in files:
+        findings += _agree_files.check_config(facts, files["config"]["origin"])
+    return findings
+
+
+def _stop_at(findings: Sequence[Finding]) -> None:
+    stopping = [finding for finding in findings if finding.stops]
+    if stopping:
+        raise PlanError(stopping)
+
+
+def _code(head: NodeInput) -> dict[str, Any] | None:
+    code = head.facts.code
+    if code is None:
+        return None
+    return {"path": code.path, "commit": code.commit, "branch": code.branch, "dirty": code.dirty}
+
+
+def _no_nodes() -> Finding:
+    return Finding(
+        check="nodes",
+        node=None,
+        status="fail",
+        observed="the launch has no node",
+        expected="at least one host in the group nodes",
+        source="inventory",
+        remedy="add hosts to the group nodes, or choose another inventory with -i",
+    )
+
+
+def _unknown_launcher(launcher: Mapping[str, Any]) -> Finding:
+    return Finding(
+        check="launcher",
+        node=None,
+        status="fail",
+        observed=f"{launcher['value']} is unknown",
+        expected=f"one of {', '.join(LAUNCHERS)}",
+        source=launcher["origin"],
+        remedy="choose one with -e launcher=NAME",
+    )

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan as a person reads it in a terminal. (`_plan_text.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, one_line
+
+WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
+
+
+def render(plan: Mapping[str, Any]) -> str:
+    """Write the whole plan: what holds for the run, then every node's directories, command and environment."""
+    sections = [[f"run {plan['run_id']}", *_table(_of_the_run(plan))]]
+    given = [
+        (name, _value(setting["value"]), setting["origin"])
+        for name, setting in plan["parameters"].items()
+        if setting["origin"] != "default"
+    ]
+    if given:
+        sections.append(["parameters", *_table(given)])
+    warnings = [Finding(**finding) for finding in plan["findings"]]
+    if warnings:
+        sections.append(["warnings", *(f"  {line}" for line in lines(warnings))])
+    sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in plan["nodes"]]
+    return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
+
+
+def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    head, code = plan["head"], plan["code"]
+    nodes = "1 node" if plan["nnodes"] == 1 else f"{plan['nnodes']} nodes"
+    rows = [
+        ("command", plan["command"], ""),
+        ("ranks", f"{plan['world_size']} on {nodes}, {plan['nproc']} each", plan["nproc_reason"]),
+        ("head", f"{head['node']} at {head['address']}", head["reason"]),
+        ("port", str(plan["master_port"]), plan["port_reason"]),
+        ("fabric", plan["fabric"]["value"], plan["fabric"]["reason"]),
+        ("experiment", plan["experiment"], ""),
+    ]
+    if code and code["commit"]:
+        rows.append(("code", f"{code['commit'][:12]}{', with changes' if code['dirty'] else ''}", code["branch"] or ""))
+    return rows
+
+
+def _node(job: Mapping[str, Any], head: str) -> list[str]:
+    last = job["first_rank"] + job["nproc"] - 1
+    ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
+    limit = f"ended after {job['time_limit']} s, " if job["time_limit"] else ""
+    rows = [
+        ("work directory", job["workdir"], f"slot {job['slot']}"),
+        ("run directory", job["run_dir"], ""),
+        ("outputs", job["output_dir"], ""),
+        ("code directory", job["code_dir"], ""),
+        ("supervisor", job["supervisor"], f"{limit}{job['stop_grace']} s to stop"),
+    ]
+    variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
+    width = min(WIDEST, max(len(assignment) for assignment, _ in variables))
+    return [
+        f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}",
+        *_table(rows),
+        "  command",
+        *_command(job["argv"]),
+        "  environment",
+        *(f"    {assignment:<{width}}  # {remark}" for assignment, remark in variables),
+    ]
+
+
+def _command(argv: Sequence[str]) -> list[str]:
+    """Break a command as one would type it: a line for each word, an option and its value on one."""
+    rows: list[str] = []
+    before = ""
+    for word in argv:
+        if before.startswith("-") and "=" not in before and not word.startswith("-"):
+            rows[-1] += f" {shlex.quote(word)}"
+        else:
+            rows.append(shlex.quote(word))
+        before = word
+    indents = ["    ", *["      "] * (len(rows) - 1)]
+    ends = [*[" \\"] * (len(rows) - 1), ""]
+    return [f"{indent}{row}{end}" for indent, row, end in zip(indents, rows, ends, strict=True)]
+
+
+def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Lay out name, value and remark."""
+    width = max(len(name) for name, _, _ in rows)
+    return [f"  {name:<{width}}  {value}{f'  # {remark}' if remark else ''}" for name, value, remark in rows]
+
+
+def _remark(variable: Mapping[str, str]) -> str:
+    return f"{variable['origin']}: {variable['reason']}" if variable["reason"] else variable["origin"]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return shlex.join(f"{name}={text}" for name, text in value.items())
+    return shlex.join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The port where the ranks meet on the head. (`_ports.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from ansible_collections.muster.train.plugins.module_utils._records import Net, PortHolder
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """A TCP port of the head, and why this one."""
+
+    number: int
+    reason: str
+
+
+def pick(
+    asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net
+) -> tuple[Port, list[Finding]]:
+    """Choose the run's port from what listens on the head.
+
+    Without a wish it is the first free one of the range (both ends included), from a start that the run's nonce
+    decides: two launches that read the same facts then rarely meet on one port.
+    """
+    if asked is not None:
+        taken = [_taken(asked, origin, head, net.holders.get(str(asked)))] if asked in net.listening else []
+        return Port(asked, origin), taken
+    first, last = port_range
+    size = last - first + 1
+    start = int(nonce, 16) % size
+    listening = set(net.listening)
+    for step in range(size):
+        number = first + (start + step) % size
+        if number not in listening:
+            return Port(number, f"free on {head}, of launch_port_range {first}-{last}"), []
+    return Port(first, "none is free"), [_none_free(first, last, head)]
+
+
+def read_range(text: str) -> tuple[int, int]:
+    """Read `29400-29999`. Raise ValueError saying what was expected."""
+    match = re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", text)
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1024 <= first <= last <= 65535:
+        raise ValueError("FIRST-LAST with 1024 <= FIRST <= LAST <= 65535, as in 29400-29999")
+    return first, last
+
+
+def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Finding:
+    by = ["a process that cannot be seen from here"]
+    if holder is not None and holder.pid is not None:
+        by = [f"process {holder.pid}"]
+        by += [f"({holder.command})"] if holder.command else []
+        by += [f"of run {holder.run_id}"] if holder.run_id else []
+    return Finding(
+        check="master_port",
+        node=head,
+        status="fail",
+        observed=f"port {port} is taken by {' '.join(by)}",
+        expected="a free port on the head",
+        source=origin,
+        remedy="choose another, or leave master_port out to get a free one of launch_port_range",
+    )
+
+
+def _none_free(first: int, last: int, head: str) -> Finding:
+    return Finding(
+        check="master_port",
+        node=head,
+        status="fail",
+        observed=f"all ports {first}-{last} are taken",
+        expected="a free one",
+        source="launch_port_range",
+        remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",
+    )

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one line that tells how far a run is. (`_progress_line.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any."""
+
+    phase: str
+    count: int
+    elapsed_s: float
+    progress: Mapping[str, Any] | None
+
+
+def clock(seconds: float) -> str:
+    """Return ``1:02:03`` or ``2:03``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _rate(value: float) -> str:
+    for limit, suffix in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.1f}{suffix}"
+    return f"{value:.0f}"
+
+
+def eta_s(first: Sample, now: Sample) -> float | None:
+    """Return the seconds left, from the steps made since the first sample; None before a step was seen."""
+    if first.progress is None or now.progress is None:
+        return None
+    begun, step, total = (
+        _number(sample) for sample in (first.progress.get("step"), now.progress.get("step"), now.progress.get("total_steps"))
+    )
+    seconds = now.elapsed_s - first.elapsed_s
+    if begun is None or step is None or total is None or step <= begun or seconds <= 0:
+        return None
+    return max(0.0, (total - step) * seconds / (step - begun))
+
+
+def progress_line(first: Sample, now: Sample) -> str:
+    """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
+    parts = [now.phase]
+    if now.progress is None:
+        parts.append("no step yet")
+    else:
+        step, total = now.progress.get("step"), now.progress.get("total_steps")
+        if _number(step) is not None:
+            parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
+        loss, rate = _number(now.progress.get("loss")), _number(now.progress.get("tokens_per_s"))
+        if loss is not None:
+            parts.append(f"loss {loss:.4g}")
+        if rate is not None:
+            parts.append(f"{_rate(rate)} tokens/s")
+    parts.append(f"{clock(now.elapsed_s)} elapsed")
+    left = eta_s(first, now)
+    if left is not None:
+        parts.append(f"ETA {clock(left)}")
+    return "  ".join(parts)

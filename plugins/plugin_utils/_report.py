@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user reads of a run: tables, the verdict's lines, logs and commands. (`_report.py` is private.)
+
+Everything here is text out of data that hosts sent: each string goes through `clean`, none is ever a template.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost
+from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import NAMED, Verdict, members
+
+STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
+LOG_LINES = 15
+CONSEQUENCES = 8
+# The runner writes one each second.
+HEARTBEAT_STALE_S = 15
+
+
+def number(value: object) -> float | None:
+    """Return a JSON number, None for anything else that a workload may have written."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def duration(seconds: object) -> str:
+    """Return ``31 s``, ``12 min 5 s``, ``3 h 07 min`` or ``2 d 4 h``; empty when it is not known."""
+    value = number(seconds)
+    if value is None or not math.isfinite(value):
+        return ""
+    whole = int(value)
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if hours >= 48:
+        return f"{days} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60:02d} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def losses(progress: Mapping[str, Any] | None) -> str:
+    """Return ``5.55 -> 1.93``: the first and the last loss of a rank."""
+    first, last = (number((progress or {}).get(key)) for key in ("first_loss", "loss"))
+    return " -> ".join(f"{value:.3g}" for value in (first, last) if value is not None)
+
+
+def _ranks(run: Mapping[str, Any]) -> str:
+    first, count = run.get("first_rank"), run.get("nproc")
+    if first is None or not count:
+        return ""
+    return str(first) if count == 1 else f"{first}-{first + count - 1}"
+
+
+def _step(progress: Mapping[str, Any]) -> str:
+    step, total = number(progress.get("step")), number(progress.get("total_steps"))
+    return "" if step is None else f"{step:.0f}" if total is None else f"{step:.0f}/{total:.0f}"
+
+
+def _remarks(run: Mapping[str, Any]) -> str:
+    remarks = [one_line(run["why"])] if run.get("why") else []
+    age = number(run.get("heartbeat_age_s"))
+    if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
+        remarks.append(f"no sign of life for {duration(age)}")
+    if run.get("left"):
+        remarks.append(f"{run['left']} processes of it are left: stop ends them")
+    if run.get("log_dropped"):
+        remarks.append(f"{run['log_dropped']} bytes of log were dropped")
+    return "; ".join(remarks)
+
+
+def status_table(runs: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    """Return one row for each node."""
+    rows = []
+    for run in runs:
+        progress = run.get("progress") or {}
+        rate, rank = number(progress.get("tokens_per_s")), run.get("node_rank")
+        rows.append(
+            (
+                str(run["node"]),
+                "" if rank is None else str(rank),
+                str(run["phase"]),
+                _ranks(run),
+                _step(progress),
+                losses(progress),
+                "" if rate is None else f"{rate:,.0f}",
+                duration(run.get("elapsed_s")),
+                _remarks(run),
+            )
+        )
+    return table(STATUS_HEADERS, rows, width)
+
+
+def first_progress(runs: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the progress of the lowest rank that told one."""
+    return next((run["progress"] for run in runs if run.get("progress")), {})
+
+
+def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return ``<run id>  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s``."""
+    parts = [run for run in members(runs) if run.get("nproc")]
+    ranks = sum(run["nproc"] for run in parts)
+    loss = losses(first_progress(runs))
+    facts = [
+        verdict.verdict,
+        f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
+        f"loss {loss}" if loss else "",
+        duration(verdict.elapsed_s),
+    ]
+    return clean(f"{run_id or 'no run'}  " + " · ".join(fact for fact in facts if fact))
+
+
+def explanation(verdict: Verdict) -> list[str]:
+    """Return why, the cause first, then what followed from it, and the last lines of the rank that failed first."""
+    lines = [f"  {clean(verdict.why)}"] if verdict.why else []
+    lines += [f"    then {one_line(text)}" for text in verdict.consequences[:CONSEQUENCES]]
+    if len(verdict.consequences) > CONSEQUENCES:
+        lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
+    return lines + _tail(verdict.node, verdict.rank, verdict.log_tail or (verdict.cause or {}).get("traceback") or [])
+
+
+def _tail(node: str | None, rank: int | None, tail: Sequence[object]) -> list[str]:
+    if not tail:
+        return []
+    return [f"  last lines of {clean(label(node, rank))}:", *(f"    | {clean(line)}" for line in tail[-LOG_LINES:])]
+
+
+def label(node: object, rank: object) -> str:
+    """Return ``node0/rank0``; the launcher is ``node0/-``."""
+    return f"{node}/-" if rank is None else f"{node}/rank{rank}"
+
+
+def places(runs: Sequence[Mapping[str, Any]], experiment: str | None) -> list[str]:
+    """Say where everything of the run lies."""
+    lines = [f"  experiment: {experiment}"] if experiment else []
+    where = [f"{run['node']}:{run['run_dir']}" for run in runs if run.get("run_dir") and run["phase"] != "absent"]
+    lines += [f"  on the node: {place}" for place in where[:NAMED]]
+    if len(where) > NAMED:
+        lines.append(f"  and on {len(where) - NAMED} more")
+    return [clean(line) for line in lines]
+
+
+def not_started(infos: Sequence[Info]) -> tuple[str, list[str]]:
+    """Say who failed to start, the most likely cause first, and what its log says: (first line, all lines)."""
+    failed = sorted((info for info in infos if not info.answered), key=lambda info: looks_lost(info.run["why"]))
+    if not failed:
+        return "every node had started, a later task failed", []
+    lines = unanswered(failed)
+    return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run["log_tail"])]
+
+
+def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None, rank: int | None = None) -> list[str]:
+    """Return the last `limit` log lines of all nodes, merged by time: ``2026-11-20 14:30:52.123 node0/rank0 | text``.
+
+    A line that has no time (the runner did not write it) comes before all others.
+    """
+    entries = [
+        (_time(entry["time"]), clean(label(entry["node"], entry["rank"])), clean(entry["text"]))
+        for info in infos
+        for entry in info.log
+        if node in (None, entry["node"]) and rank in (None, entry["rank"])
+    ]
+    entries.sort(key=lambda entry: entry[0])
+    entries = entries[-(limit or len(entries)) :]
+    size = max((len(who) for _, who, _ in entries), default=0)
+    return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
+
+
+def _time(stamp: object) -> str:
+    return clean(stamp).replace("T", " ").removesuffix("Z")
+
+
+def unanswered(infos: Iterable[Info]) -> list[str]:
+    """Return a line for each node that gave no answer."""
+    return [
+        clean(f"{info.node}: " + ("unreachable: " if info.run["phase"] == "unreachable" else "") + info.run["why"])
+        for info in infos
+        if not info.answered
+    ]

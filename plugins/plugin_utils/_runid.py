@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The run id: how it is made and what may be one. (`_runid.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+RUN_ID = re.compile(r"multinode_([0-9]+|auto)ch_([0-9]+|auto)th_[0-9]{8}_[0-9]{6}(_" + LABEL.pattern + ")?")
+EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]"
+
+
+def make(channels: int | None, threads: int | None, created: datetime, label: str | None) -> str:
+    """Return the id of a run created at that moment (UTC); a number that NCCL decides appears as `auto`."""
+    stamp = f"{created:%Y%m%d_%H%M%S}"
+    parts = ["multinode", f"{channels or 'auto'}ch", f"{threads or 'auto'}th", stamp]
+    return "_".join([*parts, label] if label else parts)
+
+
+def check(text: str) -> str:
+    """Return the run id as it is, or raise ValueError saying what is expected."""
+    if "/" in text or "\\" in text or text in (".", ".."):
+        # A run id becomes a directory's name on the nodes and on the controller.
+        raise ValueError(f"a run id (a name, not a path) such as {EXAMPLE}")
+    if not RUN_ID.fullmatch(text):
+        raise ValueError(f"a run id such as {EXAMPLE}")
+    return text

@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text for a terminal: a table in aligned columns, and strings from hosts made harmless. (`_table.py` is private.)
+
+Own code on purpose: it is shorter than the wiring of rich or tabulate, which plain ansible-core does not bring along.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+
+GAP = "  "
+# What is left for the last column, however wide the others are.
+LAST_COLUMN_MINIMUM = 24
+# Colours, cursor movements and titles (ECMA-48): a log is full of them, and none may reach the user's terminal.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+
+def clean(text: object) -> str:
+    """Return one line that a terminal only prints: no escapes, blanks for tabs and newlines, � for the unprintable."""
+    return "".join(
+        sign if sign.isprintable() else " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for sign in _ESCAPES.sub("", str(text))
+    )
+
+
+def one_line(text: object, limit: int = 240) -> str:
+    """Return text cleaned, with its runs of blanks collapsed, and cut to `limit` signs."""
+    words = " ".join(clean(text).split())
+    return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of a table: a column that is empty in every row is left out, the last is wrapped to `width`."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    kept = [index for index in range(len(headers)) if any(row[index] for row in cells)]
+    cells = [[headers[index] for index in kept], *([row[index] for index in kept] for row in cells)]
+    if not kept:
+        return []
+    widths = [max(len(row[column]) for row in cells) for column in range(len(kept) - 1)]
+    before = sum(widths) + len(GAP) * len(widths)
+    room = max(LAST_COLUMN_MINIMUM, width - before)
+    lines = []
+    for row in cells:
+        start = "".join(cell.ljust(size) + GAP for cell, size in zip(row[:-1], widths, strict=True))
+        for part in textwrap.wrap(row[-1], room) or [""]:
+            lines.append((start + part).rstrip())
+            start = " " * before
+    return lines

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict on a whole run, from what every node says of its part. (`_verdict.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils import _causes
+from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
+from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
+
+ENDED = ("succeeded", "failed", "stopped", "lost")
+GOING = ("waiting", "running", "between", "stopping")
+SILENT = ("unreachable", "unknown")
+MISSING = ("absent", "prepared")
+# How many nodes a line names.
+NAMED = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of a run. Times are UTC (2026-11-20T14:30:52Z), elapsed_s is the seconds of the longest part.
+
+    verdict: succeeded, failed, stopped, lost, running or waiting; incomplete (begun on some nodes only), prepared
+    (begun on none), absent (no node knows it) or unknown (nodes do not answer).
+    """
+
+    verdict: str
+    node: str | None
+    rank: int | None
+    why: str | None
+    cause: Mapping[str, Any] | None
+    log_tail: list[str]
+    consequences: list[str]
+    active: list[str]  # nodes where it still goes on
+    exit_codes: dict[str, int | None]
+    started: str | None
+    ended: str | None
+    elapsed_s: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return dataclasses.asdict(self)
+
+
+def members(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the parts that belong to the run: where all its ranks are found, the other nodes have no part in it."""
+    parts = list(runs)
+    found = [run for run in parts if run["phase"] not in (*SILENT, *MISSING)]
+    world = max((run.get("world_size") or 0 for run in found), default=0)
+    complete = world and sum(run.get("nproc") or 0 for run in found) >= world
+    return found if complete else parts
+
+
+def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Return the verdict from the `run` records of all nodes, in node-rank order (`job_info` documents their keys)."""
+    parts = members(runs)
+    failures = _causes.ordered(parts)
+    verdict, why, cause = _decide(parts, failures)
+    rest = [failure.text for failure in failures if failure is not cause]
+    active = [run for run in parts if run["phase"] in GOING]
+    if verdict in ENDED:
+        rest += [f"{run['node']}: still {run['phase']}" for run in active]
+    started = [run["started"] for run in parts if run.get("started")]
+    ended = [run["ended"] for run in parts if run.get("ended")]
+    elapsed = [run["elapsed_s"] for run in parts if run.get("elapsed_s") is not None]
+    return Verdict(
+        verdict=verdict,
+        node=cause.node if cause else None,
+        rank=cause.rank if cause else None,
+        why=cause.text if cause else why,
+        cause=cause.record if cause else None,
+        log_tail=list(cause.tail) if cause else [],
+        consequences=rest,
+        active=[str(run["node"]) for run in active],
+        exit_codes={str(run["node"]): run.get("exit_code") for run in parts},
+        started=min(started, default=None),
+        ended=max(ended) if parts and len(ended) == len(parts) else None,
+        elapsed_s=round(max(elapsed), 1) if elapsed else None,
+    )
+
+
+def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> tuple[str, str | None, Failure | None]:
+    """Return (verdict, why without a cause, cause)."""
+    nodes: dict[str, list[str]] = {}
+    for run in parts:
+        nodes.setdefault(run["phase"], []).append(str(run["node"]))
+    # Nodes hear of a stop one after the other: ranks that lose their peers in between did not fail by themselves.
+    here = [failure for failure in failures if failure.node in nodes.get("failed", [])]
+    followed = "stopped" in nodes and all(failure.likeness >= Likeness.UNCLEAR for failure in here)
+    if here and not followed:
+        return "failed", None, failures[0]
+    if "lost" in nodes:
+        return "lost", None, failures[0]
+    missing = [name for phase in MISSING for name in nodes.get(phase, [])]
+    going = [name for phase in GOING for name in nodes.get(phase, [])]
+    if going:
+        if missing and "stopped" not in nodes:
+            return "incomplete", f"on {names(going)}, not begun on {names(missing)}: stop ends and cleans it", None
+        verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"
+        return verdict, _uneven(nodes), None
+    if "stopped" in nodes:
+        return "stopped", _reason(run for run in parts if run["phase"] == "stopped"), None
+    if failures:  # nodes that do not answer
+        return "unknown", None, failures[0]
+    if "succeeded" in nodes:
+        if missing:
+            return "incomplete", f"nothing of it is on {names(missing)}", None
+        return "succeeded", None, None
+    if "prepared" in nodes:
+        return "prepared", f"prepared on {names(nodes['prepared'])}, begun nowhere: stop cleans it", None
+    return "absent", "no node knows this run", None
+
+
+def _reason(runs: Iterable[Mapping[str, Any]]) -> str | None:
+    return next((one_line(run["why"]) for run in runs if run.get("why")), None)
+
+
+def _uneven(nodes: Mapping[str, Sequence[str]]) -> str | None:
+    """Say which nodes are in which phase; None when all simply run."""
+    return None if set(nodes) <= {"running"} else ", ".join(f"{phase} on {names(nodes[phase])}" for phase in nodes)
+
+
+def names(nodes: Sequence[str]) -> str:
+    """Return the nodes' names in a line, the first few of many."""
+    return ", ".join(nodes[:NAMED]) + (f" and {len(nodes) - NAMED} more" if len(nodes) > NAMED else "")

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a launch costs over the same torchrun commands by hand, both in one go.
+
+usage: python tests/benchmark/launch_overhead.py [--rounds 3] [--steps 20]
+
+Prints seconds and ratio, and the controller's peak memory (its whole process tree, summed at each sample).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+SCRIPT = ROOT / "examples" / "tiny_gpt" / "train.py"
+NODES, RANKS = 2, 2
+
+
+def by_hand(home: Path, port: int, arguments: list[str]) -> float:
+    """Run the torchrun commands side by side, as a person with two terminals would; return the seconds."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MUSTER_OUTPUT_DIR": str(home / "by_hand")}
+    begun = time.monotonic()
+    nodes = [
+        subprocess.Popen(
+            [
+                *(BIN / "torchrun", f"--nnodes={NODES}", f"--nproc-per-node={RANKS}", f"--node-rank={rank}"),
+                *("--master-addr=127.0.0.1", f"--master-port={port}", SCRIPT, *arguments),
+            ],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for rank in range(NODES)
+    ]
+    codes = [node.wait() for node in nodes]
+    if any(codes):
+        raise SystemExit(f"torchrun by hand failed: exit codes {codes}")
+    return time.monotonic() - begun
+
+
+class Memory(threading.Thread):
+    """Samples the resident memory of a process and its workers (not of the run: that has a session of its own)."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid = pid
+        self.peak_mib = 0.0
+
+    def run(self) -> None:
+        while Path(f"/proc/{self.pid}").exists():
+            total = 0
+            for stat in Path("/proc").glob("[0-9]*/stat"):
+                try:
+                    fields = stat.read_text().rpartition(")")[2].split()
+                    if int(fields[3]) == self.pid:  # the session
+                        pss = (stat.parent / "smaps_rollup").read_text().split("\nPss:")[1].split()[0]
+                        total += int(pss)
+                except (OSError, IndexError, ValueError):
+                    continue
+            self.peak_mib = max(self.peak_mib, total / 1024)
+            time.sleep(0.25)
+
+
+def launch(home: Path, arguments: list[str]) -> tuple[float, float]:
+    """Launch on the embedded cluster and follow to the end; return seconds and the controller's peak memory in MiB."""
+    values = {"script_args": arguments, "channels": 42, "launch_experiments_dir": str(home / "experiments")}
+    begun = time.monotonic()
+    controller = subprocess.Popen(
+        [BIN / "ansible-playbook", "launch.yml", "-e", json.dumps(values)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    memory = Memory(controller.pid)
+    memory.start()
+    out, _ = controller.communicate()
+    if controller.returncode != 0:
+        raise SystemExit(f"launch failed:\n{out}")
+    memory.join()
+    return time.monotonic() - begun, memory.peak_mib
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    arguments = ["--override", f"training.steps={options.steps}"]
+    hand, muster, memory = [], [], []
+    for number in range(options.rounds + 1):
+        home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
+        try:
+            seconds = by_hand(home, 29700 + number, arguments)
+            launched, peak = launch(home, arguments)
+        finally:
+            shutil.rmtree(home)
+        kind = "warm-up" if number == 0 else f"round {number}"
+        print(f"{kind:8}  by hand {seconds:5.1f} s   launch {launched:5.1f} s   controller {peak:4.0f} MiB", flush=True)
+        if number:
+            hand.append(seconds)
+            muster.append(launched)
+            memory.append(peak)
+    by, ours = statistics.median(hand), statistics.median(muster)
+    print(f"overhead  {ours - by:.1f} s, ratio {ours / by:.2f}, controller {max(memory):.0f} MiB at most")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make the checkout importable as ansible_collections.muster.train, so that `pytest` alone is enough."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK = ROOT / "collections" / "ansible_collections" / "muster" / "train"
+
+if not LINK.exists():
+    LINK.unlink(missing_ok=True)
+    LINK.parent.mkdir(parents=True, exist_ok=True)
+    LINK.symlink_to(Path("..", "..", ".."), target_is_directory=True)
+if LINK.resolve() != ROOT:
+    raise pytest.UsageError(f"{LINK} is not a link to this checkout; the tests would test it instead: remove it")
+
+sys.path.insert(0, str(ROOT / "collections"))

@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster of local nodes for one test: its inventory, its work directories, and the verbs run on it as a user would."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+
+from tests.jobs import state_of_dir, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOADS = Path(__file__).resolve().parent / "workloads"
+PLAYBOOK = [sys.executable, "-m", "ansible", "playbook"]
+
+
+@dataclass
+class Played:
+    """What a playbook printed and how it ended."""
+
+    rc: int
+    out: str
+
+
+@dataclass
+class Cluster:
+    """Nodes named node0, node1, … on this machine, reached by the local connection; policy as an inventory has it."""
+
+    home: Path
+    names: list[str] = field(default_factory=lambda: ["node0", "node1"])
+    policy: dict[str, Any] = field(default_factory=dict)
+    per_node: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.policy = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "launch_python": sys.executable,
+            "launch_code_dir": str(WORKLOADS),
+            "launch_workdir": str(self.home / "work") + "/{{ inventory_hostname }}",
+            "launch_head_address": "127.0.0.1",
+            "launch_experiments_dir": str(self.home / "experiments"),
+            "launch_stop_grace": 5,
+            "launch_abort_grace": 2,
+            "launch_defaults": {"script": "sleeper.py", "launcher": "python", "nproc": 1},
+            **self.policy,
+        }
+        self.write()
+
+    @property
+    def inventory(self) -> Path:
+        """The inventory's file."""
+        return self.home / "hosts.yml"
+
+    @property
+    def experiments(self) -> Path:
+        """Where experiments go."""
+        return self.home / "experiments"
+
+    def write(self) -> None:
+        """Write the inventory (again, after a change of the fields)."""
+        hosts = {name: self.per_node.get(name, {}) for name in self.names}
+        self.inventory.write_text(yaml.safe_dump({"nodes": {"hosts": hosts, "vars": self.policy}}))
+
+    def command(self, playbook: str, *extra: str) -> list[str]:
+        """Return the command line of a playbook of the checkout."""
+        return [*PLAYBOOK, "-i", str(self.inventory), str(ROOT / playbook), *extra]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return the environment the playbooks run in: the checkout's ansible.cfg and nothing of the seed's variables."""
+        seed = ("CHANNELS", "THREADS", "CONFIG_FILE", "NPROC_PER_NODE", "LABEL", "MASTER_PORT")
+        kept = {name: value for name, value in os.environ.items() if name not in seed}
+        return {**kept, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **more}
+
+    def play(self, playbook: str, *extra: str, timeout: float = 240, **environment: str) -> Played:
+        """Run a playbook to its end."""
+        done = subprocess.run(
+            self.command(playbook, *extra),
+            env=self.environment(**environment),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Played(done.returncode, done.stdout)
+
+    def start(self, playbook: str, *extra: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a playbook in a process group of its own."""
+        return subprocess.Popen(
+            self.command(playbook, *extra),
+            env=self.environment(**environment),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run_dir(self, node: str, run_id: str) -> Path:
+        """Return a run's directory on a node."""
+        return self.home / "work" / node / ".muster" / "runs" / run_id
+
+    def state(self, node: str, run_id: str) -> dict[str, Any]:
+        """Return what the runner wrote on a node, empty before it did."""
+        return state_of_dir(self.run_dir(node, run_id))
+
+    def wait_phase(self, run_id: str, phase: str, seconds: float = 90) -> None:
+        """Wait until every node's state says so."""
+        for node in self.names:
+            wait_for(lambda node=node: self.state(node, run_id).get("phase") == phase, f"{node} is {phase}", seconds)
+
+    def processes(self, run_id: str | None = None) -> list[_processes.Process]:
+        """Return the living processes of this cluster's runs (of one run)."""
+        mine = str(self.home / "work")
+        found = []
+        for process in _processes.every():
+            marks = _processes.environment(process.pid)
+            if marks.get("MUSTER_RUN_DIR", "").startswith(mine) and run_id in (None, marks.get("MUSTER_RUN_ID")):
+                found.append(process)
+        return found
+
+    def destroy(self) -> None:
+        """End whatever a test left."""
+        for _ in range(3):
+            for process in self.processes():
+                _processes.send(process, signal.SIGKILL)

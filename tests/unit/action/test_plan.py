@@ -1,0 +1,186 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the action plugin `plan`: what it gathers, what it answers, and once through ansible-playbook itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.muster.train.plugins.action.plan import ActionModule
+from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, RUN_ID, facts_dict, request
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def hostvars(count: int) -> dict[str, dict[str, Any]]:
+    return {f"node{number}": {"ansible_facts": {"node": facts_dict(number)}} for number in range(count)}
+
+
+def run(
+    asked: dict[str, Any], hosts: dict[str, Any], check: bool = False, diff: bool = False, **variables: Any
+) -> dict[str, Any]:
+    """The action's result, as the task on the head gives it."""
+    task = Mock(
+        args={"request": asked}, check_mode=check, diff=diff, async_val=0, no_log=False, action="muster.train.plan"
+    )
+    task_vars = {**POLICY, "hostvars": hosts, **variables}
+    templar = Templar(loader=DataLoader(), variables=task_vars)
+    action = ActionModule(task, Mock(), Mock(), DataLoader(), templar, Mock())
+    return action.run(task_vars=task_vars)
+
+
+def test_it_runs_once_and_contacts_no_node() -> None:
+    assert ActionModule.BYPASS_HOST_LOOP is True
+    assert ActionModule._requires_connection is False
+
+
+def test_the_plan() -> None:
+    result = run(request(2), hostvars(2))
+    assert result["changed"] is False
+    assert "diff" not in result
+    assert result["plan"]["run_id"] == RUN_ID
+    assert list(result["plan"]["jobs"]) == ["node0", "node1"]
+
+
+@pytest.mark.parametrize(("check", "diff"), [(True, False), (True, True), (False, True)])
+def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> None:
+    result = run(request(2), hostvars(2), check=check, diff=diff)
+    assert result["changed"] is check
+    assert result["diff"]["before"] == ""
+    assert "node 0: node0 (head)" in result["diff"]["after"]
+    assert "node 1: node1" in result["diff"]["after"]
+    assert result["diff"]["after_header"] == f"the plan of {RUN_ID}"
+
+
+def test_policy_is_the_heads_variables_templated() -> None:
+    word = trust_as_template("{{ 'sl' ~ 'ow' }}")
+    result = run(
+        request(1), hostvars(1), launch_slot=word, launch_env={"A": trust_as_template("{{ launch_stop_grace }}")}
+    )
+    job = result["plan"]["jobs"]["node0"]
+    assert job["slot"] == "slow"
+    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": ""} in job["environment"]
+
+
+def test_each_nodes_own_environment_and_address() -> None:
+    hosts = hostvars(2)
+    hosts["node0"]["ansible_host"] = "192.168.7.1"
+    hosts["node1"]["launch_node_env"] = {"B": "1"}
+    plan = run(request(2), hosts)["plan"]
+    assert plan["head"]["address"] == "192.168.7.1"
+    of_node = [
+        [item["name"] for item in plan["jobs"][name]["environment"] if item["name"] == "B"] for name in plan["nodes"]
+    ]
+    assert of_node == [[], ["B"]]
+
+
+def test_without_a_request_it_says_what_happened() -> None:
+    result = run({}, hostvars(2))
+    assert result["failed"] is True
+    assert "--limit" in result["msg"]
+    assert "-e nnodes=N" in result["msg"]
+
+
+def test_a_node_without_facts_is_named() -> None:
+    hosts = {**hostvars(1), "node1": {"ansible_facts": {}}, "node2": {}}
+    result = run(request(3), hosts)
+    assert result["failed"] is True
+    assert result["msg"].startswith("node1 and node2: facts: nothing is known about this node")
+
+
+def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
+    hosts = hostvars(2)
+    hosts["node1"]["ansible_facts"]["node"]["python"]["path"] = None
+    result = run(request(2, mode="rdma"), hosts)
+    assert result["failed"] is True
+    assert "plan" not in result
+    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python", "fabric"]
+
+
+def test_a_policy_that_cannot_be_read_is_refused_by_name() -> None:
+    result = run(request(1), hostvars(1), launch_stop_grace="soon")
+    assert result["msg"].startswith("cluster: launch_stop_grace: it is 'soon'; expected a whole number")
+
+
+def test_what_goes_out_is_plain_data() -> None:
+    tagged = trust_as_template("{{ 1 + 1 }}")
+    hosts = hostvars(1)
+    hosts["node0"]["ansible_facts"]["node"]["workdir"]["path"] = tagged
+    plan = run(request(1, script_args=[tagged], label=tagged), hosts)["plan"]
+    assert plan == json.loads(json.dumps(plan))
+    job = plan["jobs"]["node0"]
+    assert {type(text) for text in (job["label"], job["workdir"], job["argv"][-1])} == {str}
+
+
+def test_through_ansible_playbook(tmp_path: Path) -> None:
+    """Two hosts with lazy variables and facts that look like templates; what comes out is what was put in."""
+    danger = "{{ lookup('pipe', 'echo evaluated') }}"
+    nodes = {}
+    for number in range(2):
+        facts = facts_dict(number, workdir__path=f"/w/{number}")
+        nodes[f"node{number}"] = {"given": json.dumps(facts), "launch_node_env": {"ME": "{{ inventory_hostname }}"}}
+    reached = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    cluster = {"vars": {**POLICY, **reached, "launch_slot": "{{ 'sl' ~ 'ow' }}"}, "hosts": nodes}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"nodes": cluster}))
+    (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
+    tasks = [
+        # cacheable: the way into ansible_facts without a fact module.
+        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", "cacheable": True}},
+        {
+            "muster.train.plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
+            "register": "made",
+        },
+        {
+            "ansible.builtin.copy": {
+                "content": "{{ made.plan | to_json }}",
+                "dest": str(tmp_path / "plan.json"),
+                "mode": "0600",
+            },
+            "check_mode": False,
+            "diff": False,
+            "run_once": True,
+        },
+    ]
+    play = [{"hosts": "nodes", "gather_facts": False, "tasks": tasks}]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(play, sort_keys=False))
+    (tmp_path / "ansible.cfg").touch()
+    settings = {
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
+        "ANSIBLE_CONFIG": str(tmp_path / "ansible.cfg"),
+        "ANSIBLE_HOME": str(tmp_path / "home"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(Path(sys.executable).with_name("ansible-playbook")),
+            *("-i", str(tmp_path / "hosts.yml"), "--check", "--diff", str(tmp_path / "play.yml")),
+        ],
+        env={**{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}, **settings},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["jobs"]["node1"]["argv"][-1] == danger
+    assert plan["jobs"]["node1"]["slot"] == "slow"
+    assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
+    of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
+    assert of_me == [["node0"], ["node1"]]
+    assert f"+++ after: the plan of {RUN_ID}" in done.stdout
+    assert "+node 1: node1, rank 1" in done.stdout
+    assert done.stdout.count("+node 0:") == 1

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a launcher ended, from what torch leaves behind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.muster.train.plugins.module_utils.runner import _failures
+
+RECORDED = {
+    "message": {
+        "message": "ValueError: no such layer",
+        "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  ...\nValueError: no such layer\n", "timestamp": "1795000000"},
+    }
+}
+
+
+def test_a_recorded_exception() -> None:
+    report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
+    (first,) = _failures.parse_report(report)
+    assert first == {
+        "rank": 2,
+        "local_rank": 0,
+        "exit_code": 1,
+        "signal": None,
+        "message": "ValueError: no such layer",
+        "traceback": ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"],
+        "time": 1795000000.0,
+    }
+    assert _failures.explain(first, 1, None) == "rank 2 exited with code 1: ValueError: no such layer"
+
+
+def test_a_signal_without_a_message() -> None:
+    first = _failures.describe({"rank": 0, "local_rank": 0, "code": -9, "time": 7.0, "error": {"message": "<NONE>"}})
+    assert (first["signal"], first["exit_code"], first["time"]) == ("SIGKILL", None, 7.0)
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
+def test_no_report_is_no_failure_record(data: bytes) -> None:
+    assert _failures.parse_report(data) == []
+
+
+def test_launcher_without_a_report() -> None:
+    assert _failures.explain(None, -9, "ignored") == "the launcher was killed by SIGKILL"
+    assert _failures.explain(None, 2, "usage: train.py") == "the launcher exited with code 2: usage: train.py"
+    assert _failures.explain(None, 2, None) == "the launcher exited with code 2"
+
+
+def test_a_signal_without_a_name() -> None:
+    assert _failures.split_status(-77) == (None, "signal 77")

@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of a run on a disk that fills up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_collections.muster.train.plugins.module_utils.runner import _files
+
+from tests.jobs import make_job, spawn, state_of, wait_for
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> object:
+    """A tmpfs of 1 MiB, where this user may mount one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(place: Path) -> None:
+    with (place / "filler").open("wb", buffering=0) as stream:
+        try:
+            while True:
+                stream.write(b"x" * 4096)
+        except OSError:
+            pass
+
+
+def test_documents_are_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    _files.write_json(str(path), {"phase": "running"})
+    _files.write_json(str(path), {"phase": "failed"})
+    assert json.loads(path.read_text()) == {"phase": "failed"}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("{}")
+    os.symlink(tmp_path / "victim", tmp_path / "link")
+    assert _files.read_json(str(tmp_path / "link")) is None
+    with pytest.raises(OSError, match="symbolic"):
+        _files.create(str(tmp_path / "link"), os.O_WRONLY)
+
+
+def test_the_reserve_buys_the_last_word(small_disk: Path) -> None:
+    _files.reserve(str(small_disk))
+    fill(small_disk)
+    with pytest.raises(OSError, match="No space"):
+        _files.write_json(str(small_disk / "other.json"), {"x": "y" * 5000})
+    assert _files.write_state(str(small_disk), "state.json", {"phase": "failed"})
+    assert _files.read_json(str(small_disk / "state.json")) == {"phase": "failed"}
+
+
+def test_a_full_log_disk_does_not_end_the_training(small_disk: Path) -> None:
+    code = "import os,time\nwhile not os.path.exists('go'): time.sleep(0.05)\nfor i in range(20000): print('a line of the training', i, flush=True)\nopen('/dev/null','w').write('done')"
+    job = make_job(small_disk, [sys.executable, "-c", code])
+    runner = spawn(job)
+    wait_for(lambda: state_of(job).get("phase") == "running", "the job runs")
+    (small_disk / "go").touch()
+    fill(small_disk)
+    assert runner.wait(60) == 0
+    state = state_of(job)
+    assert (state["phase"], state["exit_code"]) == ("succeeded", 0)
+    assert state["log_dropped"] > 0

@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Progress from a metrics file that is being written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _progress
+
+
+def record(step: int, loss: float) -> str:
+    return json.dumps({"rank": 0, "step": step, "total_steps": 100, "loss": loss, "tokens_per_s": 10.0, "lr": 0.1})
+
+
+def test_the_last_whole_record_and_the_first_loss(tmp_path: Path) -> None:
+    text = "\n".join([record(1, 5.5), record(2, 4.0), record(3, 3.0)]) + "\n" + record(4, 2.0)[:20]
+    (tmp_path / "rank_00_metrics.jsonl").write_text(text)
+    (tmp_path / "rank_01_metrics.jsonl").write_text(record(9, 9.0) + "\n")
+    assert _progress.read_progress(str(tmp_path)) == {
+        "step": 3,
+        "total_steps": 100,
+        "loss": 3.0,
+        "tokens_per_s": 10.0,
+        "first_loss": 5.5,
+    }
+
+
+def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
+    lines = [record(step, 1000.0 - step) for step in range(1000)]
+    (tmp_path / "rank_00_metrics.jsonl").write_text("\n".join(lines) + "\n")
+    progress = _progress.read_progress(str(tmp_path))
+    assert progress is not None
+    assert (progress["step"], progress["first_loss"]) == (999, 1000.0)
+
+
+def test_nothing_yet(tmp_path: Path) -> None:
+    assert _progress.read_progress(str(tmp_path / "none")) is None
+    (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")
+    assert _progress.read_progress(str(tmp_path)) is None

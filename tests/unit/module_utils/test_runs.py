@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a run, judged from what lies on the node; and the zipapp that goes there."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from ansible_collections.muster.train.plugins.module_utils import _bundle, _runs
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock
+
+RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
+
+
+@pytest.mark.parametrize(
+    ("state", "prepared", "alive", "boot_id", "phase", "why"),
+    [
+        (None, False, False, "boot-1", "absent", "nothing of this run is on this node"),
+        (None, True, False, "boot-1", "prepared", "its files are here, its runner has not begun"),
+        (RUNNING, True, True, "boot-1", "running", None),
+        (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
+        (RUNNING, True, False, "boot-1", "lost", "the runner (pid 77) ended without a verdict while the run was running: killed?"),
+        ({"phase": "failed", "why": "rank 1 exited with code 7"}, True, False, "boot-2", "failed", "rank 1 exited with code 7"),
+    ],
+)
+def test_judge(state: object, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None) -> None:
+    assert _runs.judge(state, prepared, alive, boot_id) == (phase, why)  # type: ignore[arg-type]
+
+
+def test_a_run_that_is_not_here(tmp_path: Path) -> None:
+    run = _runs.read_run(Host(), "node7", str(tmp_path), "nothing")
+    assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("absent", "node7", "nothing", False)
+    assert set(run) == set(_runs.nothing_of("node7"))
+
+
+def write_run(workdir: Path, run_id: str, **fields: object) -> Path:
+    run_dir = workdir / ".muster" / "runs" / run_id
+    run_dir.mkdir(parents=True)
+    _files.write_json(str(run_dir / "state.json"), {"run_id": run_id, "node": "node0", "node_rank": 0, **fields})
+    return run_dir
+
+
+def test_a_run_with_a_living_runner(tmp_path: Path) -> None:
+    run_dir = write_run(tmp_path, "r1", **RUNNING)
+    _files.write_json(str(run_dir / "heartbeat.json"), {"count": 3, "progress": {"step": 4}, "log_dropped": 0})
+    lock = _lock.Lock(_lock.run_path(str(run_dir)))
+    assert lock.acquire({"run_id": "r1"})
+    try:
+        run = _runs.read_run(Host(), "node0", str(tmp_path), "r1")
+    finally:
+        lock.release()
+    assert (run["phase"], run["alive"], run["progress"]) == ("running", True, {"step": 4})
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1")["phase"] == "lost"
+
+
+def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
+    for run_id, created in (("a", "2026-11-20T10:00:00Z"), ("c", "2026-11-20T12:00:00Z"), ("b", "2026-11-20T11:00:00Z")):
+        write_run(tmp_path, run_id, phase="succeeded", created=created)
+    assert [run["run_id"] for run in _runs.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
+    assert _runs.list_runs(Host(), str(tmp_path / "none")) == []
+
+
+def test_the_zipapp_is_whole_and_always_the_same() -> None:
+    data = _bundle.runner_zipapp()
+    assert data == _bundle.runner_zipapp()
+    source = Path(_runs.__file__).parent
+    shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
+    expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {"muster/runner/_torchrun.py"}
+    assert shipped == expected | {"__main__.py", "muster/__init__.py", "muster/_records.py"}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()
+    assert _bundle.torchrun_launcher() == (source / "runner" / "_torchrun.py").read_bytes()

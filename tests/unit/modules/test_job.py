@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modules job and job_info through main(), with real processes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+
+from tests.jobs import make_job, state_of, wait_for
+
+SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
+
+
+def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str, Any]:
+    module = importlib.import_module(f"ansible_collections.muster.train.plugins.modules.{name}")
+    with patch_module_args(args), pytest.raises(SystemExit):
+        module.main()
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def stop(capsys: pytest.CaptureFixture[str], tmp_path: Path, **args: Any) -> dict[str, Any]:
+    return call(capsys, "job", state="stopped", workdir=str(tmp_path), run_id="test_run", grace=2, **args)
+
+
+def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    started = call(capsys, "job", job=job.to_dict(), plan={"run_id": "test_run"}, key="k3y", secrets={"TOKEN": "s3cret"})
+    assert (started["changed"], started["run"]["phase"], started["run"]["starter"]) == (True, "running", "setsid")
+    again = call(capsys, "job", job=job.to_dict())
+    assert (again["changed"], again["run"]["pid"]) == (False, started["run"]["pid"])
+    log = Path(job.run_dir, "logs/node.log")
+    wait_for(lambda: log.exists() and log.stat().st_size, "the first line")
+    info = call(capsys, "job_info", workdir=str(tmp_path), lines=5, files=True)
+    assert (info["run"]["run_id"], info["run"]["alive"], info["run"]["left"]) == ("test_run", True, 0)
+    assert [(line["node"], line["rank"], line["text"]) for line in info["log"]] == [("node0", None, "up")]
+    assert {"job.json", "plan.json", "state.json", "logs/node.log"} <= {file["path"] for file in info["files"]}
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["phase"], stopped["run"]["swept"]) == (True, "stopped", 0)
+    twice = stop(capsys, tmp_path)
+    assert (twice["changed"], twice["run"]["phase"]) == (False, "stopped")
+
+
+def test_check_mode_starts_and_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    assert call(capsys, "job", job=job.to_dict(), _ansible_check_mode=True)["changed"] is True
+    assert not (tmp_path / ".muster").exists()
+    pid = call(capsys, "job", job=job.to_dict())["run"]["pid"]
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is True
+    assert _processes.look(pid) is not None
+    stop(capsys, tmp_path)
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is False
+
+
+def test_a_job_that_cannot_start_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = call(capsys, "job", job=make_job(tmp_path, ["/no/such/python"]).to_dict())
+    assert failed["failed"]
+    assert failed["msg"] == f"node0: failed: cannot start /no/such/python in {tmp_path}: No such file or directory"
+
+
+def test_a_job_in_a_taken_slot_says_by_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "job", job=make_job(tmp_path, SLEEP).to_dict())
+    rival = make_job(tmp_path, SLEEP, run_id="rival", nonce="b" * 32)
+    refused = call(capsys, "job", job=rival.to_dict())
+    assert refused["msg"].startswith("node0: slot 'default' is held by run test_run (launch aaaaaaaa) on node0 since ")
+    assert [path.name for path in Path(rival.run_dir).glob("*.json")] == []
+    stop(capsys, tmp_path, nonce="b" * 32)
+    assert call(capsys, "job_info", workdir=str(tmp_path), run_id="test_run")["run"]["alive"] is True
+    stop(capsys, tmp_path)
+
+
+def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deaf = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    job = make_job(tmp_path, [sys.executable, "-c", deaf])
+    pid = call(capsys, "job", job=job.to_dict())["run"]["pid"]
+    log = Path(job.run_dir, "logs/node.log")
+    wait_for(lambda: log.exists() and log.stat().st_size, "the job ignores SIGTERM")
+    other = make_job(tmp_path / "other", SLEEP)
+    (tmp_path / "other").mkdir()
+    neighbour = call(capsys, "job", job=other.to_dict())["run"]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: _processes.look(pid) is None, "the runner is dead")
+    info = call(capsys, "job_info", workdir=str(tmp_path))["run"]
+    assert (info["phase"], info["alive"], info["left"]) == ("lost", False, 1)
+    assert info["why"] == f"the runner (pid {pid}) ended without a verdict while the run was running: killed?"
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
+    assert _processes.of_run(job.run_id, job.run_dir) == []
+    assert state_of(job)["why"] == f"the runner (pid {pid}) ended without a verdict; stop swept 1 process(es)"
+    assert _processes.look(neighbour) is not None, "a run beside it was touched"
+    assert stop(capsys, tmp_path)["changed"] is False
+    stop(capsys, tmp_path / "other")
+
+
+def test_a_run_is_launched_again_under_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "job", job=make_job(tmp_path, SLEEP).to_dict())
+    stop(capsys, tmp_path)
+    again = make_job(tmp_path, SLEEP, nonce="c" * 32)
+    assert call(capsys, "job", job=again.to_dict())["run"]["nonce"] == "c" * 32
+    assert stop(capsys, tmp_path)["run"]["phase"] == "stopped"
+
+
+def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink(tmp_path / "elsewhere", tmp_path / ".muster")
+    failed = call(capsys, "job", job=make_job(tmp_path, SLEEP).to_dict())
+    assert "is a link or belongs to uid" in failed["msg"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module as Ansible runs it: options in, JSON out."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.muster.train.plugins.module_utils import _node
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.modules import node_facts
+from ansible_collections.muster.train.tests.unit.machines import load
+
+
+def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
+    with patch_module_args(options), pytest.raises(SystemExit):
+        node_facts.main()
+    result = json.loads(capsys.readouterr().out)
+    assert isinstance(result, dict)
+    return result
+
+
+def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load("laptop", tmp_path)
+    result = run_module(
+        capsys,
+        root=str(tmp_path),
+        workdir="/home/me/muster",
+        code_dir="/home/me/code",
+        files=["train.py", "no.py"],
+        config="configs/tiny.yaml",
+        ports=["29500"],
+        _ansible_check_mode=True,
+    )
+    assert not {"failed", "warnings"} & set(result)
+    assert result["changed"] is False
+    assert list(result["ansible_facts"]) == ["node"]
+    node = result["ansible_facts"]["node"]
+    assert NodeFacts.from_dict(node).to_dict() == node
+    assert node["hostname"] == "laptop"
+    assert node["workdir"]["path"] == "/home/me/muster"
+    assert node["net"]["holders"]["29500"]["run_id"] == "multinode_20261120_143052"
+    assert node["files"]["train.py"]["readable"]
+    assert not node["files"]["no.py"]["exists"]
+    assert node["config"] == {"path": "/home/me/code/configs/tiny.yaml", "text": "steps: 10\n"}
+
+
+def test_what_cannot_be_seen_is_a_warning_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load("container", tmp_path)
+    result = run_module(capsys, root=str(tmp_path), workdir="/workspace")
+    assert "failed" not in result
+    assert "3f1c2d4e5a6b: /proc/self/limits says nothing of locked memory: the limits of this node are unknown" in str(
+        result["warnings"]
+    )
+    assert result["ansible_facts"]["node"]["memlock"] is None
+
+
+def test_subset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load("hgx_h100", tmp_path)
+    node = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", subset=["gpu"])["ansible_facts"]["node"]
+    assert node["gpu"] == {"vendor": "nvidia", "count": 8}
+    assert [key for key in ("net", "code", "files", "config", "memlock", "holder") if node[key] is not None] == []
+
+
+def test_home_and_variables(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("JOBS", "jobs")
+    node = run_module(capsys, workdir="~/$JOBS", subset=["code"])["ansible_facts"]["node"]
+    assert node["workdir"]["path"] == node["code"]["path"] == f"{tmp_path}/jobs"
+    assert node["user"] == {**node["user"], "uid": os.geteuid(), "home": str(tmp_path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "missing required arguments: workdir"),
+        ({"workdir": "muster"}, "workdir must be an absolute path on the node, or begin with ~; it is 'muster'"),
+        (
+            {"workdir": "/w", "code_dir": "c"},
+            "code_dir must be an absolute path on the node, or begin with ~; it is 'c'",
+        ),
+        ({"workdir": "/w", "subset": ["gpus"]}, "value of subset must be one or more of"),
+        ({"workdir": "/w", "ports": ["http"]}, "ports"),
+    ],
+)
+def test_wrong_options(capsys: pytest.CaptureFixture[str], options: dict[str, Any], message: str) -> None:
+    result = run_module(capsys, **options)
+    assert result["failed"]
+    assert message in result["msg"]
+
+
+def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_module(capsys, root=str(tmp_path / "no"), workdir="/w")
+    assert "failed" not in result
+    assert f"root {tmp_path}/no is not a directory: nothing can be seen there" in str(result["warnings"])
+    assert result["ansible_facts"]["node"]["memlock"] is None
+
+
+def test_what_is_documented_is_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = yaml.safe_load(node_facts.DOCUMENTATION)["options"]
+    assert options["subset"]["choices"] == options["subset"]["default"] == list(_node.SUBSETS)
+    load("laptop", tmp_path)
+    node = run_module(capsys, root=str(tmp_path), workdir="/w", config="c", files=["f"])["ansible_facts"]["node"]
+    documented = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]["node"]["contains"]
+    assert list(documented) == list(node)
+    for key, entry in documented.items():
+        if "contains" in entry and node[key]:
+            assert list(entry["contains"]) == list(node[key])
+
+
+def test_the_example_is_a_task_for_this_module() -> None:
+    tasks = yaml.safe_load(node_facts.EXAMPLES)
+    options = {*yaml.safe_load(node_facts.DOCUMENTATION)["options"], "root"}
+    assert tasks
+    for task in tasks:
+        assert set(task["muster.train.node_facts"]) <= options

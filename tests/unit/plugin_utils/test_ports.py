@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the run's port."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records import Net, PortHolder
+from ansible_collections.muster.train.plugins.plugin_utils._findings import line
+from ansible_collections.muster.train.plugins.plugin_utils._ports import Port, pick, read_range
+
+
+def net(*listening: int, **holders: PortHolder) -> Net:
+    held = {name.removeprefix("port"): holder for name, holder in holders.items()}
+    return Net(addresses=[], routes=[], hcas=[], listening=list(listening), holders=held)
+
+
+def free(nonce: int, *listening: int) -> int:
+    port, findings = pick(None, "default", (29400, 29409), f"{nonce:032x}", "node0", net(*listening))
+    assert findings == []
+    assert port.reason == "free on node0, of launch_port_range 29400-29409"
+    return port.number
+
+
+@pytest.mark.parametrize(("nonce", "number"), [(0, 29400), (9, 29409), (10, 29400), (13, 29403)])
+def test_the_nonce_decides_where_the_search_begins(nonce: int, number: int) -> None:
+    assert free(nonce) == number
+
+
+def test_taken_ports_are_passed_over_and_the_end_goes_on_at_the_beginning() -> None:
+    assert free(8, 29408, 29409, 29400) == 29401
+    assert free(8, 29407) == 29408
+
+
+def test_the_last_free_port_is_found() -> None:
+    assert free(5, *(port for port in range(29400, 29410) if port != 29404)) == 29404
+
+
+def test_no_free_port_is_an_error() -> None:
+    _, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
+    assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
+    assert line(findings[0]).startswith("node0: master_port: all ports 29400-29401 are taken; expected a free one")
+
+
+def test_a_wish_is_taken_also_outside_the_range() -> None:
+    assert pick(1234, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29400)) == (
+        Port(1234, "-e master_port"),
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("holder", "text"),
+    [
+        (PortHolder(7, "python3 train.py", "multinode_1"), "process 7 (python3 train.py) of run multinode_1;"),
+        (PortHolder(7, "nginx", None), "process 7 (nginx);"),
+        (PortHolder(None, None, None), "a process that cannot be seen from here;"),
+    ],
+)
+def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) -> None:
+    _, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
+    assert [finding.status for finding in findings] == ["fail"]
+    assert line(findings[0]).startswith(f"node0: master_port: port 29500 is taken by {text}")
+
+
+def test_a_wish_that_is_taken_by_nobody_known() -> None:
+    _, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
+    assert "taken by a process that cannot be seen from here" in line(findings[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"), [("29400-29999", (29400, 29999)), ("1024-1024", (1024, 1024)), ("1024-65535", (1024, 65535))]
+)
+def test_read_range(text: str, ports: tuple[int, int]) -> None:
+    assert read_range(text) == ports
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "29400",
+        "29999-29400",
+        "1023-2000",
+        "60000-65536",
+        "a-b",
+        "29400-29999\n",
+        "29400 - 29999",
+        "1-2-3",
+        "٢٩٤٠٠-29999",
+    ],
+)
+def test_read_range_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="as in 29400-29999"):
+        read_range(text)

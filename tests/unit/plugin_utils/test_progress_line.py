@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The progress line, from samples."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, clock, eta_s, progress_line
+
+
+def sample(elapsed: float, step: object = None, **more: object) -> Sample:
+    return Sample("running", 1, elapsed, None if step is None else {"step": step, "total_steps": 400, **more})
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (75.9, "1:15"), (3723, "1:02:03")])
+def test_clock(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+def test_whole_line() -> None:
+    now = sample(22, 120, loss=2.13412, tokens_per_s=4123.4)
+    assert progress_line(sample(12, 20), now) == "running  step 120/400  loss 2.134  4.1k tokens/s  0:22 elapsed  ETA 0:28"
+
+
+def test_before_the_first_step() -> None:
+    assert progress_line(sample(3), sample(3)) == "running  no step yet  0:03 elapsed"
+
+
+@pytest.mark.parametrize("step", [None, "12", True, float("nan")])
+def test_odd_progress_makes_no_eta_and_no_crash(step: object) -> None:
+    assert eta_s(sample(1, 1), sample(2, step)) is None or step != step
+    assert "elapsed" in progress_line(sample(1, 1), sample(2, step))
+
+
+def test_no_eta_without_movement() -> None:
+    assert eta_s(sample(1, 5), sample(2, 5)) is None

@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said in two places agrees, and the house keeps its rules: the collection's own files, read as text."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
+MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
+PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
+SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
+AUTHOR = "The Muster project (@muster)"
+PYTHON_TYPES: dict[str, type] = {
+    "str": str,
+    "path": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "list": list,
+    "dict": dict,
+}
+
+
+def load(path: str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def role_options(role: str) -> dict[str, dict[str, Any]]:
+    """The options of all entry points of a role by name; one that several entry points share is the same in each."""
+    options: dict[str, dict[str, Any]] = {}
+    for entry_point in load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"].values():
+        for name, option in entry_point.get("options", {}).items():
+            assert options.setdefault(name, option) == option, f"{name} differs between entry points"
+    return options
+
+
+def literals(path: str) -> dict[str, str]:
+    """The strings that a Python file assigns to names: DOCUMENTATION, EXAMPLES, RETURN."""
+    found = {}
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found[node.targets[0].id] = value.value
+    return found
+
+
+def own_imports(path: str) -> set[str]:
+    """The parts of this collection that a Python file imports: `plugins.module_utils._host`, ..."""
+    package = ["ansible_collections", "muster", "train", *Path(path).parent.parts]
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            found |= {".".join(filter(None, [*base, node.module, alias.name])) for alias in node.names}
+    return {
+        name.removeprefix("ansible_collections.muster.train.")
+        for name in found
+        if name.startswith("ansible_collections.muster.train.")
+    }
+
+
+def test_every_module_is_in_the_action_group() -> None:
+    assert load("meta/runtime.yml")["action_groups"]["train"] == MODULES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_documented(module: str) -> None:
+    found = literals(f"plugins/modules/{module}.py")
+    documentation = yaml.safe_load(found["DOCUMENTATION"])
+    assert documentation["module"] == module
+    release = load("changelogs/changelog.yaml")["releases"][documentation["version_added"]]
+    assert module in {entry["name"] for entry in release["modules"]}, "make changelog"
+    assert documentation["author"] in (AUTHOR, [AUTHOR])
+    assert f"muster.train.{module}:" in found["EXAMPLES"]
+    assert yaml.safe_load(found["RETURN"]) is not None
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_defaults_match_their_argument_specs(role: str) -> None:
+    options = role_options(role)
+    defaults = load(f"roles/{role}/defaults/main.yml") or {}
+    assert defaults == {name: option["default"] for name, option in options.items() if "default" in option}
+    for name, default in defaults.items():
+        # The types of both, because 1 == True == 1.0.
+        assert {type(default), type(options[name]["default"])} == {PYTHON_TYPES[options[name]["type"]]}, name
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_variables_are_described_and_have_the_roles_prefix(role: str) -> None:
+    readme = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    assert role in readme
+    for name, option in role_options(role).items():
+        assert name.startswith(f"{role}_")
+        assert not name.startswith(f"{role}__"), f"{name} is internal"
+        assert option["description"]
+        assert option["type"]
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_the_readme_names_every_playbook(playbook: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{playbook}.yml" in readme or f"muster.train.{playbook}" in readme
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_imports_go_down(path: str) -> None:
+    room = path.split("/")[1]
+    allowed = {
+        "module_utils": ("plugins.module_utils",),
+        "modules": ("plugins.module_utils",),
+        "plugin_utils": ("plugins.plugin_utils", "plugins.module_utils._records"),
+    }.get(room, ("plugins.plugin_utils", "plugins.module_utils"))
+    assert {name for name in own_imports(path) if not name.startswith(allowed)} == set()
+
+
+def test_packages_leave_out_what_git_ignores() -> None:
+    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").split("\n")
+    ignored = {
+        line.strip("/") if line.startswith("/") else "*" + line.strip("/")
+        for line in lines
+        # The last two ansible-galaxy leaves out by itself.
+        if line and not line.startswith("#") and not line.endswith((".tar.gz", ".pyc"))
+    }
+    assert ignored == set(load("galaxy.yml")["build_ignore"])
+
+
+def test_the_version_has_its_changelog() -> None:
+    version = load("galaxy.yml")["version"]
+    assert version in load("changelogs/changelog.yaml")["releases"]
+    assert f"v{version}\n" in (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
