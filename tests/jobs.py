@@ -64,7 +64,9 @@ def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
     os.makedirs(job.workdir + "/.muster/slots", exist_ok=True)
     archive = job.run_dir + "/runner.pyz"
     _files.write_atomic(archive, _bundle.runner_zipapp())
-    _files.write_json(f"{job.run_dir}/private.{job.nonce}.json", private or {"environment": {"PATH": os.environ["PATH"]}})
+    _files.write_json(
+        f"{job.run_dir}/private.{job.nonce}.json", private or {"environment": {"PATH": os.environ["PATH"]}}
+    )
     _files.write_json(f"{job.run_dir}/job.{job.nonce}.json", job.to_dict())
     return [sys.executable, archive, job.run_dir, job.nonce]
 

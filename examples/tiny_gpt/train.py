@@ -199,8 +199,8 @@ def train(m: Model, t: Training, device: torch.device) -> None:
     model = parallelise(TinyGPT(m).to(device), t.parallel, device)
     optimizer = AdamW(model.parameters(), lr=t.lr)
     start = resume(output / "checkpoints", model, optimizer)
-    size = sum(p.numel() for p in model.parameters())
-    say(f"{WORLD_SIZE} ranks on {device.type} ({t.parallel}), {size:,} parameters, {len(text):,} bytes of text")
+    size, backend = sum(p.numel() for p in model.parameters()), "nccl" if device.type == "cuda" else "gloo"
+    say(f"{WORLD_SIZE} ranks on {device.type} ({backend}, {t.parallel}), {size:,} parameters")
 
     stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stop.append(number))

@@ -58,7 +58,9 @@ class ActionModule(ActionBase):
         if below is None:
             return
         if file["size"] > limit:
-            display.warning(f"{run['node']}: {file['path']} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
+            display.warning(
+                f"{run['node']}: {file['path']} stays on the node: {file['size'] >> 20} MiB is above limit_mib"
+            )
             return
         local = home / below
         if _sha256(local) == file["sha256"]:

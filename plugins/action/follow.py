@@ -12,11 +12,18 @@ import sys
 import time
 from typing import Any
 
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsiblePromptInterrupt, AnsiblePromptNoninteractive
+from ansible.errors import (
+    AnsibleActionFail,
+    AnsibleConnectionFailure,
+    AnsiblePromptInterrupt,
+    AnsiblePromptNoninteractive,
+)
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.plugin_utils._hints import hints
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, progress_line
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 
 display = Display()
 
@@ -41,10 +48,18 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec({"run_dir": {"type": "str", "required": True}})
+        _spec, args = self.validate_argument_spec(
+            {"run_dir": {"type": "str", "required": True}, "request": {"type": "dict", "default": {}}}
+        )
         if self._task.check_mode:
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
-        return {**result, "changed": False, **self._follow(args["run_dir"])}
+        followed = self._follow(args["run_dir"])
+        if followed["interrupted"]:
+            run_id = os.path.basename(args["run_dir"])
+            commands = hints(run_id, args["request"].get("command"), ("follow", "stop"))
+            for line in (f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected", *aligned(commands)):
+                display.display(line)
+        return {**result, "changed": False, **followed}
 
     def _read(self, command: str) -> Sample | None:
         """Read the head's state and heartbeat; None while there is no whole document."""
@@ -60,7 +75,7 @@ class ActionModule(ActionBase):
         beat = documents[1] if len(documents) > 1 else {}
         progress = beat.get("progress")
         return Sample(
-            phase=str(documents[0].get("phase")),
+            phase=clean(documents[0].get("phase")),
             count=int(beat.get("count") or 0),
             elapsed_s=float(beat.get("elapsed_s") or 0),
             progress=progress if isinstance(progress, dict) else None,
@@ -78,7 +93,7 @@ class ActionModule(ActionBase):
             except AnsibleConnectionFailure as error:
                 if time.monotonic() - moved > OUT_OF_REACH_AFTER_S:
                     raise AnsibleActionFail(
-                        f"the head has been out of reach for {OUT_OF_REACH_AFTER_S:.0f} s ({error}); the run goes on without us"
+                        f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({error}); the run goes on"
                     ) from error
                 now = None
             if now is not None:
@@ -125,7 +140,9 @@ class _Line:
             return True
         try:
             # The prompt draws the line, and its timer is what makes Ctrl-C a caught interrupt.
-            display.prompt_until(self._over() + (self._text or "waiting for the head"), private=True, seconds=POLL_S, complete_input=())
+            display.prompt_until(
+                self._over() + (self._text or "waiting for the head"), private=True, seconds=POLL_S, complete_input=()
+            )
             self._drawn = True
         except AnsiblePromptInterrupt:
             return False

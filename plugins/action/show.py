@@ -18,7 +18,7 @@ from ansible.utils.display import Display
 from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _report
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, gather, run_id_of, runs_of
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
 
 display = Display()
@@ -62,18 +62,18 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
         if args["what"] == "hints":
             where = _report.places([], _shown_path(request, run_id))
-            _print(["", f"run {clean(run_id)}", *hints(str(run_id), request.get("command"), HINTS), *where])
+            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("command"), HINTS), *where])])
             return result
         verdict = judge(runs_of(infos))
         if args["what"] == "logs":
             _print(_logs(infos, request))
         else:
             _print_status(args["what"], run_id, infos, verdict, request)
-        result["verdict"] = verdict.to_dict()
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
+            # One line: Ansible prints all of a failed result, and the user has read the rest above.
             why = f": {verdict.why}" if verdict.why else ""
-            result.update(failed=True, msg=clean(f"{run_id} {verdict.verdict}{why}"))
-        return result
+            return {**result, "failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}")}
+        return {**result, "verdict": verdict.to_dict()}
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -89,10 +89,10 @@ def _print_status(
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
     display.display(_report.summary(run_id, verdict, runs), color=colour)
     _print(_report.explanation(verdict))
-    if what == "result":
-        _print(_report.places(runs, _shown_path(request, run_id)))
+    after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
-        _print(hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",)))
+        after += hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",))
+    _print(aligned(after))
 
 
 def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:

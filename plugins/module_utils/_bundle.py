@@ -20,7 +20,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def _source(module: types.ModuleType) -> bytes:
-    """Return the bytes a module was imported from: a file of a checkout, or a member of Ansible's own zip on the node."""
+    """Return the bytes a module was imported from: a checkout's file, or a member of Ansible's zip on the node."""
     loader: Any = module.__spec__.loader if module.__spec__ else None
     data: bytes = loader.get_data(module.__file__)
     return data

@@ -25,7 +25,7 @@ def parse_line(line: str) -> tuple[str, str]:
 
 
 def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None) -> list[dict[str, Any]]:
-    """Return the last `lines` lines of this node (or of one rank), oldest first: time, node, rank (null: launcher), text."""
+    """Return the last `lines` lines here (or of one rank), oldest first: time, node, rank (null: launcher), text."""
     found: list[dict[str, Any]] = []
     logs = os.path.join(run_dir, "logs")
     matches = [match for match in map(_LOG.match, host.list_dir(logs) or []) if match]
@@ -43,7 +43,7 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
 
 def list_files(host: Host, run_dir: str) -> list[dict[str, Any]]:
     """Return what `collect` brings home: path below the run directory, size in bytes, sha256."""
-    paths = [name for name in ("job.json", "plan.json", "state.json", "heartbeat.json", "runner.log")]
+    paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
     for folder in ("logs", "errors", "outputs"):
         paths += [os.path.join(folder, path) for path in _walk(host, os.path.join(run_dir, folder), "")]
     files = []

@@ -52,13 +52,30 @@ def judge(state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: st
     if phase in ENDED or alive:
         return phase, why
     if state.get("boot_id") and boot_id and state["boot_id"] != boot_id:
-        return "lost", "the node was rebooted while the run was %s" % phase
-    return "lost", "the runner (pid %s) ended without a verdict while the run was %s: killed?" % (state.get("pid"), phase)
+        return "lost", f"the node was rebooted while the run was {phase}"
+    return "lost", "the runner (pid {}) ended without a verdict while the run was {}: killed?".format(
+        state.get("pid"), phase
+    )
 
 
-_FROM_STATE = (
-    "nonce label world_size nproc first_rank created started ended exit_code signal first log_tail starter memlock pid"
-).split()
+_FROM_STATE = [
+    "nonce",
+    "label",
+    "world_size",
+    "nproc",
+    "first_rank",
+    "created",
+    "started",
+    "ended",
+    "exit_code",
+    "signal",
+    "first",
+    "failures",
+    "log_tail",
+    "starter",
+    "memlock",
+    "pid",
+]
 
 
 def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None) -> dict[str, Any]:
@@ -77,6 +94,7 @@ def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None)
         "heartbeat_age_s": None,
         "log_dropped": 0,
         **dict.fromkeys(_FROM_STATE),
+        "failures": [],
         "log_tail": [],
     }
 

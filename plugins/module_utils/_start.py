@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -23,10 +24,24 @@ from .runner._state import ENDED
 START_PATIENCE_S = 20.0
 # Of the environment in which Ansible runs, what would speak to the ranks or to torchrun by accident.
 FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
-FOREIGN_NAMES = (
-    "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK NODE_RANK OMP_NUM_THREADS "
-    "MAKEFLAGS MFLAGS MAKELEVEL OLDPWD PWD _ SHLVL"
-).split()
+FOREIGN_NAMES = [
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "NODE_RANK",
+    "OMP_NUM_THREADS",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "MAKELEVEL",
+    "OLDPWD",
+    "PWD",
+    "_",
+    "SHLVL",
+]
 
 
 def base_environment(environ: dict[str, str]) -> dict[str, str]:
@@ -42,7 +57,7 @@ def _make_private(path: str, workdir: str) -> None:
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
     if os.path.islink(path) or found.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
-        raise StartError("%s is a link or belongs to uid %d; Muster does not write there" % (path, found.st_uid))
+        raise StartError(f"{path} is a link or belongs to uid {found.st_uid}; Muster does not write there")
     os.chmod(path, 0o700)
 
 
@@ -54,18 +69,16 @@ def _lay_out(job: Job, plan: dict[str, Any] | None, private: dict[str, Any]) -> 
     _files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), _bundle.runner_zipapp())
     _files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), _bundle.torchrun_launcher())
     if plan is not None:
-        _files.write_json(os.path.join(job.run_dir, "plan.%s.json" % job.nonce), plan)
-    _files.write_json(os.path.join(job.run_dir, "private.%s.json" % job.nonce), private)
-    _files.write_json(os.path.join(job.run_dir, "job.%s.json" % job.nonce), job.to_dict())
+        _files.write_json(os.path.join(job.run_dir, f"plan.{job.nonce}.json"), plan)
+    _files.write_json(os.path.join(job.run_dir, f"private.{job.nonce}.json"), private)
+    _files.write_json(os.path.join(job.run_dir, f"job.{job.nonce}.json"), job.to_dict())
 
 
 def _sweep_leftovers(job: Job) -> None:
     """Remove the private file of a launch whose runner never began to read it."""
     for kind in ("private", "plan", "job"):
-        try:
-            os.unlink(os.path.join(job.run_dir, "%s.%s.json" % (kind, job.nonce)))
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
 
 
 def start(
@@ -89,10 +102,10 @@ def start(
     try:
         _lay_out(job, plan, private)
     except OSError as error:
-        raise StartError("cannot write %s: %s" % (error.filename or job.run_dir, error.strerror)) from error
+        raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
     # By env(1), the same under systemd: the mark by which `stop` finds the runner, and nothing secret.
     marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce}
-    argv = ["/usr/bin/env"] + ["MUSTER_%s=%s" % mark for mark in marks.items()]
+    argv = ["/usr/bin/env"] + ["MUSTER_{}={}".format(*mark) for mark in marks.items()]
     argv += [sys.executable, os.path.join(job.run_dir, "runner.pyz"), job.run_dir, job.nonce]
     pid = starter.start(host, job, argv)
     try:
@@ -104,7 +117,7 @@ def start(
 
 def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
     deadline = time.monotonic() + job.join_timeout + START_PATIENCE_S
-    refusal = os.path.join(job.run_dir, "refused.%s.json" % job.nonce)
+    refusal = os.path.join(job.run_dir, f"refused.{job.nonce}.json")
     while time.monotonic() < deadline:
         refused = _files.read_json(refusal)
         if refused is not None:
@@ -115,7 +128,7 @@ def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
         if state.get("nonce") == job.nonce and state.get("phase") != "waiting":
             run = read_run(host, job.node, job.workdir, job.run_id)
             if state["phase"] in ENDED and state["phase"] != "succeeded":
-                raise StartError("%s: %s" % (state["phase"], state.get("why")), run["log_tail"])
+                raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])
             return run
         if pid is not None and host.child_ended(pid):
             pid = None

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 from ._host import Host
 from ._records import Job
@@ -60,14 +59,14 @@ class Systemd(Starter):
             "StandardOutput": "append:" + log,
             "StandardError": "append:" + log,
         }
-        unit = "muster-%s-%d-%s" % (job.run_id, job.node_rank, job.nonce[:8])
+        unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
         head = ["systemd-run", "--user" if self._user else "--system", "--quiet", "--collect", "--unit", unit]
-        return head + ["--property=%s=%s" % item for item in properties.items()] + ["--"] + argv
+        return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + argv
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
         result = host.run(self.command(job, argv), timeout=30.0)
         if result.rc != 0:
-            raise StartError("systemd-run failed: %s" % (result.err.strip() or "exit code %s" % result.rc))
+            raise StartError("systemd-run failed: %s" % (result.err.strip() or f"exit code {result.rc}"))
         return None
 
 
@@ -75,14 +74,14 @@ def choose_starter(host: Host, job: Job) -> Starter:
     """Return how the runner is started: a system unit as root, a user unit where linger is on, setsid otherwise."""
     if job.supervisor == "setsid":
         return Setsid()
-    if host.exists("/run/systemd/system") and shutil.which("systemd-run"):
-        if os.geteuid() == 0:
+    if host.exists("/run/systemd/system") and host.which("systemd-run"):
+        if host.user_id() == 0:
             return Systemd(user=False)
-        if host.exists("/var/lib/systemd/linger/%s" % host.user_name()):
+        if host.exists(f"/var/lib/systemd/linger/{host.user_name()}"):
             return Systemd(user=True)
     if job.supervisor == "systemd":
         raise StartError(
-            "launch_supervisor is 'systemd', but this node has no systemd that could start a unit for uid %d "
-            "(root needs a running systemd, other users need linger: loginctl enable-linger); use 'auto'" % os.geteuid()
+            f"launch_supervisor is 'systemd', but no systemd here could start a unit for uid {host.user_id()} "
+            "(root needs a running systemd, other users need linger: loginctl enable-linger); use 'auto'"
         )
     return Setsid()

@@ -67,7 +67,8 @@ def stop(
     """
     directory = run_directory(workdir, run_id)
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
-    swept, unkillable = 0, []
+    swept = 0
+    unkillable: list[int] = []
     if alive and not check:
         _ask(directory, _nonces(directory, host) if nonce is None else {nonce}, grace)
         if any(_is_runner(process) for process in alive):
@@ -93,6 +94,6 @@ def _record_lost(host: Host, directory: str, swept: int) -> None:
         return
     if _lock.Lock(_lock.run_path(directory)).holder() is not None:
         return
-    why = "the runner (pid %s) ended without a verdict; stop swept %d process(es)" % (state.get("pid"), swept)
+    why = f"the runner (pid {state.get('pid')}) ended without a verdict; stop swept {swept} process(es)"
     state.update(phase="lost", why=why, ended=utc())
     _files.write_json(path, state)

@@ -11,8 +11,8 @@ short_description: Follow a run on the head until it ends
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain line every
-    five seconds elsewhere. It asks the head only, by a raw read once a second, and runs no module.
+  - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain
+    line every five seconds elsewhere. It asks the head only, by a raw read once a second, and runs no module.
   - Ctrl-C ends the following, never the run.
   - Runs once, on the first host of the play, which must be the head.
 options:
@@ -20,6 +20,10 @@ options:
     description: The run's directory on the head.
     type: str
     required: true
+  request:
+    description: The request that M(muster.train.request) made; its command tells how to follow again after Ctrl-C.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:
@@ -35,6 +39,7 @@ EXAMPLES = r"""
 - name: Follow the run on the head
   muster.train.follow:
     run_dir: "{{ launch__info.run.run_dir }}"
+    request: "{{ launch__request.request }}"
   run_once: true
   register: launch__follow
 """

@@ -11,10 +11,10 @@ short_description: Start or stop one node's part of a training run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and returns
-    once the launcher runs. The runner goes on when the controller, the connection or this module ends.
-  - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the runner is gone.
-    No other process is ever signalled.
+  - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and
+    returns once the launcher runs. The runner goes on when the controller, the connection or this module ends.
+  - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the
+    runner is gone. No other process is ever signalled.
   - A job is one entry of the plan that M(muster.train.plan) makes.
 options:
   state:
@@ -77,7 +77,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 run:
-  description: The run on this node, as M(muster.train.job_info) returns it. After a stop also C(swept) and C(unkillable).
+  description: >-
+    The run on this node, as M(muster.train.job_info) returns it. After a stop also C(swept) and C(unkillable).
   returned: always, in check mode of a start not
   type: dict
 log_tail:
@@ -103,7 +104,7 @@ def _start(module: AnsibleModule) -> None:
     try:
         changed, run = start(Host(), job, module.params["plan"], module.params["key"], module.params["secrets"])
     except StartError as error:
-        module.fail_json(msg="%s: %s" % (job.node, error), log_tail=error.tail)
+        module.fail_json(msg=f"{job.node}: {error}", log_tail=error.tail)
     module.exit_json(changed=changed, run=run)
 
 
@@ -114,7 +115,7 @@ def _stop(module: AnsibleModule) -> None:
     )
     if run["unkillable"]:
         pids = ", ".join(map(str, run["unkillable"]))
-        module.fail_json(msg="%s: processes that SIGKILL does not end stay: pid %s" % (run["node"], pids), run=run)
+        module.fail_json(msg="{}: processes that SIGKILL does not end stay: pid {}".format(run["node"], pids), run=run)
     module.exit_json(changed=changed, run=run)
 
 

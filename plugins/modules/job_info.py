@@ -11,8 +11,8 @@ short_description: What a node knows of a training run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads the run directory of one node and says what became of the run there. It needs no runner, no head and no memory of the
-    controller; a runner that died is told by the lock it no longer holds.
+  - Reads the run directory of one node and says what became of the run there. It needs no runner, no head and no memory
+    of the controller; a runner that died is told by the lock it no longer holds.
 options:
   workdir:
     description: The node's work directory.
@@ -57,8 +57,8 @@ run:
       type: str
     phase:
       description: >-
-        V(absent), V(prepared), V(waiting), V(running), V(between), V(stopping), V(succeeded), V(failed), V(stopped), or V(lost):
-        judged by the reader when the runner's lock is free without a terminal state.
+        V(absent), V(prepared), V(waiting), V(running), V(between), V(stopping), V(succeeded), V(failed), V(stopped),
+        or V(lost): judged by the reader when the runner's lock is free without a terminal state.
       type: str
     why:
       description: The reason of the phase in one line.
@@ -70,8 +70,13 @@ run:
       description: How many processes of the run are here without a runner.
       type: int
     first:
-      description: The first failing rank here (rank, local_rank, exit_code, signal, message, traceback, time in unix seconds).
+      description: >-
+        The first failing rank here (rank, local_rank, exit_code, signal, message, traceback, time in unix seconds).
       type: dict
+    failures:
+      description: The failed ranks here, earliest first, each as C(first) and with its C(log_tail).
+      type: list
+      elements: dict
     progress:
       description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank here.
       type: dict

@@ -81,7 +81,7 @@ run_id:
   type: str
 verdict:
   description: What became of the run.
-  returned: when O(what) is V(status), V(result) or V(logs)
+  returned: success, when O(what) is V(status), V(result) or V(logs)
   type: dict
   contains:
     verdict:

@@ -25,7 +25,7 @@ def check_file(facts: Facts, what: str, path: str, source: str) -> list[Finding]
         if each.files is None:
             continue
         file = each.files.get(path)
-        if file is not None and file.readable and file.sha256 is not None:
+        if file is not None and file.sha256 is not None:
             digests[node] = file.sha256
             continue
         state = "does not exist" if file is None or not file.exists else "is no file that can be read"

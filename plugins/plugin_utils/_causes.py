@@ -40,6 +40,10 @@ _DISTRIBUTED = re.compile(
 _EXCEPTION = re.compile(
     r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
 )
+# Where in its source a library failed: of use to its authors, who find it in the log.
+_SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
+# What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
+NO_MESSAGE = "<NONE>"
 TAIL_LINES = 20
 
 
@@ -104,21 +108,20 @@ def of_run(run: Mapping[str, Any]) -> list[Failure]:
     if not records:
         likeness = looks_lost("\n".join([why, *tail[-TAIL_LINES:]]))
         return [Failure(node, None, one_line(why), likeness, _epoch(run), None, tail)]
-    return [_of_rank(node, record, records, tail if record == run.get("first") else []) for record in records]
+    return [_of_rank(node, record, records) for record in records]
 
 
-def _of_rank(
-    node: str, record: Mapping[str, Any], beside: Sequence[Mapping[str, Any]], run_tail: Sequence[str]
-) -> Failure:
-    tail = [str(line) for line in record.get("log_tail") or run_tail]
-    signal = record.get("signal")
-    message = str(record.get("message") or (None if signal else last_exception(tail)) or "")
+def _of_rank(node: str, record: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> Failure:
+    tail = [str(line) for line in record.get("log_tail") or []]
+    signal, message = record.get("signal"), record.get("message")
+    if message in (None, NO_MESSAGE):
+        message = None if signal else last_exception(tail)
     how = f"killed by {signal}" if signal else f"exited with code {record.get('exit_code')}"
     return Failure(
         node=node,
         rank=record.get("rank"),
-        what=one_line(f"rank {record.get('rank')} {how}" + (f": {message}" if message else "")),
-        likeness=_likeness(record, beside, message, "\n".join(tail[-TAIL_LINES:])),
+        what=one_line(f"rank {record.get('rank')} {how}" + (f": {_SOURCE.sub('', str(message))}" if message else "")),
+        likeness=_likeness(record, beside, str(message or ""), "\n".join(tail[-TAIL_LINES:])),
         time=_seconds(record),
         record=record,
         tail=tail,

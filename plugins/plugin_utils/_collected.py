@@ -13,7 +13,7 @@ KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
 def target(path: str, node_rank: int) -> str | None:
-    """Return the path below the experiment for a file of a node's run directory; None for one that does not belong there.
+    """Return the path below the experiment for a file of a run directory; None for one that does not belong there.
 
     The path comes from the host: whatever would leave the experiment is refused.
     """

@@ -45,11 +45,14 @@ def _top(stack: list[Variable]) -> Variable:
     return dataclasses.replace(top, reason="; ".join(reason for reason in reasons if reason))
 
 
-def threads_per_rank(cpus: int, ranks: int) -> list[Variable]:
-    """Share the machine's cores among all ranks on it."""
+def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
+    """Share the machine's cores among all ranks on it, and let what they print be seen at once."""
     value = max(1, min(MOST_OMP_THREADS, cpus // ranks))
     reason = f"{cpus} cores for {ranks} rank{'' if ranks == 1 else 's'} on the machine, at most {MOST_OMP_THREADS}"
-    return [Variable("OMP_NUM_THREADS", str(value), MUSTER, reason)]
+    return [
+        Variable("OMP_NUM_THREADS", str(value), MUSTER, reason),
+        Variable("PYTHONUNBUFFERED", "1", MUSTER, "logs show what a rank printed when it printed it"),
+    ]
 
 
 def sockets(interface: Interface | None) -> list[Variable]:

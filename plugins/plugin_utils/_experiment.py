@@ -36,11 +36,14 @@ def record(
 ) -> dict[str, Any]:
     """Return the mapping of `run.yml`; without a plan, what a launch's request knows is taken from there."""
     source = plan or (request if request.get("verb") == "launch" else {})
-    settings = source.get("parameters", {}).items()
-    parameters = {name: setting for name, setting in settings if setting["value"] is not None}
+    parameters = {
+        name: {"value": setting["value"], "origin": setting["origin"]}
+        for name, setting in source.get("parameters", {}).items()
+        if setting["value"] not in (None, [], {})
+    }
     known = next((run for run in runs if run.get("created")), {})
     progress = first_progress(runs)
-    loss = {"first": number(progress.get("first_loss")), "last": number(progress.get("loss"))}
+    loss = {"first": _rounded(progress.get("first_loss")), "last": _rounded(progress.get("loss"))}
     return {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -63,6 +66,11 @@ def record(
         "controller": source.get("controller"),
         "nonce": source.get("nonce") or known.get("nonce"),
     }
+
+
+def _rounded(loss: object) -> float | None:
+    value = number(loss)
+    return None if value is None else round(value, 6)
 
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +158,7 @@ def list_table(entries: Iterable[Entry], width: int) -> list[str]:
             entry.label,
             entry.commit,
             entry.verdict,
-            entry.created.replace("T", " ").removesuffix("Z"),
+            entry.created.replace("T", " ")[:16],
             entry.problem or entry.parameters,
         )
         for entry in sorted(entries, key=lambda entry: (entry.created, entry.run_id))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 # What a verb is for, in the words of a hint.
-TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs", "launch": "launch"}
+TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
 def command(verb: str, run_id: str | None, typed: str | None) -> str:
@@ -21,11 +21,9 @@ def command(verb: str, run_id: str | None, typed: str | None) -> str:
     return clean(shlex.join([*words, "-e", f"run_id={run_id}"] if run_id else words))
 
 
-def hints(run_id: str, typed: str | None, verbs: Iterable[str]) -> list[str]:
-    """Return a line for each verb."""
-    titles = {verb: f"{TITLES[verb]}:" for verb in verbs}
-    size = max(map(len, titles.values()))
-    return [f"  {title:<{size}} {command(verb, run_id, typed)}" for verb, title in titles.items()]
+def hints(run_id: str, typed: str | None, verbs: Iterable[str]) -> list[tuple[str, str]]:
+    """Return (title, command) for each verb."""
+    return [(TITLES[verb], command(verb, run_id, typed)) for verb in verbs]
 
 
 def _inventories(typed: str | None) -> list[str]:

@@ -139,14 +139,14 @@ def _environment_of(run: Run, node: NodeInput, net: Net, ranks_on_machine: int) 
     """Lay the node's layers on each other: machine, fabric, cluster, node, run."""
     address, vendor = run.rendezvous.address, node.facts.gpu.vendor if node.facts.gpu else None
     interface = _head.interface_towards(address, net)
-    findings = [] if interface or not address else [_no_interface(node.name, address)]
+    findings = [] if interface else [_no_interface(node.name, address)]
     findings += _environment.beyond_the_library(run.settings, vendor, node.name)
     of_cluster, of_run = _environment.split(_environment.from_parameters(run.settings, vendor))
     of_node, refused = _environment.user_layer(node.env, _environment.NODE, node.name)
     env_of_cluster, env_of_run = _environment.split(run.env)
     environment = _environment.merge(
         [
-            _environment.threads_per_rank(node.facts.cpus, ranks_on_machine),
+            _environment.of_the_machine(node.facts.cpus, ranks_on_machine),
             _environment.sockets(interface),
             of_cluster,
             run.cluster,

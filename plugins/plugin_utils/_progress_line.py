@@ -43,7 +43,8 @@ def eta_s(first: Sample, now: Sample) -> float | None:
     if first.progress is None or now.progress is None:
         return None
     begun, step, total = (
-        _number(sample) for sample in (first.progress.get("step"), now.progress.get("step"), now.progress.get("total_steps"))
+        _number(sample)
+        for sample in (first.progress.get("step"), now.progress.get("step"), now.progress.get("total_steps"))
     )
     seconds = now.elapsed_s - first.elapsed_s
     if begun is None or step is None or total is None or step <= begun or seconds <= 0:
@@ -67,6 +68,6 @@ def progress_line(first: Sample, now: Sample) -> str:
             parts.append(f"{_rate(rate)} tokens/s")
     parts.append(f"{clock(now.elapsed_s)} elapsed")
     left = eta_s(first, now)
-    if left is not None:
+    if left:
         parts.append(f"ETA {clock(left)}")
     return "  ".join(parts)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost
+from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NAMED, Verdict, members
@@ -20,6 +20,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._verdict import NAMED
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
 CONSEQUENCES = 8
+# Signs of a reason in a table and of a consequence; the cause's own are shown in full below.
+WHY = 120
 # The runner writes one each second.
 HEARTBEAT_STALE_S = 15
 
@@ -62,7 +64,10 @@ def _step(progress: Mapping[str, Any]) -> str:
 
 
 def _remarks(run: Mapping[str, Any]) -> str:
-    remarks = [one_line(run["why"])] if run.get("why") else []
+    # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
+    failures = ordered([run]) if run["phase"] == "failed" else []
+    why = failures[0].what if failures else run.get("why")
+    remarks = [one_line(why, WHY)] if why else []
     age = number(run.get("heartbeat_age_s"))
     if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
         remarks.append(f"no sign of life for {duration(age)}")
@@ -117,7 +122,7 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
 def explanation(verdict: Verdict) -> list[str]:
     """Return why, the cause first, then what followed from it, and the last lines of the rank that failed first."""
     lines = [f"  {clean(verdict.why)}"] if verdict.why else []
-    lines += [f"    then {one_line(text)}" for text in verdict.consequences[:CONSEQUENCES]]
+    lines += [f"    then {one_line(text, WHY)}" for text in verdict.consequences[:CONSEQUENCES]]
     if len(verdict.consequences) > CONSEQUENCES:
         lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
     return lines + _tail(verdict.node, verdict.rank, verdict.log_tail or (verdict.cause or {}).get("traceback") or [])
@@ -134,14 +139,11 @@ def label(node: object, rank: object) -> str:
     return f"{node}/-" if rank is None else f"{node}/rank{rank}"
 
 
-def places(runs: Sequence[Mapping[str, Any]], experiment: str | None) -> list[str]:
-    """Say where everything of the run lies."""
-    lines = [f"  experiment: {experiment}"] if experiment else []
-    where = [f"{run['node']}:{run['run_dir']}" for run in runs if run.get("run_dir") and run["phase"] != "absent"]
-    lines += [f"  on the node: {place}" for place in where[:NAMED]]
-    if len(where) > NAMED:
-        lines.append(f"  and on {len(where) - NAMED} more")
-    return [clean(line) for line in lines]
+def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
+    """Return (what, where) of everything that there is of the run."""
+    where = [(f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "absent"]
+    more = [("and", f"on {len(where) - NAMED} more nodes")] if len(where) > NAMED else []
+    return [*([("experiment", experiment)] if experiment else []), *where[:NAMED], *more]
 
 
 def not_started(infos: Sequence[Info]) -> tuple[str, list[str]]:

@@ -33,6 +33,13 @@ def one_line(text: object, limit: int = 240) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
+def aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line ``  title: text`` for each pair, the texts below each other."""
+    cleaned = [(f"{clean(title)}:", clean(text)) for title, text in pairs]
+    size = max((len(title) for title, _ in cleaned), default=0)
+    return [f"  {title:<{size}} {text}" for title, text in cleaned]
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
     """Return the lines of a table: a column that is empty in every row is left out, the last is wrapped to `width`."""
     cells = [[clean(cell) for cell in row] for row in rows]

@@ -69,6 +69,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("node", "node", "Only this node."),
         Parameter("rank", "int", "Only this rank.", maximum=1_000_000),
     ),
+    "follow": (RUN_ID,),
     "stop": (RUN_ID,),
     "collect": (RUN_ID,),
     "list": (RUN_ID,),

@@ -35,8 +35,8 @@ def by_hand(home: Path, port: int, arguments: list[str]) -> float:
     nodes = [
         subprocess.Popen(
             [
-                *(BIN / "torchrun", f"--nnodes={NODES}", f"--nproc-per-node={RANKS}", f"--node-rank={rank}"),
-                *("--master-addr=127.0.0.1", f"--master-port={port}", SCRIPT, *arguments),
+                *(str(BIN / "torchrun"), f"--nnodes={NODES}", f"--nproc-per-node={RANKS}", f"--node-rank={rank}"),
+                *("--master-addr=127.0.0.1", f"--master-port={port}", str(SCRIPT), *arguments),
             ],
             env=environment,
             stdout=subprocess.DEVNULL,

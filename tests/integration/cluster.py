@@ -1,26 +1,31 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster of local nodes for one test: its inventory, its work directories, and the verbs run on it as a user would."""
+"""A cluster of local nodes for one test: its inventory, its directories, and the verbs run as a user would."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 
-from tests.jobs import state_of_dir, wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.jobs import state_of_dir, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = Path(__file__).resolve().parent / "workloads"
 PLAYBOOK = [sys.executable, "-m", "ansible", "playbook"]
+# One id for every cluster's run: what tells two runs apart is the directory, and each test proves it anew.
+RUN_ID = "multinode_42ch_autoth_20261120_143052_test"
 
 
 @dataclass
@@ -29,6 +34,11 @@ class Played:
 
     rc: int
     out: str
+
+    @property
+    def phases(self) -> dict[str, str]:
+        """The phase of each node in the table of `status`, `stop` or a verdict."""
+        return dict(re.findall(r"^(node\d+) +(?:\d+ +)?([a-z]+)\b", self.out, re.MULTILINE))
 
 
 @dataclass
@@ -76,7 +86,7 @@ class Cluster:
         return [*PLAYBOOK, "-i", str(self.inventory), str(ROOT / playbook), *extra]
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the environment the playbooks run in: the checkout's ansible.cfg and nothing of the seed's variables."""
+        """Return the playbooks' environment: the checkout's ansible.cfg and none of the seed's variables."""
         seed = ("CHANNELS", "THREADS", "CONFIG_FILE", "NPROC_PER_NODE", "LABEL", "MASTER_PORT")
         kept = {name: value for name, value in os.environ.items() if name not in seed}
         return {**kept, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **more}
@@ -109,18 +119,38 @@ class Cluster:
             start_new_session=True,
         )
 
-    def run_dir(self, node: str, run_id: str) -> Path:
+    def verb(self, verb: str, *extra: str, **parameters: Any) -> Played:
+        """Run a verb's playbook to its end."""
+        return self.play(*self._verb(verb, parameters), *extra)
+
+    def launch(self, *extra: str, **parameters: Any) -> Played:
+        """Launch the run of this cluster's tests; unless told otherwise it is not followed."""
+        return self.verb("launch", *extra, **{"run_id": RUN_ID, "follow": False, **parameters})
+
+    def begin(self, verb: str, *extra: str, **parameters: Any) -> subprocess.Popen[str]:
+        """Start a verb's playbook, in a process group of its own, on the run of this cluster's tests."""
+        return self.start(*self._verb(verb, {"run_id": RUN_ID, **parameters}), *extra)
+
+    @staticmethod
+    def _verb(verb: str, parameters: dict[str, Any]) -> tuple[str, str, str]:
+        return f"playbooks/{verb}.yml", "-e", json.dumps(parameters)
+
+    def run_dir(self, node: str, run_id: str = RUN_ID) -> Path:
         """Return a run's directory on a node."""
         return self.home / "work" / node / ".muster" / "runs" / run_id
 
-    def state(self, node: str, run_id: str) -> dict[str, Any]:
+    def state(self, node: str, run_id: str = RUN_ID) -> dict[str, Any]:
         """Return what the runner wrote on a node, empty before it did."""
         return state_of_dir(self.run_dir(node, run_id))
 
     def wait_phase(self, run_id: str, phase: str, seconds: float = 90) -> None:
         """Wait until every node's state says so."""
+
+        def reached(node: str) -> bool:
+            return bool(self.state(node, run_id).get("phase") == phase)
+
         for node in self.names:
-            wait_for(lambda node=node: self.state(node, run_id).get("phase") == phase, f"{node} is {phase}", seconds)
+            wait_for(partial(reached, node), f"{node} is {phase}", seconds)
 
     def processes(self, run_id: str | None = None) -> list[_processes.Process]:
         """Return the living processes of this cluster's runs (of one run)."""
@@ -131,6 +161,14 @@ class Cluster:
             if marks.get("MUSTER_RUN_DIR", "").startswith(mine) and run_id in (None, marks.get("MUSTER_RUN_ID")):
                 found.append(process)
         return found
+
+    def identities(self) -> set[tuple[int, int]]:
+        """Return pid and start time of every living process of this cluster's runs."""
+        return {(process.pid, process.start_time) for process in self.processes()}
+
+    def record(self, run_id: str = RUN_ID) -> dict[str, Any]:
+        """Return what run.yml of an experiment says."""
+        return dict(yaml.safe_load((self.experiments / run_id / "run.yml").read_text()))
 
     def destroy(self) -> None:
         """End whatever a test left."""

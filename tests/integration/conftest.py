@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cluster import Cluster
+from ansible_collections.muster.train.tests.integration.cluster import Cluster
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a launcher ended: the first failing rank, from the report of the launcher file or from the launcher's own status."""
+"""Why a launcher ended: the first failing rank, as the launcher file reports it, or the launcher's own status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
-        return "signal %d" % number
+        return f"signal {number}"
 
 
 def split_status(code: int) -> tuple[int | None, str | None]:
@@ -75,9 +75,13 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
 def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
     """Say in one line why the launcher failed."""
     if first is not None:
-        how = "killed by %s" % first["signal"] if first["signal"] else "exited with code %s" % first["exit_code"]
-        return "rank %s %s%s" % (first["rank"], how, ": " + first["message"] if first["message"] else "")
+        how = (
+            "killed by {}".format(first["signal"])
+            if first["signal"]
+            else "exited with code {}".format(first["exit_code"])
+        )
+        return "rank {} {}{}".format(first["rank"], how, ": " + first["message"] if first["message"] else "")
     exit_code, number = split_status(code)
     if number:
-        return "the launcher was killed by %s" % number
-    return "the launcher exited with code %s%s" % (exit_code, ": " + last_line if last_line else "")
+        return f"the launcher was killed by {number}"
+    return "the launcher exited with code {}{}".format(exit_code, ": " + last_line if last_line else "")

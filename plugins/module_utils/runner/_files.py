@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -25,7 +26,7 @@ def create(path: str, flags: int) -> int:
 
 def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
     """Replace a file at once: readers see the old bytes or the new ones."""
-    new = "%s.%d.new" % (path, os.getpid())
+    new = f"{path}.{os.getpid()}.new"
     try:
         descriptor = create(new, os.O_WRONLY | os.O_TRUNC)
         try:
@@ -38,10 +39,8 @@ def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
             os.close(descriptor)
         os.replace(new, path)
     except OSError:
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(new)
-        except OSError:
-            pass
         raise
 
 
@@ -74,10 +73,8 @@ def reserve(directory: str) -> None:
 
 def release_reserve(directory: str) -> None:
     """Give the reserved room back."""
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(os.path.join(directory, RESERVE))
-    except OSError:
-        pass
 
 
 def write_state(directory: str, name: str, value: Any) -> bool:

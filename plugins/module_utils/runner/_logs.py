@@ -18,7 +18,7 @@ TAIL_LINES = 40
 def stamp(seconds: float) -> str:
     """Return a UTC time like ``2026-11-20T14:30:52.123Z``."""
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return "%s.%03dZ" % (whole, int(seconds % 1 * 1000))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"
 
 
 class CappedLog:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import selectors
@@ -33,7 +34,7 @@ class Output:
         try:
             os.mkdir(pipes, 0o700)
             for local_rank in range(nproc):
-                path = os.path.join(pipes, "rank_%d" % local_rank)
+                path = os.path.join(pipes, f"rank_{local_rank}")
                 os.mkfifo(path, 0o600)
                 # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
                 pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -42,16 +43,14 @@ class Output:
             shutil.rmtree(pipes, ignore_errors=True)  # no FIFOs on this file system: all goes to the node's log
 
     def _open_log(self, run_dir: str, rank: int | None, limit: int) -> CappedLog:
-        name = "node.log" if rank is None else "rank_%02d.log" % rank
+        name = "node.log" if rank is None else f"rank_{rank:02d}.log"
         self.logs[rank] = CappedLog(os.path.join(run_dir, "logs", name), limit)
         return self.logs[rank]
 
     def _watch(self, descriptor: int, log: CappedLog | None) -> None:
         os.set_blocking(descriptor, False)
-        try:
+        with contextlib.suppress(OSError):  # above the user's pipe limit: the default size does, with more wake-ups
             fcntl.fcntl(descriptor, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
-        except OSError:
-            pass  # above the user's pipe limit: the default size does, with more wake-ups
         self._selector.register(descriptor, selectors.EVENT_READ, log)
 
     def hand_over(self) -> None:

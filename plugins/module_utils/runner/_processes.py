@@ -42,7 +42,7 @@ def parse_stat(text: str) -> Process | None:
 
 def look(pid: int) -> Process | None:
     """Return the living process, or None when there is none (a zombie is none: nothing of it runs)."""
-    process = parse_stat(_read("%s/%d/stat" % (PROC, pid)).decode("utf-8", "replace"))
+    process = parse_stat(_read(f"{PROC}/{pid}/stat").decode("utf-8", "replace"))
     return None if process is None or process.state in "ZX" else process
 
 
@@ -54,18 +54,18 @@ def every() -> list[Process]:
 
 def environment(pid: int) -> dict[str, str]:
     """Return the environment the process was started with; empty when it may not be read."""
-    entries = _read("%s/%d/environ" % (PROC, pid)).decode("utf-8", "surrogateescape").split("\0")
+    entries = _read(f"{PROC}/{pid}/environ").decode("utf-8", "surrogateescape").split("\0")
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def boot_id() -> str:
     """Return the id of the kernel's boot, empty when unreadable."""
-    return _read("%s/sys/kernel/random/boot_id" % PROC).decode("ascii", "replace").strip()
+    return _read(f"{PROC}/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
 
 
 def command(pid: int) -> str:
     """Return the process's short name (15 bytes, from the kernel)."""
-    return _read("%s/%d/comm" % (PROC, pid)).decode("utf-8", "replace").strip()
+    return _read(f"{PROC}/{pid}/comm").decode("utf-8", "replace").strip()
 
 
 def descendants(root: int) -> list[Process]:

@@ -34,7 +34,7 @@ def _read(path: str, offset: int, size: int) -> str:
 
 
 def read_progress(output_dir: str) -> dict[str, Any] | None:
-    """Return step, total_steps, loss, tokens_per_s and first_loss of the lowest rank here; None before the first record."""
+    """Return KEYS and first_loss as the lowest rank here wrote them; None before the first record."""
     paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")))
     if not paths:
         return None

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the runner says of itself: `state.json` (durable, one of a few phases) and `heartbeat.json` (cheap, a counter)."""
+"""What the runner says of itself: `state.json` (durable, one of a few phases), `heartbeat.json` (cheap, a counter)."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import time
@@ -49,6 +50,7 @@ class State:
             "exit_code": None,
             "signal": None,
             "first": None,
+            "failures": [],
             "log_tail": [],
             "log_dropped": 0,
             **fields,
@@ -76,7 +78,5 @@ class State:
             "elapsed_s": round(elapsed_s, 1),
             "log_dropped": log_dropped,
         }
-        try:
+        with contextlib.suppress(OSError):
             _files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)
-        except OSError:
-            pass

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -21,6 +22,8 @@ from ._state import State, utc
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
 REFUSED = 3
+# A rank that fails takes its neighbours along; of a large node the first few tell all.
+REPORTED_FAILURES = 8
 # After SIGKILL only a process in uninterruptible sleep stays; it is named and left to the kernel.
 UNKILLABLE_AFTER_S = 10.0
 
@@ -62,7 +65,7 @@ class Runner:
             lock = _lock.Lock(path)
             while not lock.acquire(holder):
                 if self._asked_to_stop() is not None:
-                    return "stopped while it waited for slot '%s'" % self.job.slot
+                    return f"stopped while it waited for slot '{self.job.slot}'"
                 if time.monotonic() >= deadline:
                     return describe_holder(lock.holder() or {}, self.job.slot)
                 time.sleep(TICK_S)
@@ -71,8 +74,8 @@ class Runner:
 
     def refuse(self, why: str) -> int:
         """Leave without having touched the run that holds the slot; tell the module why."""
-        _files.write_json(os.path.join(self.run_dir, "refused.%s.json" % self.job.nonce), {"why": why})
-        _remove(os.path.join(self.run_dir, "job.%s.json" % self.job.nonce))
+        _files.write_json(os.path.join(self.run_dir, f"refused.{self.job.nonce}.json"), {"why": why})
+        _remove(os.path.join(self.run_dir, f"job.{self.job.nonce}.json"))
         return REFUSED
 
     def _environment(self) -> dict[str, str]:
@@ -92,7 +95,7 @@ class Runner:
         job = self.job
         # Written once, when the locks are ours: the job of whoever holds the run.
         for name in ("job", "plan"):
-            prepared = os.path.join(self.run_dir, "%s.%s.json" % (name, job.nonce))
+            prepared = os.path.join(self.run_dir, f"{name}.{job.nonce}.json")
             if os.path.exists(prepared):  # only the head has a plan
                 os.replace(prepared, os.path.join(self.run_dir, name + ".json"))
         # What an earlier launch of this run left would be read as ours.
@@ -128,7 +131,7 @@ class Runner:
             child = Child(job.argv, environment, job.code_dir, output.launcher_end, output.report_end)
         except OSError as error:
             output.close()
-            state.change("failed", why="cannot start %s in %s: %s" % (job.argv[0], job.code_dir, error.strerror))
+            state.change("failed", why=f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}")
             return 1
         output.hand_over()
         self._began = time.monotonic()
@@ -153,7 +156,7 @@ class Runner:
         if self._stop_why is None and child.code is None:
             request = self._asked_to_stop()
             if request is None and self.job.time_limit and now - self._began >= self.job.time_limit:
-                request = {"why": "time limit of %d s reached" % self.job.time_limit}
+                request = {"why": f"time limit of {self.job.time_limit} s reached"}
             if request is not None:
                 self._stop_why = str(request["why"])
                 self._kill_at = now + float(request.get("grace", self.job.stop_grace))
@@ -186,7 +189,7 @@ class Runner:
         fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": output.dropped()}
         if stuck:
             names = ", ".join(str(process.pid) for process in stuck)
-            fields["why"] = "unkillable processes stay on this node (uninterruptible sleep?): pid %s" % names
+            fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
             phase = "failed"
         elif self._stop_why is not None:
             phase, fields["why"] = "stopped", self._stop_why
@@ -194,10 +197,13 @@ class Runner:
             phase = "succeeded"
         else:
             phase = "failed"
-            failures = _failures.parse_report(output.report)
+            failures = _failures.parse_report(output.report)[:REPORTED_FAILURES]
+            for failure in failures:
+                failure["log_tail"] = output.tail(failure["rank"])
             first = failures[0] if failures else None
-            tail = output.tail(first["rank"] if first else None) or output.tail(None)
-            fields.update(first=first, log_tail=tail, why=_failures.explain(first, code, tail[-1] if tail else None))
+            tail = (first["log_tail"] if first else []) or output.tail(None)
+            why = _failures.explain(first, code, tail[-1] if tail else None)
+            fields.update(first=first, failures=failures, log_tail=tail, why=why)
         self._beat(state, output)
         _files.release_reserve(self.run_dir)
         state.change(phase, **fields)
@@ -213,7 +219,7 @@ class Runner:
 
     def _asked_to_stop(self) -> dict[str, Any] | None:
         if self._signal is not None:
-            return {"why": "the runner got %s" % _failures.signal_name(self._signal)}
+            return {"why": f"the runner got {_failures.signal_name(self._signal)}"}
         if os.path.exists(self._stop_file):
             request = _files.read_json(self._stop_file)
             return {"why": "stop was asked for", **(request if isinstance(request, dict) else {})}
@@ -222,7 +228,7 @@ class Runner:
 
 def describe_holder(holder: dict[str, Any], slot: str) -> str:
     """Name who holds a slot, for whoever comes second."""
-    return "slot '%s' is held by run %s (launch %s) on %s since %s" % (
+    return "slot '{}' is held by run {} (launch {}) on {} since {}".format(
         slot,
         holder.get("run_id", "?"),
         str(holder.get("nonce", "?"))[:8],
@@ -240,10 +246,8 @@ def _has_passwd() -> bool:
 
 
 def _remove(path: str) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def main(argv: list[str]) -> int:
@@ -251,8 +255,8 @@ def main(argv: list[str]) -> int:
     run_dir, nonce = argv
     os.umask(0o077)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    job = Job.from_dict(_files.read_json(os.path.join(run_dir, "job.%s.json" % nonce)))
-    private_file = os.path.join(run_dir, "private.%s.json" % nonce)
+    job = Job.from_dict(_files.read_json(os.path.join(run_dir, f"job.{nonce}.json")))
+    private_file = os.path.join(run_dir, f"private.{nonce}.json")
     private = _files.read_json(private_file) or {}
     _remove(private_file)  # the secrets live in memory from here on
     runner = Runner(job, run_dir, private)

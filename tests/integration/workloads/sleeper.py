@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--config")
     args = parser.parse_args()
     if args.deaf:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: print("deaf to SIGTERM", flush=True))
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     print(f"rank {rank} of {world_size} begins", flush=True)
     steps = max(1, int(args.seconds / 0.1))

@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 from ansible_collections.muster.train.plugins.module_utils import _bundle, _runs
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock
@@ -24,12 +26,28 @@ RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-
         (None, True, False, "boot-1", "prepared", "its files are here, its runner has not begun"),
         (RUNNING, True, True, "boot-1", "running", None),
         (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
-        (RUNNING, True, False, "boot-1", "lost", "the runner (pid 77) ended without a verdict while the run was running: killed?"),
-        ({"phase": "failed", "why": "rank 1 exited with code 7"}, True, False, "boot-2", "failed", "rank 1 exited with code 7"),
+        (
+            RUNNING,
+            True,
+            False,
+            "boot-1",
+            "lost",
+            "the runner (pid 77) ended without a verdict while the run was running: killed?",
+        ),
+        (
+            {"phase": "failed", "why": "rank 1 exited with code 7"},
+            True,
+            False,
+            "boot-2",
+            "failed",
+            "rank 1 exited with code 7",
+        ),
     ],
 )
-def test_judge(state: object, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None) -> None:
-    assert _runs.judge(state, prepared, alive, boot_id) == (phase, why)  # type: ignore[arg-type]
+def test_judge(
+    state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None
+) -> None:
+    assert _runs.judge(state, prepared, alive, boot_id) == (phase, why)
 
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:
@@ -59,7 +77,11 @@ def test_a_run_with_a_living_runner(tmp_path: Path) -> None:
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
-    for run_id, created in (("a", "2026-11-20T10:00:00Z"), ("c", "2026-11-20T12:00:00Z"), ("b", "2026-11-20T11:00:00Z")):
+    for run_id, created in (
+        ("a", "2026-11-20T10:00:00Z"),
+        ("c", "2026-11-20T12:00:00Z"),
+        ("b", "2026-11-20T11:00:00Z"),
+    ):
         write_run(tmp_path, run_id, phase="succeeded", created=created)
     assert [run["run_id"] for run in _runs.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
     assert _runs.list_runs(Host(), str(tmp_path / "none")) == []
@@ -70,7 +92,9 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     assert data == _bundle.runner_zipapp()
     source = Path(_runs.__file__).parent
     shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
-    expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {"muster/runner/_torchrun.py"}
+    expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {
+        "muster/runner/_torchrun.py"
+    }
     assert shipped == expected | {"__main__.py", "muster/__init__.py", "muster/_records.py"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 
-from tests.jobs import make_job, state_of, wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.jobs import make_job, state_of, wait_for
 
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
@@ -35,7 +35,9 @@ def stop(capsys: pytest.CaptureFixture[str], tmp_path: Path, **args: Any) -> dic
 
 def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = make_job(tmp_path, SLEEP)
-    started = call(capsys, "job", job=job.to_dict(), plan={"run_id": "test_run"}, key="k3y", secrets={"TOKEN": "s3cret"})
+    started = call(
+        capsys, "job", job=job.to_dict(), plan={"run_id": "test_run"}, key="k3y", secrets={"TOKEN": "s3cret"}
+    )
     assert (started["changed"], started["run"]["phase"], started["run"]["starter"]) == (True, "running", "setsid")
     again = call(capsys, "job", job=job.to_dict())
     assert (again["changed"], again["run"]["pid"]) == (False, started["run"]["pid"])

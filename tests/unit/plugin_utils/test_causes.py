@@ -61,7 +61,7 @@ def first(*runs: dict[str, Any]) -> str:
         GLOO_RESET,
         NCCL,
         STORE,
-        "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to complete",
+        "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation",
         "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/socket.cc] Connect timeout [10.0.0.2]",
         "torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 1/2 clients joined.",
         "DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29400).",
@@ -124,20 +124,22 @@ def test_of_two_that_failed_by_themselves_the_earlier_is_the_cause() -> None:
 
 def test_when_all_lost_a_peer_the_earliest_did_first() -> None:
     late, early = failed("node0", failure(0, 1, message=GLOO, time=101)), failed("node1", failure(2, 1, message=NCCL))
-    assert first(late, early).startswith("node1: rank 2 exited with code 1: torch.distributed.DistBackendError: NCCL error")
+    assert first(late, early).startswith(
+        "node1: rank 2 exited with code 1: torch.distributed.DistBackendError: NCCL error"
+    )
 
 
 def test_without_a_recorded_exception_the_log_tells_a_lost_peer() -> None:
-    record = failure(0, 1, time=99)
-    head = failed("node0", record, log_tail=["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"])
+    tail = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
+    head = failed("node0", failure(0, 1, time=99, message="<NONE>", log_tail=tail))
     member = failed("node1", failure(2, 7, time=105))
     assert first(head, member) == "node1: rank 2 exited with code 7"
-    assert of_run(head)[0].what.startswith("rank 0 exited with code 1: RuntimeError: [/pytorch/third_party/gloo")
+    assert of_run(head)[0].what.startswith("rank 0 exited with code 1: RuntimeError: Connection closed by peer [127.0")
 
 
 def test_an_exception_of_its_own_is_not_excused_by_an_older_warning_in_the_log() -> None:
     tail = ["[W] [c10d] recvValue failed: Connection reset by peer", "[rank0]: KeyError: 'lr'", "bye"]
-    assert of_run(failed("node0", failure(0, 1), log_tail=tail))[0].likeness is Likeness.OWN
+    assert of_run(failed("node0", failure(0, 1, log_tail=tail)))[0].likeness is Likeness.OWN
 
 
 def test_sigterm_is_a_consequence_beside_another_failure_and_unclear_alone() -> None:
@@ -158,10 +160,19 @@ def test_sigkill_long_after_another_failure_is_torchruns() -> None:
 
 def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
-    assert of_run(failed("node0", failure(0, None, "SIGABRT"), log_tail=watchdog))[0].likeness is Likeness.PEER
-    own = failed("node0", failure(0, None, "SIGABRT"), log_tail=["free(): invalid pointer"])
+    assert of_run(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
+    own = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
     assert of_run(own)[0].likeness is Likeness.UNCLEAR
     assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), own) == "node0: rank 0 killed by SIGABRT"
+
+
+def test_the_words_of_a_rank_that_left_none() -> None:
+    assert first(failed("node0", failure(1, 7, message="<NONE>"))) == "node0: rank 1 exited with code 7"
+
+
+def test_the_launchers_log_is_not_taken_for_the_ranks() -> None:
+    silent = of_run(failed("node0", failure(1, 7, log_tail=[]), log_tail=[GLOO]))[0]
+    assert (silent.tail, silent.likeness) == ([], Likeness.OWN)
 
 
 def test_a_launcher_without_a_failed_rank() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._collected import merge_logs, node_log_name, target
 
 

@@ -52,7 +52,7 @@ def test_all_that_was_replaced_is_remembered_newest_first_beside_the_own_reason(
     [(8, 2, "4"), (8, 3, "2"), (2, 4, "1"), (256, 8, "16"), (16, 1, "16"), (17, 1, "16"), (1, 1, "1")],
 )
 def test_cores_are_shared_among_the_ranks(cpus: int, ranks: int, threads: str) -> None:
-    [variable] = _environment.threads_per_rank(cpus, ranks)
+    variable, _unbuffered = _environment.of_the_machine(cpus, ranks)
     assert (variable.name, variable.value, variable.origin) == ("OMP_NUM_THREADS", threads, "muster")
     assert variable.reason.startswith(f"{cpus} cores for {ranks} rank")
 

@@ -68,7 +68,7 @@ def test_the_record_of_a_run() -> None:
         "world_size": 4,
         "loss": {"first": 5.55, "last": 1.93},
         "command": PLAN["command"],
-        "parameters": {name: item for name, item in PLAN["parameters"].items() if name != "threads"},
+        "parameters": {name: item for name, item in PLAN["parameters"].items() if item["value"] is not None},
         "nodes": ["node0", "node1"],
         "fabric": "tcp",
         "code": PLAN["code"],
@@ -143,9 +143,11 @@ def test_keys_of_the_user_are_kept() -> None:
     assert _experiment.merge({**record(DONE), "notes": "the good one"}, record(DONE))["notes"] == "the good one"
 
 
-@pytest.mark.parametrize("text", ["", "- a", "a: [", "a: \x00", "[" * 5000, "!!python/object/apply:os.getcwd []", "a: 2026-99-99"])
+@pytest.mark.parametrize(
+    "text", ["", "- a", "a: [", "a: \x00", "[" * 5000, "!!python/object/apply:os.getcwd []", "a: 2026-99-99"]
+)
 def test_load_refuses(text: str) -> None:
-    with pytest.raises(ValueError, match="^no (YAML|mapping)"):
+    with pytest.raises(ValueError, match=r"^no (YAML|mapping)"):
         _experiment.load(text)
 
 
@@ -189,9 +191,9 @@ def test_the_list_has_the_newest_last() -> None:
         _experiment.Entry("run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters="channels=42"),
     ]
     assert _experiment.list_table(entries, 100) == [
-        "run id  commit     verdict    created (UTC)        parameters",
-        "run_c                                              unreadable: no run.yml",
-        "run_a              succeeded  2026-11-20 11:00:00  channels=42",
-        "run_b   01234567+  failed     2026-11-20 14:30:52",
+        "run id  commit     verdict    created (UTC)     parameters",
+        "run_c                                           unreadable: no run.yml",
+        "run_a              succeeded  2026-11-20 11:00  channels=42",
+        "run_b   01234567+  failed     2026-11-20 14:30",
     ]
     assert _experiment.list_table([], 100) == []

@@ -25,7 +25,7 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
         ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
         ("ansible-playbook 'unbalanced", ""),
         ("ansible-playbook launch.yml -i", ""),
-        ("ansible-playbook --check -e '{\"a\": \"-i x\"}' -vvv -i a launch.yml -e -i", ""),
+        ('ansible-playbook --check -e \'{"a": "-i x"}\' -vvv -i a launch.yml -e -i', ""),
     ],
 )
 def test_command(typed: str | None, options: str) -> None:
@@ -50,8 +50,8 @@ def test_nothing_in_a_command_reaches_a_shell_unquoted() -> None:
 
 def test_hints() -> None:
     assert hints(RUN_ID, None, ("follow", "stop")) == [
-        f"  follow again: ansible-playbook muster.train.follow -e run_id={RUN_ID}",
-        f"  stop:         ansible-playbook muster.train.stop -e run_id={RUN_ID}",
+        ("follow again", f"ansible-playbook muster.train.follow -e run_id={RUN_ID}"),
+        ("stop", f"ansible-playbook muster.train.stop -e run_id={RUN_ID}"),
     ]
 
 

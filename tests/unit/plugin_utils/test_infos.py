@@ -59,7 +59,8 @@ def test_failed() -> None:
 
 
 def test_no_answer_at_all() -> None:
-    for nothing in (None, "text", [], {"skipped": True}, {"run": {}}):
+    answers: tuple[object, ...] = (None, "text", [], {"skipped": True}, {"run": {}})
+    for nothing in answers:
         assert only(nothing).run["phase"] == "unknown"
         assert not only(nothing).answered
 

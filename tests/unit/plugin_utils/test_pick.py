@@ -61,8 +61,7 @@ def test_an_unknown_run() -> None:
     runs = [(f"run_{number}", f"2026-11-20T10:00:0{number}Z") for number in range(7)]
     text = refused([info("node0", *runs)], "run_x", {"node0": "~/muster"})
     assert text == (
-        "no run run_x on any node (looked in node0:~/muster); "
-        "the newest there are: run_6, run_5, run_4, run_3, run_2"
+        "no run run_x on any node (looked in node0:~/muster); the newest there are: run_6, run_5, run_4, run_3, run_2"
     )
     assert refused([info("node0")], "run_x").startswith("no run run_x on any node (looked in node0); to start one:")
 

@@ -103,6 +103,7 @@ def test_two_cpu_nodes() -> None:
         "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
         "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
         "OMP_NUM_THREADS": ("8", "muster"),
+        "PYTHONUNBUFFERED": ("1", "muster"),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "muster"),
     }
     assert job == {
@@ -226,7 +227,7 @@ def test_paths_are_each_nodes_own_and_the_config_comes_last() -> None:
 
 
 def test_a_module_needs_no_file() -> None:
-    plan = plan_of(script=None, module="pkg.train", facts={"files": {}})
+    plan = plan_of(script=None, module="pkg.train", facts={"files": None})
     assert plan["jobs"]["node0"]["argv"][-2:] == ["--module", "pkg.train"]
 
 

@@ -61,6 +61,7 @@ node 0: node0 (head), ranks 0-1
     NCCL_MIN_NCHANNELS=42                     # -e channels: least and most alike, so that it is the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric: has the head's address 10.0.0.1
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
+    PYTHONUNBUFFERED=1                        # muster: logs show what a rank printed when it printed it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s
 """
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, clock, eta_s, progress_line
 
 
@@ -20,7 +21,9 @@ def test_clock(seconds: float, text: str) -> None:
 
 def test_whole_line() -> None:
     now = sample(22, 120, loss=2.13412, tokens_per_s=4123.4)
-    assert progress_line(sample(12, 20), now) == "running  step 120/400  loss 2.134  4.1k tokens/s  0:22 elapsed  ETA 0:28"
+    assert (
+        progress_line(sample(12, 20), now) == "running  step 120/400  loss 2.134  4.1k tokens/s  0:22 elapsed  ETA 0:28"
+    )
 
 
 def test_before_the_first_step() -> None:
@@ -35,3 +38,7 @@ def test_odd_progress_makes_no_eta_and_no_crash(step: object) -> None:
 
 def test_no_eta_without_movement() -> None:
     assert eta_s(sample(1, 5), sample(2, 5)) is None
+
+
+def test_nothing_is_left_after_the_last_step() -> None:
+    assert progress_line(sample(12, 20), sample(22, 400)) == "running  step 400/400  0:22 elapsed"

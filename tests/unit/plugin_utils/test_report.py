@@ -32,8 +32,24 @@ def test_status_table() -> None:
     ]
 
 
+def test_the_row_of_a_failed_node_names_the_rank_that_failed_by_itself() -> None:
+    victim = {
+        "rank": 0,
+        "exit_code": None,
+        "signal": "SIGTERM",
+        "message": "gloo: Connection closed by peer",
+        "time": 1,
+    }
+    own = {"rank": 1, "exit_code": 7, "signal": None, "message": None, "time": 2}
+    why = "rank 0 killed by SIGTERM: gloo: Connection closed by peer"
+    rows = _report.status_table([run("node0", "failed", why=why, first=victim, failures=[victim, own])], 100)
+    assert rows[1].endswith("31 s     rank 1 exited with code 7")
+
+
 def test_a_node_that_did_not_answer_is_a_row() -> None:
-    infos = read_infos([("node0", {"run": run("node0", "running")}), ("node1", {"unreachable": True, "msg": "no route"})])
+    infos = read_infos(
+        [("node0", {"run": run("node0", "running")}), ("node1", {"unreachable": True, "msg": "no route"})]
+    )
     assert _report.status_table(_report_runs(infos), 100)[2].split() == ["node1", "unreachable", "no", "route"]
 
 
@@ -47,7 +63,9 @@ def test_remarks_on_a_run() -> None:
             [run("node0", "running", alive=True, heartbeat_age_s=40.0, left=3, log_dropped=1024)], 200
         )[1].split()
     )
-    assert "no sign of life for 40 s; 3 processes of it are left: stop ends them; 1024 bytes of log were dropped" in text
+    assert (
+        "no sign of life for 40 s; 3 processes of it are left: stop ends them; 1024 bytes of log were dropped" in text
+    )
     calm = _report.status_table([run("node0", "running", alive=True, heartbeat_age_s=1.0, left=0, log_dropped=0)], 200)
     assert "why" not in calm[0]
 
@@ -91,10 +109,10 @@ def test_summary() -> None:
 
 
 def test_explanation_of_a_failure() -> None:
-    first = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "time": 2.0}
-    peer = {"rank": 0, "exit_code": 1, "signal": None, "message": "gloo: Connection closed by peer", "time": 1.0}
     tail = [f"line {number}" for number in range(30)]
-    verdict = judge([run("node0", "failed", first=peer), run("node1", "failed", 1, first=first, log_tail=tail)])
+    first = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "time": 2.0, "log_tail": tail}
+    peer = {"rank": 0, "exit_code": 1, "signal": None, "message": "gloo: Connection closed by peer", "time": 1.0}
+    verdict = judge([run("node0", "failed", first=peer), run("node1", "failed", 1, first=first)])
     assert _report.explanation(verdict) == [
         "  node1: rank 3 killed by SIGSEGV",
         "    then node0: rank 0 exited with code 1: gloo: Connection closed by peer",
@@ -104,7 +122,13 @@ def test_explanation_of_a_failure() -> None:
 
 
 def test_explanation_falls_back_to_the_traceback() -> None:
-    first = {"rank": 0, "exit_code": 1, "signal": None, "message": "ValueError: x", "traceback": ["Traceback", "\x1b[1mx"]}
+    first = {
+        "rank": 0,
+        "exit_code": 1,
+        "signal": None,
+        "message": "ValueError: x",
+        "traceback": ["Traceback", "\x1b[1mx"],
+    }
     verdict = judge([run("node0", "failed", first=first, world_size=2)])
     assert _report.explanation(verdict)[-2:] == ["    | Traceback", "    | x"]
 
@@ -124,10 +148,10 @@ def test_nothing_to_explain() -> None:
 def test_places() -> None:
     runs = [run(f"node{rank}", "succeeded", rank) for rank in range(6)]
     assert _report.places([*runs[:1], run("node1", "absent")], "experiments/x") == [
-        "  experiment: experiments/x",
-        f"  on the node: node0:/w0/runs/{RUN_ID}",
+        ("experiment", "experiments/x"),
+        ("on node0", f"/w0/runs/{RUN_ID}"),
     ]
-    assert _report.places(runs, None)[-1] == "  and on 2 more"
+    assert _report.places(runs, None)[-1] == ("and", "on 2 more nodes")
 
 
 def test_not_started() -> None:
@@ -180,7 +204,10 @@ LOGS = read_infos(
                 ],
             },
         ),
-        ("node1", {"run": run("node1", "running"), "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")]}),
+        (
+            "node1",
+            {"run": run("node1", "running"), "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")]},
+        ),
         ("node2", {"failed": True, "msg": "boom"}),
     ]
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, one_line, table
 
 HEADERS = ("node", "rank", "why")
 
@@ -44,6 +44,11 @@ def test_the_last_column_keeps_its_minimum_on_a_narrow_terminal() -> None:
 
 def test_a_cell_can_not_break_the_table() -> None:
     assert table(("a", "b"), [("x\ny\x1b[2J", "z")], 80) == ["a    b", "x y  z"]
+
+
+def test_aligned() -> None:
+    assert aligned([("a", "x\ny"), ("long", "z")]) == ["  a:    x y", "  long: z"]
+    assert aligned([]) == []
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def test_the_other_verbs() -> None:
     assert names == {
         "status": ["run_id"],
         "logs": ["run_id", "lines", "node", "rank"],
+        "follow": ["run_id"],
         "stop": ["run_id"],
         "collect": ["run_id"],
         "list": ["run_id"],

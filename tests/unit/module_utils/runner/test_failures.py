@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from ansible_collections.muster.train.plugins.module_utils.runner import _failures
 
 RECORDED = {
     "message": {
         "message": "ValueError: no such layer",
-        "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  ...\nValueError: no such layer\n", "timestamp": "1795000000"},
+        "extraInfo": {
+            "py_callstack": "Traceback (most recent call last):\n  ...\nValueError: no such layer\n",
+            "timestamp": "1795000000",
+        },
     }
 }
 

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.muster.train.plugins.module_utils.runner import _files
 
-from tests.jobs import make_job, spawn, state_of, wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import _files
+from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_of, wait_for
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def small_disk(tmp_path: Path) -> object:
     """A tmpfs of 1 MiB, where this user may mount one."""
     place = tmp_path / "small"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
+    )
     if mounted.returncode != 0:
         pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
     yield place
@@ -65,7 +67,13 @@ def test_the_reserve_buys_the_last_word(small_disk: Path) -> None:
 
 
 def test_a_full_log_disk_does_not_end_the_training(small_disk: Path) -> None:
-    code = "import os,time\nwhile not os.path.exists('go'): time.sleep(0.05)\nfor i in range(20000): print('a line of the training', i, flush=True)\nopen('/dev/null','w').write('done')"
+    code = """
+import os, time
+while not os.path.exists("go"):
+    time.sleep(0.05)
+for number in range(20000):
+    print("a line of the training", number, flush=True)
+"""
     job = make_job(small_disk, [sys.executable, "-c", code])
     runner = spawn(job)
     wait_for(lambda: state_of(job).get("phase") == "running", "the job runs")

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.muster.train.plugins.module_utils.runner._logs import LONGEST_LINE, CappedLog, stamp
 
 

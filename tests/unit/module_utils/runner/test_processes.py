@@ -64,7 +64,8 @@ def test_a_zombie_is_gone() -> None:
 
 
 def test_descendants_are_found_below_a_shell() -> None:
-    code = "import subprocess,sys; p=subprocess.Popen([sys.executable,'-c','import time; time.sleep(600)']); print(p.pid, flush=True); p.wait()"
+    sleep = "import time; time.sleep(600)"
+    code = f"import subprocess as s,sys; p=s.Popen([sys.executable,'-c',{sleep!r}]); print(p.pid, flush=True); p.wait()"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         grandchild = int(parent.stdout.readline())

@@ -13,11 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records import Job
 from ansible_collections.muster.train.plugins.module_utils.runner import _lock, _processes
+from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_of, wait_for
 
-from tests.jobs import make_job, spawn, state_of, wait_for
-
-IGNORES_TERM = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+IGNORES_TERM = (
+    "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+)
 
 
 def python(code: str) -> list[str]:
@@ -75,7 +78,9 @@ def test_the_report_names_the_first_failing_rank(tmp_path: Path) -> None:
         {"rank": 3, "local_rank": 1, "code": -11, "time": 1000, "error": None},
         {"rank": 2, "local_rank": 0, "code": -15, "time": 1001, "error": None},
     ]
-    code = f"import os,json; os.write(int(os.environ['MUSTER_REPORT_FD']), json.dumps({report!r}).encode()); os._exit(1)"
+    code = (
+        f"import os,json; os.write(int(os.environ['MUSTER_REPORT_FD']), json.dumps({report!r}).encode()); os._exit(1)"
+    )
     job = make_job(tmp_path, python(code))
     spawn(job).wait(30)
     state = state_of(job)
@@ -84,19 +89,26 @@ def test_the_report_names_the_first_failing_rank(tmp_path: Path) -> None:
 
 
 def test_orphans_end_with_their_launcher(tmp_path: Path) -> None:
-    orphan = f"import subprocess,sys; subprocess.Popen([sys.executable, '-c', {IGNORES_TERM!r}], start_new_session=True)"
+    orphan = (
+        f"import subprocess,sys; subprocess.Popen([sys.executable, '-c', {IGNORES_TERM!r}], start_new_session=True)"
+    )
     job = make_job(tmp_path, python(orphan + "; import os,time; time.sleep(1); os._exit(5)"))
     assert spawn(job).wait(30) == 1
     assert state_of(job)["exit_code"] == 5
     assert _processes.of_run(job.run_id, job.run_dir) == []
 
 
-def stop(job: object, grace: float) -> None:
-    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop was asked for", "grace": grace}))  # type: ignore[attr-defined]
+def stop(job: Job, grace: float) -> None:
+    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop was asked for", "grace": grace}))
 
 
 def test_stop_by_file_gives_the_ranks_their_grace(tmp_path: Path) -> None:
-    code = "import signal,sys,time; signal.signal(signal.SIGTERM, lambda *a: (print('saved', flush=True), sys.exit(0))); print('up', flush=True); time.sleep(600)"
+    code = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(0)))
+print("up", flush=True)
+time.sleep(600)
+"""
     job = make_job(tmp_path, python(code))
     runner = spawn(job)
     log = Path(job.run_dir, "logs/node.log")
@@ -191,7 +203,12 @@ def test_a_member_waits_for_the_loser_to_leave(tmp_path: Path) -> None:
 
 
 def test_rank_pipes_become_logs_per_rank(tmp_path: Path) -> None:
-    code = "import os; d=os.environ['MUSTER_RUN_DIR']; [open(f'{d}/pipes/rank_{i}','w').write(f'I am {i}\\n') for i in (0,1)]"
+    code = """
+import os
+for number in (0, 1):
+    with open(os.environ["MUSTER_RUN_DIR"] + f"/pipes/rank_{number}", "w") as pipe:
+        pipe.write(f"I am {number}\\n")
+"""
     job = make_job(tmp_path, python(code), nproc=2, world_size=4, first_rank=2, node_rank=1)
     spawn(job).wait(30)
     for rank, text in ((2, "I am 0"), (3, "I am 1")):

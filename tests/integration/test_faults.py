@@ -1,0 +1,175 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What breaks while a run goes on: the cause is named, `stop` leaves nothing, and the run beside it notices nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.integration.cluster import Cluster
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+LONG = "--seconds 3000"
+
+
+@pytest.fixture(scope="module")
+def neighbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A run that goes on beside all others on this machine: the same run id, other work directories."""
+    beside = Cluster(tmp_path_factory.mktemp("neighbour"))
+    try:
+        launched = beside.launch(script_args=LONG)
+        assert launched.rc == 0, launched.out
+        yield beside
+    finally:
+        beside.destroy()
+
+
+@pytest.fixture(autouse=True)
+def untouched(neighbour: Cluster, cluster: Cluster) -> Iterator[None]:
+    """Every test here ends with no process of its run and with the neighbour as it was."""
+    before = neighbour.identities()
+    assert len(before) == 4, "two runners, two ranks"
+    yield
+    assert cluster.processes() == []
+    assert neighbour.identities() == before
+    assert [neighbour.state(node)["phase"] for node in neighbour.names] == ["running", "running"]
+
+
+def stop(cluster: Cluster) -> None:
+    """Stop the run: nothing of it is left, and a second stop has nothing to do."""
+    stopped = cluster.verb("stop")
+    assert stopped.rc == 0, stopped.out
+    assert cluster.processes() == []
+
+
+def running(cluster: Cluster) -> None:
+    """Wait until every rank has written its first record."""
+    for node in cluster.names:
+        outputs = cluster.run_dir(node) / "outputs"
+        wait_for(lambda outputs=outputs: any(outputs.glob("*.jsonl")), f"the ranks of {node} run")
+
+
+def kill_runner(cluster: Cluster, node: str) -> int:
+    """End a node's runner as the kernel does when memory runs out."""
+    pid = int(cluster.state(node)["pid"])
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: _processes.look(pid) is None, f"the runner of {node} is dead")
+    return pid
+
+
+def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(cluster: Cluster) -> None:
+    failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args="--fail-rank 1")
+    assert failed.rc != 0
+    why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
+    assert f"failed: {why}" in failed.out
+    assert "then node0: rank 0 exited with code 1" in failed.out
+    record = cluster.record()
+    assert (record["verdict"], record["why"]) == ("failed", why)
+    assert record["exit_codes"] == {"node0": 1, "node1": 1}
+    first = cluster.state("node1")["first"]
+    assert (first["rank"], first["local_rank"], first["exit_code"], first["signal"]) == (1, 0, 1, None)
+    assert first["traceback"][-1] == "ValueError: the loss is not a number"
+    assert any("collective.py" in line for line in first["traceback"])
+    # The error file that torch wrote came home.
+    assert list((cluster.experiments / cluster.record()["run_id"] / "nodes/1/errors").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("how", "rank", "nproc", "why"),
+    [
+        ("exit7", 1, 2, "node0: rank 1 exited with code 7"),  # its neighbour on the node is ended by torchrun
+        ("segv", 1, 1, "node1: rank 1 killed by SIGSEGV"),  # the head knows nothing of it and ends well
+    ],
+)
+def test_a_rank_that_dies_under_torchrun_is_named(cluster: Cluster, how: str, rank: int, nproc: int, why: str) -> None:
+    ranks = f"--seconds {600 if nproc == 2 else 3} --fail-rank {rank} --how {how}"
+    failed = cluster.launch(follow=True, launcher="torchrun", nproc=nproc, script_args=ranks)
+    assert failed.rc != 0
+    assert f"failed: {why}" in failed.out
+    record = cluster.record()
+    assert (record["verdict"], record["why"]) == ("failed", why)
+    if nproc == 2:
+        assert failed.phases == {"node0": "failed", "node1": "running"}
+        assert "then node1: still running" in failed.out
+    else:
+        assert failed.phases == {"node0": "succeeded", "node1": "failed"}
+        assert record["exit_codes"]["node0"] == 0
+    stop(cluster)
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "python"])
+def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster, launcher: str) -> None:
+    assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
+    running(cluster)
+    stop(cluster)
+    log = {"torchrun": "rank_00.log", "python": "node.log"}[launcher]
+    assert "deaf to SIGTERM" in (cluster.run_dir("node0") / "logs" / log).read_text()
+    for node in cluster.names:
+        state = cluster.state(node)
+        assert (state["phase"], state["why"]) == ("stopped", "stop was asked for")
+        assert state["signal"] == ("SIGKILL" if launcher == "python" else None)
+
+
+def test_torchrun_killed(cluster: Cluster) -> None:
+    assert cluster.launch(launcher="torchrun", script_args=f"--deaf {LONG}").rc == 0
+    running(cluster)
+    os.kill(cluster.state("node1")["launcher"]["pid"], signal.SIGKILL)
+    wait_for(lambda: cluster.state("node1")["phase"] == "failed", "the runner of node1 saw it")
+    # Its rank, which ignores SIGTERM, was the runner's to end.
+    assert {_processes.environment(process.pid)["MUSTER_NODE"] for process in ranks(cluster)} == {"node0"}
+    status = cluster.verb("status")
+    assert status.phases == {"node0": "running", "node1": "failed"}
+    assert "node1: the launcher was killed by SIGKILL" in status.out
+    stop(cluster)
+
+
+def ranks(cluster: Cluster) -> list[_processes.Process]:
+    """Return the processes of the run but for its runners."""
+    return [process for process in cluster.processes() if "MUSTER_NODE" in _processes.environment(process.pid)]
+
+
+def test_runner_killed_and_node_rebooted(cluster: Cluster) -> None:
+    assert cluster.launch(launcher="torchrun", script_args=LONG).rc == 0
+    running(cluster)
+    pid = kill_runner(cluster, "node1")
+    # The death signal ends torchrun, and torchrun its rank.
+    wait_for(lambda: {node_of(process) for process in cluster.processes()} == {"node0"}, "node1 is empty")
+    status = cluster.verb("status")
+    assert status.phases == {"node0": "running", "node1": "lost"}
+    assert f"node1: the runner (pid {pid}) ended without a verdict while the run was running" in status.out
+    # Nothing but the boot id tells a reboot: the processes, and with them the lock, are gone as well.
+    path = cluster.run_dir("node1") / "state.json"
+    path.write_text(json.dumps({**cluster.state("node1"), "boot_id": "00000000-0000-0000-0000-000000000000"}))
+    status = cluster.verb("status")
+    assert status.phases == {"node0": "running", "node1": "lost"}
+    assert "node1: the node was rebooted while the run was running" in status.out
+    stop(cluster)
+
+
+def node_of(process: _processes.Process) -> str:
+    """Return the node of a process by the directory it is marked with."""
+    return Path(_processes.environment(process.pid).get("MUSTER_RUN_DIR", "")).parts[-4]
+
+
+def test_runner_killed_over_a_script_that_ignores_sigterm(cluster: Cluster) -> None:
+    followed = cluster.begin("launch", script_args=f"--deaf {LONG}")
+    running(cluster)
+    pid = kill_runner(cluster, "node0")
+    out, _ = followed.communicate(timeout=120)
+    assert followed.returncode != 0
+    why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running"
+    assert f"lost: {why}" in out
+    assert "1 processes of it are left" in " ".join(out.split())
+    record = cluster.record()
+    assert (record["verdict"], record["why"][: len(why)]) == ("lost", why)
+    assert len(cluster.processes()) == 3, "its rank, and node1's runner and rank"
+    stop(cluster)
+    assert cluster.verb("status").phases == {"node0": "lost", "node1": "stopped"}

@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ranks that really meet (gloo); one of them raises under @record, and the others lose their peer."""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+
+
+@record
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fail-rank", type=int, required=True)
+    args = parser.parse_args()
+    dist.init_process_group("gloo")
+    for step in range(10_000):
+        dist.all_reduce(torch.ones(1))
+        if step == 100 and dist.get_rank() == args.fail_rank:
+            raise ValueError("the loss is not a number")
+
+
+if __name__ == "__main__":
+    main()
