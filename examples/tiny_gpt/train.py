@@ -77,7 +77,8 @@ def configure(model: Model, training: Training) -> None:
     try:
         sections = (yaml.safe_load(arguments.config.read_text()) or {}) if arguments.config else {}
         settings = [(f"{s}.{name}", v) for s, values in sections.items() for name, v in (values or {}).items()]
-        settings += [(key, yaml.safe_load(value)) for key, _, value in (o.partition("=") for o in arguments.override)]
+        overrides = (override.partition("=")[::2] for override in arguments.override)
+        settings += [(key, yaml.safe_load(value)) for key, value in overrides]
         for key, value in settings:
             if key not in known:
                 raise ValueError(f"unknown key {key!r}; known are {', '.join(known)}")
@@ -85,7 +86,7 @@ def configure(model: Model, training: Training) -> None:
             wanted = type(getattr(section, name))
             if wanted in (float, str) and type(value) in (int, str):  # YAML takes 1 for an int and 1e-3 for a str
                 value = wanted(value)
-            if type(value) is not wanted:
+            if value.__class__ is not wanted:
                 raise ValueError(f"{key} must be of type {wanted.__name__}, not {value!r}")
             setattr(section, name, value)
         if training.parallel not in ("ddp", "fsdp"):
@@ -102,7 +103,7 @@ class TinyGPT(nn.Module):
         layer = partial(nn.TransformerEncoderLayer, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
         self.tokens = nn.Embedding(256, model.width)
         self.positions = nn.Embedding(model.context, model.width)
-        self.blocks = nn.ModuleList(layer(model.width, model.heads, 4 * model.width) for _ in range(model.layers))
+        self.blocks = nn.ModuleList(layer(model.width, model.heads, 4 * model.width) for _layer in range(model.layers))
         self.head = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, 256))
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(model.context), persistent=False)
 

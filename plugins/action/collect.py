@@ -34,10 +34,11 @@ class ActionModule(ActionBase):
                 "run_id": {"type": "str", "required": True},
                 "node": {"type": "str", "required": True},
                 "experiment": {"type": "str", "required": True},
+                "wait": {"type": "int", "default": 0},
                 "limit_mib": {"type": "int", "default": 1024},
             }
         )
-        asked = {key: args[key] for key in ("workdir", "run_id", "node")}
+        asked = {key: args[key] for key in ("workdir", "run_id", "node", "wait")}
         found = self._execute_module("muster.train.job_info", {**asked, "files": True}, task_vars=task_vars)
         if found.get("failed"):
             return {**result, **found}

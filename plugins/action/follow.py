@@ -57,7 +57,10 @@ class ActionModule(ActionBase):
         if followed["interrupted"]:
             run_id = os.path.basename(args["run_dir"])
             commands = hints(run_id, args["request"].get("command"), ("follow", "stop"))
-            for line in (f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected", *aligned(commands)):
+            for line in (
+                f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
+                *aligned(commands),
+            ):
                 display.display(line)
         return {**result, "changed": False, **followed}
 

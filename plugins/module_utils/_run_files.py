@@ -20,7 +20,7 @@ _KEEP_AT_HOME = ("checkpoints",)
 
 def parse_line(line: str) -> tuple[str, str]:
     """Split a stamped line into (time, text); a line without a stamp has an empty time."""
-    stamp, _, text = line.partition(" ")
+    stamp, _space, text = line.partition(" ")
     return (stamp, text) if stamp.endswith("Z") and stamp[:1].isdigit() else ("", line)
 
 

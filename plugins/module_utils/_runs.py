@@ -131,6 +131,16 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
     return record
 
 
+def read_ended(host: Host, node: str, workdir: str, run_id: str, patience: float) -> dict[str, Any]:
+    """Return the `run` record once its runner has ended, or as it is after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        run = read_run(host, node, workdir, run_id)
+        if not run["alive"] or time.monotonic() >= deadline:
+            return run
+        time.sleep(0.2)
+
+
 def _age(host: Host, path: str) -> float | None:
     modified = host.modified(path)
     return None if modified is None else max(0.0, time.time() - modified)

@@ -31,6 +31,10 @@ options:
     description: The experiment's directory on the controller.
     type: str
     required: true
+  wait:
+    description: Seconds to wait for a runner that still lives to end.
+    type: int
+    default: 0
   limit_mib:
     description: Leave files above this size in MiB on the node, with a warning.
     type: int

@@ -31,6 +31,11 @@ options:
   rank:
     description: Return the lines of this rank only.
     type: int
+  wait:
+    description: >-
+      Seconds to wait for a runner that still lives to end. The nodes of a run end one after the other.
+    type: int
+    default: 0
   files:
     description: Return the files of the run that M(muster.train.collect) brings home.
     type: bool
@@ -104,7 +109,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._run_files import list_files, read_logs
-from ansible_collections.muster.train.plugins.module_utils._runs import list_runs, nothing_of, read_run
+from ansible_collections.muster.train.plugins.module_utils._runs import list_runs, nothing_of, read_ended
 
 
 def main() -> None:
@@ -115,6 +120,7 @@ def main() -> None:
             "node": {"type": "str"},
             "lines": {"type": "int", "default": 0},
             "rank": {"type": "int"},
+            "wait": {"type": "int", "default": 0},
             "files": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -123,7 +129,11 @@ def main() -> None:
     host = Host()
     runs = list_runs(host, params["workdir"])
     run_id = params["run_id"] or (runs[0]["run_id"] if runs else None)
-    run = read_run(host, params["node"], params["workdir"], run_id) if run_id else nothing_of(params["node"])
+    run = (
+        read_ended(host, params["node"], params["workdir"], run_id, params["wait"])
+        if run_id
+        else nothing_of(params["node"])
+    )
     result = {"run": run, "runs": runs}
     if params["lines"] > 0:
         result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if run_id else []

@@ -19,7 +19,7 @@ def target(path: str, node_rank: int) -> str | None:
     """
     if path.startswith("/") or "\0" in path or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
-    folder, _, rest = path.partition("/")
+    folder, _slash, rest = path.partition("/")
     if path == "plan.json":
         return "plan.json" if node_rank == 0 else None
     if path in KEPT_PER_NODE or folder == "errors":
@@ -42,7 +42,7 @@ def node_log_name(node_rank: int, created: str) -> str:
 
 def _lines(label: str, text: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     for line in text:
-        stamp, _, rest = line.rstrip("\n").partition(" ")
+        stamp, _space, rest = line.rstrip("\n").partition(" ")
         yield stamp, label, rest
 
 

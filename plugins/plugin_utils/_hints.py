@@ -31,7 +31,7 @@ def _inventories(typed: str | None) -> list[str]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="inventories")
     try:
-        known, _ = parser.parse_known_args(shlex.split(typed or ""))
+        known, _others = parser.parse_known_args(shlex.split(typed or ""))
     except (ValueError, argparse.ArgumentError):
         return []
     return [word for inventory in known.inventories for word in ("-i", inventory)]

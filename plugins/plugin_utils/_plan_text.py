@@ -59,7 +59,7 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         ("supervisor", job["supervisor"], f"{limit}{job['stop_grace']} s to stop"),
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
-    width = min(WIDEST, max(len(assignment) for assignment, _ in variables))
+    width = min(WIDEST, max(len(assignment) for assignment, _why in variables))
     return [
         f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}",
         *_table(rows),
@@ -87,7 +87,7 @@ def _command(argv: Sequence[str]) -> list[str]:
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
     """Lay out name, value and remark."""
-    width = max(len(name) for name, _, _ in rows)
+    width = max(len(name) for name, _value, _why in rows)
     return [f"  {name:<{width}}  {value}{f'  # {remark}' if remark else ''}" for name, value, remark in rows]
 
 

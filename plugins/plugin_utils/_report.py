@@ -168,7 +168,7 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
     ]
     entries.sort(key=lambda entry: entry[0])
     entries = entries[-(limit or len(entries)) :]
-    size = max((len(who) for _, who, _ in entries), default=0)
+    size = max((len(who) for _time, who, _text in entries), default=0)
     return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
 
 

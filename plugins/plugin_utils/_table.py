@@ -36,7 +36,7 @@ def one_line(text: object, limit: int = 240) -> str:
 def aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line ``  title: text`` for each pair, the texts below each other."""
     cleaned = [(f"{clean(title)}:", clean(text)) for title, text in pairs]
-    size = max((len(title) for title, _ in cleaned), default=0)
+    size = max((len(title) for title, _column in cleaned), default=0)
     return [f"  {title:<{size}} {text}" for title, text in cleaned]
 
 

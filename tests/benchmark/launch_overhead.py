@@ -88,7 +88,7 @@ def launch(home: Path, arguments: list[str]) -> tuple[float, float]:
     )
     memory = Memory(controller.pid)
     memory.start()
-    out, _ = controller.communicate()
+    out, _err = controller.communicate()
     if controller.returncode != 0:
         raise SystemExit(f"launch failed:\n{out}")
     memory.join()

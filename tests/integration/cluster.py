@@ -40,6 +40,19 @@ class Played:
         """The phase of each node in the table of `status`, `stop` or a verdict."""
         return dict(re.findall(r"^(node\d+) +(?:\d+ +)?([a-z]+)\b", self.out, re.MULTILINE))
 
+    @property
+    def changed(self) -> dict[str, int]:
+        """How many tasks changed something, by host."""
+        found = re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+) ", self.out, re.MULTILINE)
+        return {host: int(number) for host, number in found}
+
+    @property
+    def messages(self) -> list[str]:
+        """The lines that the first failed task says."""
+        block = re.search(r"^fatal: .* => *\n((?: .*\n|\n(?= ))+)", self.out, re.MULTILINE)
+        assert block, self.out
+        return str(yaml.safe_load(block[1])["msg"]).splitlines()
+
 
 @dataclass
 class Cluster:
@@ -172,6 +185,6 @@ class Cluster:
 
     def destroy(self) -> None:
         """End whatever a test left."""
-        for _ in range(3):
+        for _attempt in range(3):
             for process in self.processes():
                 _processes.send(process, signal.SIGKILL)

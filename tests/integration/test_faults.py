@@ -82,26 +82,31 @@ def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(clust
     assert list((cluster.experiments / cluster.record()["run_id"] / "nodes/1/errors").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("how", "rank", "nproc", "why"),
-    [
-        ("exit7", 1, 2, "node0: rank 1 exited with code 7"),  # its neighbour on the node is ended by torchrun
-        ("segv", 1, 1, "node1: rank 1 killed by SIGSEGV"),  # the head knows nothing of it and ends well
-    ],
-)
-def test_a_rank_that_dies_under_torchrun_is_named(cluster: Cluster, how: str, rank: int, nproc: int, why: str) -> None:
-    ranks = f"--seconds {600 if nproc == 2 else 3} --fail-rank {rank} --how {how}"
-    failed = cluster.launch(follow=True, launcher="torchrun", nproc=nproc, script_args=ranks)
+def test_a_rank_that_exits_on_the_head_ends_the_launch(cluster: Cluster) -> None:
+    sleepers = f"{LONG} --fail-rank 1 --how exit7"
+    failed = cluster.launch(follow=True, launcher="torchrun", nproc=2, script_args=sleepers)
     assert failed.rc != 0
-    assert f"failed: {why}" in failed.out
+    why = "node0: rank 1 exited with code 7"  # not rank 0, which torchrun ended because of it
+    assert f"failed: {why}\n" in failed.out
+    assert failed.phases == {"node0": "failed", "node1": "running"}
+    assert "then node1: still running" in failed.out
     record = cluster.record()
     assert (record["verdict"], record["why"]) == ("failed", why)
-    if nproc == 2:
-        assert failed.phases == {"node0": "failed", "node1": "running"}
-        assert "then node1: still running" in failed.out
-    else:
-        assert failed.phases == {"node0": "succeeded", "node1": "failed"}
-        assert record["exit_codes"]["node0"] == 0
+    stop(cluster)
+    collected = cluster.verb("collect")
+    assert collected.phases == {"node0": "failed", "node1": "stopped"}
+    assert cluster.record()["why"] == why
+
+
+def test_a_rank_killed_by_a_signal_is_named_while_the_others_go_on(cluster: Cluster) -> None:
+    assert cluster.launch(launcher="torchrun", script_args=f"{LONG} --fail-rank 1 --how segv").rc == 0
+    wait_for(lambda: cluster.state("node1")["phase"] == "failed", "rank 1 has failed")
+    status = cluster.verb("status")
+    assert status.phases == {"node0": "running", "node1": "failed"}
+    assert "  node1: rank 1 killed by SIGSEGV\n" in status.out
+    assert "then node0: still running" in status.out
+    first = cluster.state("node1")["first"]
+    assert (first["rank"], first["exit_code"], first["signal"]) == (1, None, "SIGSEGV")
     stop(cluster)
 
 
@@ -163,9 +168,10 @@ def test_runner_killed_over_a_script_that_ignores_sigterm(cluster: Cluster) -> N
     followed = cluster.begin("launch", script_args=f"--deaf {LONG}")
     running(cluster)
     pid = kill_runner(cluster, "node0")
-    out, _ = followed.communicate(timeout=120)
+    out, _err = followed.communicate(timeout=120)
     assert followed.returncode != 0
     why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running"
+    print(out)
     assert f"lost: {why}" in out
     assert "1 processes of it are left" in " ".join(out.split())
     record = cluster.record()

@@ -77,7 +77,7 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
         "holder": None,
     }
     for key, value in changes.items():
-        part, _, inner = key.partition("__")
+        part, _separator, inner = key.partition("__")
         if inner:
             facts[part][inner] = value
         else:

@@ -10,6 +10,8 @@ import signal
 from typing import Any
 
 TRACEBACK_LINES = 20
+# What torch says of a rank that wrote no error file.
+NO_MESSAGE = "<NONE>"
 
 
 def signal_name(number: int) -> str:
@@ -26,7 +28,9 @@ def split_status(code: int) -> tuple[int | None, str | None]:
 
 
 def parse_report(data: bytes) -> list[dict[str, Any]]:
-    """Read what ``torchrun.py`` reported: a JSON list of failed ranks, earliest first; empty when it could not report.
+    """Read what ``torchrun.py`` reported: a JSON list of failed ranks; empty when it could not report.
+
+    The likeliest cause comes first: torchrun ends the others by SIGTERM, and its times have a resolution of a second.
 
     Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
     file as torch's ErrorHandler writes it, or null).
@@ -37,7 +41,8 @@ def parse_report(data: bytes) -> list[dict[str, Any]]:
         return []
     if not isinstance(records, list):
         return []
-    return [describe(record) for record in records if isinstance(record, dict)]
+    failures = [describe(record) for record in records if isinstance(record, dict)]
+    return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
 
 
 def describe(record: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +64,7 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
     """Return message, last lines of the traceback and time of a torch error file (``{"message": str | {...}}``)."""
     body = error.get("message") if isinstance(error, dict) else None
     if isinstance(body, str):
-        return body, [], None
+        return (None if body == NO_MESSAGE else body), [], None
     if not isinstance(body, dict):
         return None, [], None
     extra = body.get("extraInfo")

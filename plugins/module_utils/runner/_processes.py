@@ -32,7 +32,7 @@ def _read(path: str) -> bytes:
 
 def parse_stat(text: str) -> Process | None:
     """Read ``/proc/<pid>/stat`` (proc_pid_stat(5): fields 1, 3, 4 and 22; the name in field 2 may hold anything)."""
-    head, _, tail = text.rpartition(")")
+    head, _end, tail = text.rpartition(")")
     fields = tail.split()
     pid = head.partition(" (")[0].strip()
     if len(fields) < 20 or not pid.isdigit():

@@ -22,8 +22,8 @@ from ._state import State, utc
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
 REFUSED = 3
-# A rank that fails takes its neighbours along; of a large node the first few tell all.
-REPORTED_FAILURES = 8
+# A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
+REPORTED_FAILURES = 32
 # After SIGKILL only a process in uninterruptible sleep stays; it is named and left to the kernel.
 UNKILLABLE_AFTER_S = 10.0
 

@@ -141,7 +141,7 @@ def test_logs(run: Show) -> None:
 
 
 def test_logs_of_nobody(run: Show) -> None:
-    printed, _ = run(
+    printed, _result = run(
         "logs", {"node0": info("node0", "running"), "node1": {"launch__info": {"failed": True, "msg": "x"}}}
     )
     assert printed == ["no log lines", "node1: x"]

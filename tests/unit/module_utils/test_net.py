@@ -130,7 +130,7 @@ def test_laptop(tmp_path: Path) -> None:
 
 
 def test_hgx_h100(tmp_path: Path) -> None:
-    net = read_net(load("hgx_h100", tmp_path), [29500], lambda warning: pytest.fail(warning))
+    net = read_net(load("hgx_h100", tmp_path), [29500], pytest.fail)
     assert net.addresses == [
         Address("10.10.0.11", "bond0"),
         Address("10.20.0.11", None),
@@ -147,7 +147,7 @@ def test_hgx_h100(tmp_path: Path) -> None:
 
 
 def test_no_warning_where_ipv6_is_switched_off(tmp_path: Path) -> None:
-    assert read_net(load("mi300x", tmp_path), [], lambda warning: pytest.fail(warning)).listening == [22]
+    assert read_net(load("mi300x", tmp_path), [], pytest.fail).listening == [22]
 
 
 def test_tables_that_cannot_be_read_are_named(tmp_path: Path) -> None:

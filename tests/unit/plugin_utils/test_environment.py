@@ -151,7 +151,7 @@ def test_what_no_rank_can_be_given_is_refused_with_its_origin(bad: dict[str, Any
 
 
 def test_every_bad_value_is_found() -> None:
-    _, findings = _environment.user_layer({"A": True, "B": "1", "C": None}, "cluster (launch_env)", None)
+    _layer, findings = _environment.user_layer({"A": True, "B": "1", "C": None}, "cluster (launch_env)", None)
     assert len(findings) == 2
 
 

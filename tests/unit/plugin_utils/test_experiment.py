@@ -49,7 +49,8 @@ def run(node: str, phase: str, **more: Any) -> dict[str, Any]:
 DONE = [run("node0", "succeeded"), run("node1", "succeeded")]
 
 
-def record(runs: list[dict[str, Any]], plan: dict[str, Any] | None = PLAN, **request: Any) -> dict[str, Any]:
+def record(runs: list[dict[str, Any]], plan: Any = ..., **request: Any) -> dict[str, Any]:
+    plan = PLAN if plan is ... else plan
     return _experiment.record(RUN_ID, plan, request, runs, judge(runs) if runs else None)
 
 

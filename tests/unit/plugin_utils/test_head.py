@@ -23,7 +23,8 @@ ROUTES = [
 ]
 
 
-def net(addresses: list[Address] = ADDRESSES, routes: list[Route] = ROUTES) -> Net:
+def net(addresses: list[Address] | None = None, routes: list[Route] | None = None) -> Net:
+    addresses, routes = ADDRESSES if addresses is None else addresses, ROUTES if routes is None else routes
     return Net(addresses=addresses, routes=routes, hcas=[], listening=[], holders={})
 
 
@@ -53,7 +54,7 @@ def test_of_several_default_routes_the_lowest_metric_counts() -> None:
 
 
 def test_a_default_route_over_an_interface_without_address_says_nothing() -> None:
-    _, findings = choose_address("node0", "", "node0", net(addresses=[LOOPBACK], routes=[DEFAULT]), False)
+    _address, findings = choose_address("node0", "", "node0", net(addresses=[LOOPBACK], routes=[DEFAULT]), False)
     assert [finding.status for finding in findings] == ["fail"]
 
 
@@ -70,7 +71,7 @@ def test_unknown_says_what_to_set() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
 def test_a_loopback_address_reaches_nobody_else(address: str) -> None:
-    _, findings = choose_address("node0", address, "node0", net(), False)
+    _address, findings = choose_address("node0", address, "node0", net(), False)
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
     assert line(findings[0]).startswith(
         f"node0: head address: {address} is a loopback address, but the nodes are on different"

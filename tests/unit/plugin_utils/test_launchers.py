@@ -79,14 +79,14 @@ def test_torchrun_understands_its_command_line() -> None:
         assert (args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id) == ("static", "10.0.0.1:29400", "r1")
         assert (args.module, args.training_script) == (is_module, start.program.name)
         assert args.training_script_args == list(start.program.arguments)
-        config, _, _ = run.config_from_args(args)
+        config, _command, _arguments = run.config_from_args(args)
         assert config.rdzv_configs == {"timeout": "320", "rank": 1}
 
 
 def test_python() -> None:
     command = LAUNCHERS["python"](dataclasses.replace(START, nproc=1, first_rank=1, world_size=2))
     assert command.argv == ["/usr/bin/python3", "/code/train me.py", "--lr", "3e-4; rm -rf /"]
-    assert {name: value for name, (value, _) in command.environment.items()} == {
+    assert {name: value for name, (value, _reason) in command.environment.items()} == {
         "RANK": "1",
         "LOCAL_RANK": "0",
         "WORLD_SIZE": "2",

@@ -122,7 +122,7 @@ def test_whatever_is_wrong_the_answer_is_a_plan_or_its_findings() -> None:
         "holder": [None, None, {}],
     }
     outcomes = []
-    for _ in range(300):
+    for _round in range(300):
         on = [
             NodeInput(f"n{number}", "n", facts(number, **{key: choice.choice(parts[key]) for key in parts}), {})
             for number in range(choice.choice([1, 1, 2, 3]))

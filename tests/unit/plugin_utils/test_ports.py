@@ -39,7 +39,7 @@ def test_the_last_free_port_is_found() -> None:
 
 
 def test_no_free_port_is_an_error() -> None:
-    _, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
+    _port, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
     assert line(findings[0]).startswith("node0: master_port: all ports 29400-29401 are taken; expected a free one")
 
@@ -60,13 +60,13 @@ def test_a_wish_is_taken_also_outside_the_range() -> None:
     ],
 )
 def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) -> None:
-    _, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
     assert [finding.status for finding in findings] == ["fail"]
     assert line(findings[0]).startswith(f"node0: master_port: port 29500 is taken by {text}")
 
 
 def test_a_wish_that_is_taken_by_nobody_known() -> None:
-    _, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
     assert "taken by a process that cannot be seen from here" in line(findings[0])
 
 

@@ -51,7 +51,7 @@ def test_a_node_with_another_number_of_gpus_is_named_with_the_others() -> None:
 
 
 def test_at_a_draw_the_head_is_right() -> None:
-    _, findings = count(None, "default", {"a": 4, "b": 8})
+    _count, findings = count(None, "default", {"a": 4, "b": 8})
     assert [finding.node for finding in findings] == ["b"]
 
 
@@ -60,5 +60,5 @@ def test_a_node_without_gpus_among_one_gpu_nodes_has_as_many_ranks() -> None:
 
 
 def test_unread_gpus_are_an_error_only_where_they_decide() -> None:
-    _, findings = count(None, "default", {"a": 8, "b": None})
+    _count, findings = count(None, "default", {"a": 8, "b": None})
     assert [(finding.node, finding.status) for finding in findings] == [("b", "error")]

@@ -39,7 +39,13 @@ def test_a_recorded_exception() -> None:
 
 def test_a_signal_without_a_message() -> None:
     first = _failures.describe({"rank": 0, "local_rank": 0, "code": -9, "time": 7.0, "error": {"message": "<NONE>"}})
-    assert (first["signal"], first["exit_code"], first["time"]) == ("SIGKILL", None, 7.0)
+    assert (first["signal"], first["exit_code"], first["time"], first["message"]) == ("SIGKILL", None, 7.0, None)
+
+
+def test_ranks_that_torchrun_ended_come_last() -> None:
+    codes = {0: -15, 1: 3, 2: -15}
+    report = [{"rank": rank, "local_rank": rank, "code": code, "time": 7} for rank, code in codes.items()]
+    assert [failure["rank"] for failure in _failures.parse_report(json.dumps(report).encode())] == [1, 0, 2]
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])

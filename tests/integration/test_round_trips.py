@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A launch costs two round trips per node: counted from Ansible's events, and by the nodes' own interpreters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+
+from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster
+
+FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.job", "muster.train.follow"
+# The controller's own steps: they run once, on the head's name, and execute no module anywhere.
+CONTROLLER = {"muster.train.plan", "muster.train.experiment", "muster.train.show", FOLLOW}
+
+
+def counted(cluster: Cluster) -> None:
+    """Give every node an interpreter of Ansible's modules that notes each of its starts."""
+    for node in cluster.names:
+        python = cluster.home / f"python-{node}"
+        python.write_text(f'#!/bin/sh\necho started >>"{cluster.home}/{node}.starts"\nexec "{sys.executable}" "$@"\n')
+        python.chmod(0o755)
+        cluster.per_node[node] = {"ansible_python_interpreter": str(python)}
+    cluster.write()
+
+
+def starts(cluster: Cluster, node: str) -> int:
+    return len((cluster.home / f"{node}.starts").read_text().splitlines())
+
+
+def launch(cluster: Cluster, tmp_path: Path, **parameters: Any) -> list[tuple[str, str, str]]:
+    """Launch by ansible-runner; return (host, action, outcome) of every task, in order."""
+    (tmp_path / "runner").mkdir()
+    # The runner starts ansible-playbook by name.
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    done = ansible_runner.run(
+        private_data_dir=str(tmp_path / "runner"),
+        project_dir=str(ROOT),
+        playbook=str(ROOT / "launch.yml"),
+        inventory=str(cluster.inventory),
+        extravars={"run_id": RUN_ID, **parameters},
+        envvars={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": path},
+        quiet=True,
+    )
+    assert (done.status, done.rc) == ("successful", 0), done.stdout.read()
+    events = []
+    for event in done.events:
+        kind, data = event["event"], event.get("event_data", {})
+        if kind.startswith("runner_on_") and kind not in ("runner_on_start", "runner_on_skipped"):
+            action = data.get("resolved_action") or data["task_action"]
+            events.append((data["host"], action, kind.removeprefix("runner_on_")))
+    return events
+
+
+def by_node(events: list[tuple[str, str, str]]) -> dict[str, list[str]]:
+    found = defaultdict(list)
+    for host, action, outcome in events:
+        assert outcome == "ok"
+        found[host].append(action)
+    return found
+
+
+@pytest.mark.parametrize("names", [["node0", "node1"], ["a", "b", "c"]], ids=len)
+def test_two_modules_per_node_until_the_ranks_run(cluster: Cluster, tmp_path: Path, names: list[str]) -> None:
+    cluster.names = names
+    counted(cluster)
+    actions = by_node(launch(cluster, tmp_path, channels=42, follow=False, script_args=["--seconds", "300"]))
+    head, *others = cluster.names
+    assert [action for action in actions[head] if action not in CONTROLLER] == [FACTS, JOB]
+    for node in others:
+        assert actions[node] == [FACTS, JOB]
+    assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 2)
+    assert {node: cluster.state(node)["phase"] for node in cluster.names} == dict.fromkeys(cluster.names, "running")
+
+
+def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
+    counted(cluster)
+    events = launch(cluster, tmp_path, script_args=["--seconds", "3"])
+    order = [(host, action) for host, action, _ in events]
+    at = order.index(("node0", FOLLOW))
+    before, after = by_node(events[:at]), by_node(events[at + 1 :])
+    assert [action for action in before["node0"] if action not in CONTROLLER] == [FACTS, JOB]
+    assert before["node1"] == [FACTS, JOB]
+    # Then each node is asked once more, for what is brought home.
+    assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.collect"]
+    assert after["node1"] == ["muster.train.collect"]
+    assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
