@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
 import time
 from typing import Any
@@ -29,6 +30,8 @@ display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
 ON_TERMINAL = sys.stdout.isatty() and sys.stdin.isatty()
+# A longer line would go on in the next, and drawing over it would miss its beginning.
+WIDEST = shutil.get_terminal_size().columns - 1
 
 ENDED = ("succeeded", "failed", "stopped", "lost")
 POLL_S = 1
@@ -125,10 +128,10 @@ class _Line:
 
     def draw(self, text: str, last: bool) -> None:
         """Show the text now (plain output: when it is due, and always the last one)."""
-        self._text = text
+        self._text = text[:WIDEST]
         if ON_TERMINAL:
             if last:
-                display.display(self._over() + text)
+                display.display(self._over() + self._text)
         elif last or time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_EVERY_S
             display.display(text)

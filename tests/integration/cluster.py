@@ -175,6 +175,10 @@ class Cluster:
                 found.append(process)
         return found
 
+    def marks(self, name: str) -> list[str | None]:
+        """Return a mark of every living process of this cluster's runs."""
+        return [_processes.environment(process.pid).get(name) for process in self.processes()]
+
     def identities(self) -> set[tuple[int, int]]:
         """Return pid and start time of every living process of this cluster's runs."""
         return {(process.pid, process.start_time) for process in self.processes()}

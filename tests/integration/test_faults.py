@@ -9,12 +9,11 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.integration.cluster import Cluster
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.jobs import wait_for
 
 LONG = "--seconds 3000"
@@ -44,15 +43,15 @@ def untouched(neighbour: Cluster, cluster: Cluster) -> Iterator[None]:
 
 
 def stop(cluster: Cluster) -> None:
-    """Stop the run: nothing of it is left, and a second stop has nothing to do."""
+    """Stop the run: nothing of it is left."""
     stopped = cluster.verb("stop")
     assert stopped.rc == 0, stopped.out
     assert cluster.processes() == []
 
 
-def running(cluster: Cluster) -> None:
-    """Wait until every rank has written its first record."""
-    for node in cluster.names:
+def running(cluster: Cluster, *nodes: str) -> None:
+    """Wait until the ranks of these nodes (of all) have written their first record."""
+    for node in nodes or cluster.names:
         outputs = cluster.run_dir(node) / "outputs"
         wait_for(lambda outputs=outputs: any(outputs.glob("*.jsonl")), f"the ranks of {node} run")
 
@@ -63,6 +62,11 @@ def kill_runner(cluster: Cluster, node: str) -> int:
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: _processes.look(pid) is None, f"the runner of {node} is dead")
     return pid
+
+
+def of_node(cluster: Cluster, node: str) -> list[_processes.Process]:
+    """Return the run's processes on one node."""
+    return _processes.of_run(RUN_ID, str(cluster.run_dir(node)))
 
 
 def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(cluster: Cluster) -> None:
@@ -79,23 +83,22 @@ def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(clust
     assert first["traceback"][-1] == "ValueError: the loss is not a number"
     assert any("collective.py" in line for line in first["traceback"])
     # The error file that torch wrote came home.
-    assert list((cluster.experiments / cluster.record()["run_id"] / "nodes/1/errors").iterdir())
+    assert list((cluster.experiments / RUN_ID / "nodes/1/errors").iterdir())
+    stop(cluster)
 
 
 def test_a_rank_that_exits_on_the_head_ends_the_launch(cluster: Cluster) -> None:
-    sleepers = f"{LONG} --fail-rank 1 --how exit7"
+    sleepers = "--seconds 5 --fail-rank 1 --how exit7"
     failed = cluster.launch(follow=True, launcher="torchrun", nproc=2, script_args=sleepers)
     assert failed.rc != 0
-    why = "node0: rank 1 exited with code 7"  # not rank 0, which torchrun ended because of it
-    assert f"failed: {why}\n" in failed.out
-    assert failed.phases == {"node0": "failed", "node1": "running"}
-    assert "then node1: still running" in failed.out
+    why = "node0: rank 1 exited with code 7"
+    assert f"  {why}\n    then node0: rank 0 killed by SIGTERM\n" in failed.out
+    assert failed.phases == {"node0": "failed", "node1": "succeeded"}
     record = cluster.record()
-    assert (record["verdict"], record["why"]) == ("failed", why)
+    assert (record["verdict"], record["why"], record["exit_codes"]) == ("failed", why, {"node0": 1, "node1": 0})
+    first = cluster.state("node0")["first"]
+    assert (first["rank"], first["local_rank"], first["exit_code"], first["signal"]) == (1, 1, 7, None)
     stop(cluster)
-    collected = cluster.verb("collect")
-    assert collected.phases == {"node0": "failed", "node1": "stopped"}
-    assert cluster.record()["why"] == why
 
 
 def test_a_rank_killed_by_a_signal_is_named_while_the_others_go_on(cluster: Cluster) -> None:
@@ -129,16 +132,11 @@ def test_torchrun_killed(cluster: Cluster) -> None:
     os.kill(cluster.state("node1")["launcher"]["pid"], signal.SIGKILL)
     wait_for(lambda: cluster.state("node1")["phase"] == "failed", "the runner of node1 saw it")
     # Its rank, which ignores SIGTERM, was the runner's to end.
-    assert {_processes.environment(process.pid)["MUSTER_NODE"] for process in ranks(cluster)} == {"node0"}
+    wait_for(lambda: of_node(cluster, "node1") == [], "node1 is empty")
     status = cluster.verb("status")
     assert status.phases == {"node0": "running", "node1": "failed"}
     assert "node1: the launcher was killed by SIGKILL" in status.out
     stop(cluster)
-
-
-def ranks(cluster: Cluster) -> list[_processes.Process]:
-    """Return the processes of the run but for its runners."""
-    return [process for process in cluster.processes() if "MUSTER_NODE" in _processes.environment(process.pid)]
 
 
 def test_runner_killed_and_node_rebooted(cluster: Cluster) -> None:
@@ -146,7 +144,7 @@ def test_runner_killed_and_node_rebooted(cluster: Cluster) -> None:
     running(cluster)
     pid = kill_runner(cluster, "node1")
     # The death signal ends torchrun, and torchrun its rank.
-    wait_for(lambda: {node_of(process) for process in cluster.processes()} == {"node0"}, "node1 is empty")
+    wait_for(lambda: of_node(cluster, "node1") == [], "node1 is empty")
     status = cluster.verb("status")
     assert status.phases == {"node0": "running", "node1": "lost"}
     assert f"node1: the runner (pid {pid}) ended without a verdict while the run was running" in status.out
@@ -159,23 +157,19 @@ def test_runner_killed_and_node_rebooted(cluster: Cluster) -> None:
     stop(cluster)
 
 
-def node_of(process: _processes.Process) -> str:
-    """Return the node of a process by the directory it is marked with."""
-    return Path(_processes.environment(process.pid).get("MUSTER_RUN_DIR", "")).parts[-4]
-
-
-def test_runner_killed_over_a_script_that_ignores_sigterm(cluster: Cluster) -> None:
-    followed = cluster.begin("launch", script_args=f"--deaf {LONG}")
-    running(cluster)
+def test_launch_says_that_the_runner_was_killed_over_a_script_that_ignores_sigterm(cluster: Cluster) -> None:
+    followed = cluster.begin("launch", nnodes=1, script_args=f"--deaf {LONG}")
+    running(cluster, "node0")
     pid = kill_runner(cluster, "node0")
     out, _err = followed.communicate(timeout=120)
     assert followed.returncode != 0
-    why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running"
-    print(out)
-    assert f"lost: {why}" in out
+    why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running: killed?"
+    assert f"  {why}\n" in out
     assert "1 processes of it are left" in " ".join(out.split())
     record = cluster.record()
-    assert (record["verdict"], record["why"][: len(why)]) == ("lost", why)
-    assert len(cluster.processes()) == 3, "its rank, and node1's runner and rank"
+    assert (record["verdict"], record["why"]) == ("lost", why)
+    assert [process.pid for process in cluster.processes()] == [cluster.state("node0")["launcher"]["pid"]]
     stop(cluster)
-    assert cluster.verb("status").phases == {"node0": "lost", "node1": "stopped"}
+    status = cluster.verb("status")
+    assert status.phases == {"node0": "lost", "node1": "absent"}
+    assert f"node0: the runner (pid {pid}) ended without a verdict; stop swept 1 process(es)" in status.out

@@ -44,7 +44,7 @@ def _lengthen_exit_barrier(api: Any) -> None:
         api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=EXIT_BARRIER_S)
 
 
-def _report(failures: dict[int, Any]) -> None:
+def _report(failures: dict[int, Any], descriptor: int) -> None:
     """Tell the runner which ranks failed, earliest first."""
     records = [
         {
@@ -57,7 +57,7 @@ def _report(failures: dict[int, Any]) -> None:
         }
         for rank, failure in sorted(failures.items(), key=lambda item: item[1].timestamp)
     ]
-    with os.fdopen(int(os.environ["MUSTER_REPORT_FD"]), "w") as stream:
+    with os.fdopen(descriptor, "w") as stream:
         json.dump(records, stream)
 
 
@@ -68,6 +68,7 @@ def main(argv: list[str]) -> int:
     logs: Any = importlib.import_module("torch.distributed.elastic.multiprocessing.api")
     errors: Any = importlib.import_module("torch.distributed.elastic.multiprocessing.errors")
 
+    report = int(os.environ.pop("MUSTER_REPORT_FD"))  # ours, not the ranks'
     args = torchrun.parse_args(argv)
     _lengthen_exit_barrier(api)
     run_dir = os.environ["MUSTER_RUN_DIR"]
@@ -79,7 +80,7 @@ def main(argv: list[str]) -> int:
         config.logs_specs = RankPipes(logs, run_dir)
         api.elastic_launch(config=config, entrypoint=command)(*command_args)
     except errors.ChildFailedError as error:
-        _report(error.failures)
+        _report(error.failures, report)
         return 1
     except logs.SignalException as error:
         return 128 + int(error.sigval)

@@ -22,11 +22,12 @@ from ansible_collections.muster.train.tests.unit.machines import load
 
 
 def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
-    """Run main(); `warnings` are what it warned of, which Ansible shows itself where a test has loaded its controller."""
+    """Run main(); `warnings` are what it warned of (with its controller loaded, Ansible shows them itself)."""
     warnings: list[str] = []
-    with pytest.MonkeyPatch.context() as patch, patch_module_args(options), pytest.raises(SystemExit):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
-        node_facts.main()
+        with patch_module_args(options), pytest.raises(SystemExit):
+            node_facts.main()
     result = json.loads(capsys.readouterr().out)
     assert isinstance(result, dict)
     return {**result, "warnings": warnings}

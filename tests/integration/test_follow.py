@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Following a run: one line drawn in place on a terminal, plain lines elsewhere; Ctrl-C leaves the run alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import time
+from collections.abc import Callable
+
+from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster, Played
+
+CTRL_C = b"\x03"
+# One line up, to its beginning, cleared: the next text takes the place of the last.
+OVER = "\x1b[1A\r\x1b[K"
+LIMIT_S = 120
+
+
+def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str) -> Played:
+    """Run a playbook on a terminal of its own, pressing keys as `press` says when it has read what was printed."""
+    argv = cluster.command(*arguments)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
+    seen = b""
+    deadline = time.monotonic() + LIMIT_S
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            try:
+                read = os.read(terminal, 1 << 16)
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not read:
+                break
+            seen += read
+            if keys := press(seen.decode(errors="replace")):
+                os.write(terminal, keys)
+        else:
+            raise AssertionError(f"still there after {LIMIT_S} s: {seen.decode(errors='replace')}")
+    finally:
+        os.close(terminal)
+        status = os.waitpid(pid, 0)[1]
+    return Played(os.waitstatus_to_exitcode(status), seen.decode().replace("\r\n", "\n"))
+
+
+def launching(*script_args: str, **parameters: object) -> tuple[str, str, str]:
+    given = {"run_id": RUN_ID, "script_args": list(script_args), **parameters}
+    return "launch.yml", "-e", json.dumps(given)
+
+
+def assert_hints_before(out: str, progress: str) -> None:
+    hints, found, _ = out.partition(progress)
+    assert found, out
+    assert f"run {RUN_ID}\n" in hints
+    for verb in ("follow", "stop"):
+        assert re.search(rf"^  [a-z ]+: +ansible-playbook .*muster\.train\.{verb} -e run_id={RUN_ID}$", hints, re.M), verb
+
+
+def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
+    played = on_terminal(cluster, lambda seen: b"", *launching("--seconds", "4"))
+    assert played.rc == 0, played.out
+    assert_hints_before(played.out, OVER)
+    drawn = [part.split("\n")[0] for part in played.out.split(OVER)[1:]]
+    steps = [int(found[1]) for line in drawn if (found := re.match(r"[a-z]+  step (\d+)/40  loss ", line))]
+    assert len(steps) >= 2
+    assert steps == sorted(steps)
+    assert re.fullmatch(r"succeeded  step 40/40  loss 0\.125  10 tokens/s  0:0\d elapsed", drawn[-1])
+    # The line is the only one: nothing else was printed between its first and its last text.
+    assert played.out[played.out.index(OVER) : played.out.rindex(OVER)].count("\n") == len(drawn) - 1
+    assert f"{RUN_ID}  succeeded · " in played.out
+
+
+def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
+    pressed = []
+
+    def press(seen: str) -> bytes:
+        if pressed or f"{OVER}running  step " not in seen:
+            return b""
+        pressed.append(seen)
+        return CTRL_C
+
+    played = on_terminal(cluster, press, *launching("--seconds", "600"))
+    assert pressed, played.out
+    assert played.rc == 0, played.out
+    after = played.out[len(pressed[0].replace("\r\n", "\n")) :]
+    assert f"{RUN_ID} is still running; nothing is collected\n" in after
+    assert f"muster.train.follow -e run_id={RUN_ID}\n" in after
+    assert f"muster.train.stop -e run_id={RUN_ID}\n" in after
+    assert "Bring the run home" not in played.out
+    assert not (cluster.experiments / RUN_ID / "outputs").exists()
+    assert cluster.verb("status").phases == {"node0": "running", "node1": "running"}
+    assert len(cluster.processes(RUN_ID)) >= 4
+
+
+def test_plain_lines_elsewhere(cluster: Cluster) -> None:
+    played = cluster.launch(script_args=["--seconds", "3"], follow=True)
+    assert played.rc == 0, played.out
+    assert "\x1b" not in played.out
+    assert "\r" not in played.out
+    assert_hints_before(played.out, "running  ")
+    lines = [line for line in played.out.splitlines() if re.match(r"[a-z]+  .*\d elapsed", line)]
+    assert len(lines) >= 2
+    assert re.match(r"succeeded  step 30/30  loss 0\.1667  10 tokens/s  ", lines[-1])

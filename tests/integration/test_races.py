@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two controllers launch one run at the same moment: one of them wins, everywhere, and the other is told who."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, WORKLOADS, Cluster, Played
+
+ROUNDS = 20
+# The loser may wait for its member's slot; meanwhile the next rounds play.
+AT_ONCE = 3
+
+
+def race(home: Path) -> None:
+    """Let two controllers meet where each starts its jobs, then look at what they left."""
+    meeting = home / "meeting"
+    meeting.mkdir(parents=True)
+    # Templated where the task that starts the job needs it: four workers, of two nodes and two controllers, meet there.
+    gate = f"{{{{ lookup('ansible.builtin.pipe', '{sys.executable} {WORKLOADS}/meet.py {meeting} 4') | from_json }}}}"
+    policy = {
+        "launch_secrets": gate,
+        "launch_workdir": str(home / "work") + "/{{ inventory_hostname }}",
+        "launch_join_timeout": 15,
+    }
+    rivals = []
+    for name in ("a", "b"):
+        (home / name).mkdir()
+        rivals.append(Cluster(home / name, policy=policy))
+    nodes = Cluster(home)  # for its eyes only: the work directories are the rivals'
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            ends = list(pool.map(lambda rival: rival.launch(script_args="--seconds 3000"), rivals))
+        judge(nodes, rivals, ends)
+    finally:
+        nodes.destroy()
+
+
+def judge(nodes: Cluster, rivals: list[Cluster], ends: list[Played]) -> None:
+    """One controller has won, the run is its own on both nodes, and the other knows it."""
+    said = "\n----\n".join(end.out for end in ends)
+    assert sorted(end.rc == 0 for end in ends) == [False, True], said
+    won = 0 if ends[0].rc == 0 else 1
+    nonce = rivals[won].record()["nonce"]
+    states = [nodes.state(node) for node in nodes.names]
+    assert [(state["nonce"], state["phase"]) for state in states] == [(nonce, "running")] * 2, said
+    alive = nodes.marks("MUSTER_NONCE")
+    assert alive == [nonce] * 4, said
+    told = f"node0: slot 'default' is held by run {RUN_ID} (launch {nonce[:8]}) on node0 since "
+    assert told in " ".join(ends[1 - won].out.split()), said
+    assert not (rivals[1 - won].experiments / RUN_ID).exists(), "the loser wrote an experiment"
+
+
+def test_one_of_two_launches_wins_twenty_times(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(race, [tmp_path / f"round{number}" for number in range(ROUNDS)]))

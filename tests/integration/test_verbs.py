@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""status, logs, stop, collect, list and follow, each on the newest run and on one that is named."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+OLD = "multinode_42ch_autoth_20261120_143052_first"
+STRANGER = "multinode_1ch_64th_20200101_000000"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, str]]:
+    """A cluster with a run of four ranks that has ended, OLD, and a newer one that goes on; the tests only look."""
+    cluster = Cluster(tmp_path_factory.mktemp("verbs"))
+    short = ["--seconds", "1"]
+    old = cluster.launch(run_id=OLD, label="first", follow=True, launcher="torchrun", nproc=2, script_args=short)
+    assert old.rc == 0, old.out
+    new = cluster.verb("launch", follow=False, label="second", channels=2, script_args=["--seconds", "600"])
+    found = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second)$", new.out, re.MULTILINE)
+    assert new.rc == 0 and found, new.out
+    wait_for(lambda: (cluster.run_dir("node1", found[1]) / "logs").exists(), "the newer run says something")
+    yield cluster, found[1]
+    cluster.destroy()
+
+
+def summary(played: Played) -> str:
+    """Return the line that sums up a run."""
+    found = re.search(r"^multinode_\S+  .*$", played.out, re.MULTILINE)
+    assert found, played.out
+    return found[0]
+
+
+def log_lines(played: Played) -> list[str]:
+    assert played.rc == 0, played.out
+    return [line for line in played.out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ", line)]
+
+
+def test_status(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    newest = cluster.verb("status")
+    assert newest.rc == 0
+    assert newest.phases == {"node0": "running", "node1": "running"}
+    assert re.match(rf"{new}  running · 2 ranks on 2 nodes · loss 5 -> \S+ · ", summary(newest))
+    assert f"muster.train.stop -e run_id={new}" in newest.out
+    old = cluster.verb("status", run_id=OLD)
+    assert old.rc == 0
+    assert old.phases == {"node0": "succeeded", "node1": "succeeded"}
+    assert re.match(rf"{OLD}  succeeded · 4 ranks on 2 nodes · loss 5 -> 0.5 · \d+ s$", summary(old))
+    assert "muster.train.stop" not in old.out
+    assert {**newest.changed, **old.changed} == {"localhost": 0, "node0": 0, "node1": 0}
+
+
+@pytest.mark.parametrize("verb", ["status", "stop"])
+def test_a_run_that_no_node_knows(runs: tuple[Cluster, str], verb: str) -> None:
+    cluster, new = runs
+    alive = cluster.identities()
+    played = cluster.verb(verb, run_id=STRANGER)
+    assert played.rc == 2
+    (line,) = played.messages
+    assert line.startswith(f"no run {STRANGER} on any node (looked in node0:{cluster.home}/work/node0, node1:")
+    assert line.endswith(f"; the newest there are: {new}, {OLD}")
+    assert cluster.identities() == alive
+
+
+def test_without_any_run(cluster: Cluster) -> None:
+    played = cluster.verb("collect")
+    assert played.rc == 2
+    (line,) = played.messages
+    assert line.startswith("no run on any node (looked in ")
+    assert line.endswith(f"to start one: ansible-playbook -i {cluster.inventory} muster.train.launch")
+    assert not (cluster.home / "work").exists()
+    assert not cluster.experiments.exists()
+
+
+def test_logs_are_merged_by_time_with_node_and_rank_in_front(runs: tuple[Cluster, str]) -> None:
+    cluster, _new = runs
+    lines = log_lines(cluster.verb("logs", run_id=OLD))
+    parts = [re.fullmatch(r"(\S+ \S+) (node\d)/(rank\d|-) +\| (.*)", line) for line in lines]
+    assert all(parts)
+    said = [match.groups() for match in parts if match]
+    assert [time for time, *_ in said] == sorted(time for time, *_ in said)
+    for rank in range(4):
+        begins, ends = [text for _, node, who, text in said if (node, who) == (f"node{rank // 2}", f"rank{rank}")]
+        assert (begins, ends) == (f"rank {rank} of 4 begins", f"rank {rank} ends")
+    last = log_lines(cluster.verb("logs", run_id=OLD, lines=3))
+    assert last == lines[-3:]
+
+
+def test_logs_of_one_node_and_of_one_rank(runs: tuple[Cluster, str]) -> None:
+    cluster, _new = runs
+    of_node = log_lines(cluster.verb("logs", run_id=OLD, node="node1"))
+    assert {re.split(r"[ /]+", line)[2] for line in of_node} == {"node1"}
+    assert {"rank 2 ends", "rank 3 ends"} <= {line.partition("| ")[2] for line in of_node}
+    (of_rank,) = log_lines(cluster.verb("logs", run_id=OLD, rank=2, lines=1))
+    assert of_rank.endswith(" node1/rank2 | rank 2 ends")
+    nobody = cluster.verb("logs", node="node7")
+    assert nobody.rc == 2
+    assert nobody.messages == ["node: expected one of node0, node1, saw 'node7' (-e node)"]
+
+
+def test_logs_of_a_run_that_goes_on(runs: tuple[Cluster, str]) -> None:
+    cluster, _new = runs
+    texts = {line.partition("| ")[2] for line in log_lines(cluster.verb("logs"))}
+    assert texts == {"rank 0 of 2 begins", "rank 1 of 2 begins"}
+
+
+def test_list(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    played = cluster.verb("list")
+    assert played.rc == 0
+    # The last column is wrapped: a run's row goes on to the next run.
+    rows = {row.split()[0]: row.split() for row in re.split(r"^(?=multinode_)", played.out, flags=re.MULTILINE)[1:]}
+    assert list(rows) == [OLD, new]
+    assert {"first", "succeeded", "launcher=torchrun", "nproc=2"} <= set(rows[OLD])
+    assert {"second", "running", "channels=2"} <= set(rows[new])
+    one = cluster.verb("list", run_id=OLD)
+    assert [line.split()[0] for line in one.out.splitlines() if line.startswith("multinode_")] == [OLD]
+
+
+def test_collect_brings_everything_and_then_nothing(runs: tuple[Cluster, str]) -> None:
+    cluster, _new = runs
+    home = cluster.experiments / OLD
+    before = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    again = cluster.verb("collect", run_id=OLD)
+    assert (again.rc, again.changed) == (0, {"localhost": 0, "node0": 0, "node1": 0}), again.out
+    shutil.rmtree(home)
+    first = cluster.verb("collect", run_id=OLD)
+    assert first.rc == 0, first.out
+    assert first.changed["node0"] >= 1
+    assert first.changed["node1"] == 1
+    after = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    assert after.keys() == before.keys()
+    assert {path for path in before if before[path] != after[path]} == set()
+    for rank in range(4):
+        assert f"rank {rank} of 4 begins" in (home / "ranks" / f"rank_0{rank}.log").read_text()
+        assert len((home / "outputs" / f"rank_0{rank}_metrics.jsonl").read_text().splitlines()) == 10
+    merged = [path.read_text() for path in sorted((home / "logs").iterdir())]
+    assert [path.name.split("_")[:2] for path in sorted((home / "logs").iterdir())] == [["node", "0"], ["node", "1"]]
+    assert "rank1 | rank 1 ends" in merged[0]
+    assert "rank3 | rank 3 ends" in merged[1]
+    assert json.loads((home / "plan.json").read_text())["run_id"] == OLD
+
+
+def test_collect_of_a_run_that_goes_on(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    played = cluster.verb("collect")
+    assert played.rc == 0, played.out
+    assert " running · " in summary(played)
+    assert (cluster.experiments / new / "outputs" / "rank_01_metrics.jsonl").stat().st_size > 0
+    assert cluster.record(new)["verdict"] == "running"
+
+
+def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
+    launched = cluster.launch(script_args=["--seconds", "600"])
+    assert launched.rc == 0, launched.out
+    assert len(cluster.processes(RUN_ID)) >= 4
+
+    stopped = cluster.verb("stop")
+    assert (stopped.rc, stopped.phases) == (0, {"node0": "stopped", "node1": "stopped"}), stopped.out
+    assert stopped.changed["node0"] >= 1
+    assert stopped.changed["node1"] == 1
+    assert cluster.processes() == []
+    again = cluster.verb("stop", run_id=RUN_ID)
+    assert (again.rc, again.phases) == (0, {"node0": "stopped", "node1": "stopped"}), again.out
+    assert again.changed == {"localhost": 0, "node0": 0, "node1": 0}
+    assert cluster.record()["verdict"] == "stopped"
+
+    collected = cluster.verb("collect")
+    assert (collected.rc, collected.changed["node1"]) == (0, 1), collected.out
+    assert "stop was asked for" in collected.out
+    again = cluster.verb("collect", run_id=RUN_ID)
+    assert (again.rc, again.changed) == (0, {"localhost": 0, "node0": 0, "node1": 0}), again.out
+
+
+@pytest.mark.parametrize(
+    ("script_args", "named", "rc", "verdict"),
+    [(["--seconds", "5"], True, 0, "succeeded"), (["--fail-rank", "1", "--how", "exit7"], False, 2, "failed")],
+    ids=["succeeds", "fails"],
+)
+def test_launch_and_follow_later(cluster: Cluster, script_args: list[str], named: bool, rc: int, verdict: str) -> None:
+    launched = cluster.launch(script_args=script_args)
+    assert launched.rc == 0, launched.out
+    assert "TASK [muster.train.launch : Follow" not in launched.out
+    followed = cluster.verb("follow", **{"run_id": RUN_ID} if named else {})
+    assert followed.rc == rc, followed.out
+    assert f" {verdict} · 2 ranks on 2 nodes · " in summary(followed)
+    assert cluster.record()["verdict"] == verdict
+    assert (cluster.experiments / RUN_ID / "outputs" / "rank_01_metrics.jsonl").exists()
