@@ -60,7 +60,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
 
 def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
     """Lay the job out as the module does and return the command line of its runner."""
-    os.makedirs(job.run_dir, exist_ok=True)
+    os.makedirs(job.run_dir, mode=0o700, exist_ok=True)
     os.makedirs(job.workdir + "/.muster/slots", exist_ok=True)
     archive = job.run_dir + "/runner.pyz"
     _files.write_atomic(archive, _bundle.runner_zipapp())

@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import time
 from typing import Any
 
 from ._host import Host
+from ._records import Job
 from ._runs import read_run, run_directory
 from .runner import _files, _lock, _processes
-from .runner._state import ENDED, utc
+from .runner._state import ENDED, State, identity, utc
 
 POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
 RUNNER_SLACK_S = 4.0
 SWEEP_GRACE_S = 5.0
+# What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
+PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
 
 
 def _nonces(directory: str, host: Host) -> set[str]:
@@ -75,11 +80,29 @@ def stop(
             _wait_gone(run_id, directory, nonce, grace + RUNNER_SLACK_S)
             grace = 0.0  # the runner has given it, or hangs
         swept, unkillable = sweep(run_id, directory, nonce, grace)
+    discarded = _discard(host, directory, nonce, check)
     if not check and nonce is None:
         _record_lost(host, directory, swept)
     run = read_run(host, node, workdir, run_id)
     run.update(swept=swept, unkillable=unkillable)
-    return bool(alive), run
+    return bool(alive) or discarded, run
+
+
+def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool:
+    """Remove what launches prepared whose runner never began: it holds the login's environment and the secrets."""
+    matches = [match for match in map(PREPARED.fullmatch, host.list_dir(directory) or []) if match]
+    names = [match.group() for match in matches if nonce in (None, match.group(1))]
+    if check or not names:
+        return bool(names)
+    if nonce is None and not host.exists(os.path.join(directory, "state.json")):
+        for name in names:
+            document = _files.read_json(os.path.join(directory, name)) if name.startswith("job.") else None
+            if document is not None:
+                State(directory, identity(Job.from_dict(document))).change("stopped", why="stopped before it began")
+    for name in names:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(directory, name))
+    return True
 
 
 def _is_runner(process: _processes.Process) -> bool:

@@ -67,6 +67,7 @@ class Cluster:
         self.policy = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
+            "ansible_remote_tmp": str(self.remote_tmp),
             "launch_python": sys.executable,
             "launch_code_dir": str(WORKLOADS),
             "launch_workdir": str(self.home / "work") + "/{{ inventory_hostname }}",
@@ -88,6 +89,11 @@ class Cluster:
     def experiments(self) -> Path:
         """Where experiments go."""
         return self.home / "experiments"
+
+    @property
+    def remote_tmp(self) -> Path:
+        """Where Ansible keeps its files on the nodes."""
+        return self.home / "remote_tmp"
 
     def write(self) -> None:
         """Write the inventory (again, after a change of the fields)."""
@@ -155,6 +161,10 @@ class Cluster:
     def state(self, node: str, run_id: str = RUN_ID) -> dict[str, Any]:
         """Return what the runner wrote on a node, empty before it did."""
         return state_of_dir(self.run_dir(node, run_id))
+
+    def metrics(self, node: str) -> list[Path]:
+        """Return the metrics that the ranks of a node have begun to write."""
+        return sorted((self.run_dir(node) / "outputs").glob("*_metrics.jsonl"))
 
     def wait_phase(self, run_id: str, phase: str, seconds: float = 90) -> None:
         """Wait until every node's state says so."""

@@ -28,7 +28,7 @@ def assert_nothing_started(cluster: Cluster, played: Played) -> None:
     assert sorted(path.name for path in cluster.home.iterdir() if not path.name.startswith("given")) == ["hosts.yml"]
 
 
-def refusal(cluster: Cluster, parameters: dict[str, Any], **environment: str) -> list[str]:
+def refusal(cluster: Cluster, parameters: dict[str, Any], **environment: Any) -> list[str]:
     """Launch, and return the lines of the refusal."""
     played = cluster.play("launch.yml", "-e", json.dumps(parameters), **environment)
     assert_nothing_started(cluster, played)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
 
@@ -28,9 +29,10 @@ def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluste
     cluster.write()
     (cluster.home / "config.yml").write_text("model: {layers: 2}\n")
     before = contents(cluster.home)
-    seed = {"CHANNELS": "8", "THREADS": "128", "CONFIG_FILE": str(cluster.home / "config.yml"), "LABEL": "seeds"}
+    files = {"CONFIG_FILE": str(cluster.home / "config.yml")}
+    seed: dict[str, Any] = {"CHANNELS": "8", "THREADS": "128", "NPROC_PER_NODE": "3", "MASTER_PORT": "29555", **files}
     given = ["-e", "channels=42", "-e", '{"env": {"MINE": "1 2"}, "launcher": "torchrun"}']
-    played = cluster.play("launch.yml", *given, "--check", "--diff", **seed, NPROC_PER_NODE="3", MASTER_PORT="29555")
+    played = cluster.play("launch.yml", *given, "--check", "--diff", LABEL="seeds", **seed)
     assert played.rc == 0, played.out
     assert "Start the job" not in played.out
     assert contents(cluster.home) == before

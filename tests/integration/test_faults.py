@@ -51,9 +51,7 @@ def stop(cluster: Cluster) -> None:
 
 def running(cluster: Cluster, *nodes: str) -> None:
     """Wait until the ranks of these nodes (of all) have written their first record."""
-    for node in nodes or cluster.names:
-        outputs = cluster.run_dir(node) / "outputs"
-        wait_for(lambda outputs=outputs: any(outputs.glob("*.jsonl")), f"the ranks of {node} run")
+    wait_for(lambda: all(cluster.metrics(node) for node in nodes or cluster.names), "the ranks run")
 
 
 def kill_runner(cluster: Cluster, node: str) -> int:

@@ -60,8 +60,9 @@ def assert_hints_before(out: str, progress: str) -> None:
     hints, found, _ = out.partition(progress)
     assert found, out
     assert f"run {RUN_ID}\n" in hints
-    for verb in ("follow", "stop"):
-        assert re.search(rf"^  [a-z ]+: +ansible-playbook .*muster\.train\.{verb} -e run_id={RUN_ID}$", hints, re.M), verb
+    for title, verb in (("follow again", "follow"), ("stop", "stop")):
+        command = rf"^  {title}: +ansible-playbook .* muster\.train\.{verb} -e run_id={RUN_ID}$"
+        assert re.search(command, hints, re.MULTILINE)
 
 
 def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
@@ -79,7 +80,7 @@ def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
 
 
 def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
-    pressed = []
+    pressed: list[str] = []
 
     def press(seen: str) -> bytes:
         if pressed or f"{OVER}running  step " not in seen:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ansible_collections.muster.train.tests.integration.cluster import ROOT, Cluster, Played
 
@@ -21,32 +20,24 @@ pytest.importorskip("torch")
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052_first"
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.lr=0.02", "training.log_every=1"]
-NUMBER = r"\d+(?:\.\d+)?"
+STEPS = 12
 
 
-@pytest.fixture
-def embedded(cluster: Cluster) -> Cluster:
-    """inventories/local as it is; only the directories are the test's own."""
-    return cluster
-
-
-def launch(embedded: Cluster, steps: int) -> Played:
-    overrides = [*TINY, f"training.steps={steps}"]
+def launch(cluster: Cluster, steps: int) -> Played:
+    """Launch on inventories/local, as `make launch` does; only the directories are the cluster's of this test."""
+    overrides = [part for override in (*TINY, f"training.steps={steps}") for part in ("--override", override)]
     parameters = {
-        "channels": 42,
         "run_id": RUN_ID,
         "label": "first",
-        "script_args": [part for override in overrides for part in ("--override", override)],
-        "launch_experiments_dir": str(embedded.experiments),
-        "launch_workdir": str(embedded.home / "work") + "/{{ inventory_hostname }}",
+        "script_args": overrides,
+        "launch_experiments_dir": str(cluster.experiments),
+        "launch_workdir": str(cluster.home / "work") + "/{{ inventory_hostname }}",
     }
-    # As `make launch` does: no -i, the inventory is the one that ansible.cfg names.
-    argv = ["ansible-playbook", "launch.yml", "-e", json.dumps(parameters)]
+    ansible_playbook = str(Path(sys.executable).with_name("ansible-playbook"))
     done = subprocess.run(
-        argv,
-        executable=shutil.which("ansible-playbook", path=Path(__import__("sys").executable).parent),
+        [ansible_playbook, "launch.yml", "-e", "channels=42", "-e", json.dumps(parameters)],
         cwd=ROOT,
-        env=embedded.environment(),
+        env=cluster.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -58,3 +49,63 @@ def launch(embedded: Cluster, steps: int) -> Played:
 
 def metrics(home: Path, rank: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (home / "outputs" / f"rank_{rank:02d}_metrics.jsonl").read_text().splitlines()]
+
+
+def assert_succeeded(played: Played) -> tuple[float, float]:
+    """Check the last block; return the first and the last loss that it shows."""
+    assert played.rc == 0, played.out
+    assert played.phases == {"node0": "succeeded", "node1": "succeeded"}
+    line = rf"^{RUN_ID}  succeeded · 4 ranks on 2 nodes · loss ([\d.]+) -> ([\d.]+) · \d+ s$"
+    found = re.search(line, played.out, re.MULTILINE)
+    assert found, played.out
+    return float(found[1]), float(found[2])
+
+
+def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
+    first, last = assert_succeeded(launch(cluster, STEPS))
+    assert last < first - 0.5
+    home = cluster.experiments / RUN_ID
+    assert sorted(path.name for path in home.iterdir()) == ["logs", "nodes", "outputs", "plan.json", "ranks", "run.yml"]
+    assert (cluster.experiments / "latest").resolve() == home
+    check_record(cluster, first, last)
+    for rank in range(4):
+        own = metrics(home, rank)
+        assert [(line["rank"], line["world_size"], line["step"]) for line in own] == [
+            (rank, 4, step) for step in range(1, STEPS + 1)
+        ]
+        assert own[0]["loss"] == pytest.approx(first, rel=0.01)
+        assert own[-1]["loss"] == pytest.approx(last, rel=0.01)
+    for number, log in enumerate(sorted((home / "logs").iterdir())):
+        assert re.fullmatch(rf"node_{number}_20\d{{6}}_\d{{6}}\.txt", log.name)
+    said = (home / "ranks" / "rank_00.log").read_text()
+    assert "4 ranks on " in said
+    assert f" step {STEPS}/{STEPS}  loss " in said
+    assert cluster.processes() == []
+
+    resumed, again = assert_succeeded(launch(cluster, STEPS + 4))
+    assert (resumed, again < last) == (first, True)
+    for rank in range(4):
+        assert [line["step"] for line in metrics(home, rank)] == list(range(1, STEPS + 5))
+    assert f"/checkpoints/step_{STEPS:06d}" in (home / "ranks" / "rank_00.log").read_text()
+
+
+def check_record(cluster: Cluster, first: float, last: float) -> None:
+    """Compare run.yml and plan.json with what was asked for and what happened."""
+    record = cluster.record(RUN_ID)
+    assert record["verdict"] == "succeeded"
+    assert record["exit_codes"] == {"node0": 0, "node1": 0}
+    assert (record["world_size"], record["nodes"]) == (4, ["node0", "node1"])
+    assert record["command"].startswith("ansible-playbook launch.yml -e channels=42 -e ")
+    assert record["parameters"]["channels"] == {"value": 42, "origin": "-e channels"}
+    assert record["parameters"]["nproc"] == {"value": 2, "origin": "cluster (launch_defaults)"}
+    assert record["loss"]["first"] == pytest.approx(first, rel=0.01)
+    assert record["loss"]["last"] == pytest.approx(last, rel=0.01)
+    assert set(record["versions"]) == {"muster", "ansible_core", "python"}
+    assert None not in record["versions"].values()
+    assert record["created"] <= record["started"] < record["ended"]
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if head.returncode == 0:
+        assert record["code"]["commit"] == head.stdout.strip()
+        assert record["code"]["dirty"] in (True, False)
+    plan = json.loads((cluster.experiments / RUN_ID / "plan.json").read_text())
+    assert (plan["run_id"], plan["nonce"], sorted(plan["jobs"])) == (RUN_ID, record["nonce"], ["node0", "node1"])

@@ -35,6 +35,7 @@ def race(home: Path) -> None:
     try:
         with ThreadPoolExecutor(2) as pool:
             ends = list(pool.map(lambda rival: rival.launch(script_args="--seconds 3000"), rivals))
+        assert len(list(meeting.iterdir())) == 4, "they met at another place"
         judge(nodes, rivals, ends)
     finally:
         nodes.destroy()

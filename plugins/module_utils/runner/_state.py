@@ -11,11 +11,14 @@ import resource
 import time
 from typing import Any
 
+from .._records import Job
 from . import _files, _processes
 
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
 ENDED = ("succeeded", "failed", "stopped", "lost")
+# Of the job, what its state repeats.
+IDENTITY = ("run_id", "nonce", "node", "node_rank", "nproc", "first_rank", "world_size", "label", "created")
 
 
 def utc(seconds: float | None = None) -> str:
@@ -27,6 +30,11 @@ def memlock() -> dict[str, int]:
     """Return the effective RLIMIT_MEMLOCK in bytes, -1 for unlimited."""
     soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     return {"soft": soft, "hard": hard}
+
+
+def identity(job: Job) -> dict[str, Any]:
+    """Return the fields by which a state says whose it is."""
+    return {name: getattr(job, name) for name in IDENTITY}
 
 
 class State:

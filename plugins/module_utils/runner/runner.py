@@ -17,7 +17,7 @@ from .._records import Job
 from . import _failures, _files, _lock, _progress
 from ._child import Child, adopt_orphans
 from ._output import Output
-from ._state import State, utc
+from ._state import State, identity, utc
 
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
@@ -104,21 +104,8 @@ class Runner:
         for name in ("errors", "logs", "outputs"):
             os.makedirs(os.path.join(self.run_dir, name), mode=0o700, exist_ok=True)
         _files.reserve(self.run_dir)
-        state = State(
-            self.run_dir,
-            {
-                "run_id": job.run_id,
-                "nonce": job.nonce,
-                "node": job.node,
-                "node_rank": job.node_rank,
-                "nproc": job.nproc,
-                "first_rank": job.first_rank,
-                "world_size": job.world_size,
-                "label": job.label,
-                "created": job.created,
-                "starter": str(self._private.get("starter") or "setsid"),
-            },
-        )
+        starter = str(self._private.get("starter") or "setsid")
+        state = State(self.run_dir, {**identity(job), "starter": starter})
         state.change("waiting")
         if self._asked_to_stop() is not None:
             state.change("stopped", why="stopped before it began")

@@ -24,6 +24,7 @@ def command(start: Start) -> Command:
         f"--rdzv-endpoint={address}:{start.port}",
         f"--rdzv-id={start.run_id}",
         f"--rdzv-conf=timeout={MEET_SECONDS + start.join_timeout}",
+        f"--log-dir={start.run_dir}/errors",
         "--max-restarts=0",
     ]
     if start.program.kind == "module":

@@ -17,7 +17,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.jobs import make_job, state_of, wait_for
+from ansible_collections.muster.train.tests.jobs import make_job, prepare, state_of, wait_for
 
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
@@ -110,6 +110,22 @@ def test_a_run_is_launched_again_under_its_id(tmp_path: Path, capsys: pytest.Cap
     again = make_job(tmp_path, SLEEP, nonce="c" * 32)
     assert call(capsys, "job", job=again.to_dict())["run"]["nonce"] == "c" * 32
     assert stop(capsys, tmp_path)["run"]["phase"] == "stopped"
+
+
+def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    prepare(job, {"secrets": {"TOKEN": "s3cret"}})
+    half_written = Path(job.run_dir, f"private.{'b' * 32}.json.4711.new")
+    half_written.write_text("s3cr")
+    assert call(capsys, "job_info", workdir=str(tmp_path))["run"]["phase"] == "prepared"
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is True
+    assert stop(capsys, tmp_path, nonce="c" * 32)["changed"] is False
+    assert half_written.exists()
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["phase"]) == (True, "stopped")
+    assert (stopped["run"]["why"], stopped["run"]["nonce"]) == ("stopped before it began", job.nonce)
+    assert [path.name for path in Path(job.run_dir).iterdir() if path.name.startswith(("private", "job"))] == []
+    assert stop(capsys, tmp_path)["changed"] is False
 
 
 def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

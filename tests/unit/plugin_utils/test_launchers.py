@@ -48,6 +48,7 @@ def test_torchrun() -> None:
         "--rdzv-endpoint=10.0.0.1:29400",
         "--rdzv-id=r1",
         "--rdzv-conf=timeout=320",
+        "--log-dir=/w/.muster/runs/r1/errors",
         "--max-restarts=0",
         "/code/train me.py",
         "--lr",

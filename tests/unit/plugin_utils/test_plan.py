@@ -134,6 +134,7 @@ def test_two_cpu_nodes() -> None:
             "--rdzv-endpoint=10.0.0.1:29655",
             f"--rdzv-id={RUN_ID}",
             "--rdzv-conf=timeout=320",
+            f"--log-dir={RUN_DIR}/errors",
             "--max-restarts=0",
             "/home/ann/code/train.py",
         ],

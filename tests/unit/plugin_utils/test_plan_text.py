@@ -45,6 +45,7 @@ node 0: node0 (head), ranks 0-1
       --rdzv-endpoint=10.0.0.1:29655 \\
       --rdzv-id={RUN_ID} \\
       --rdzv-conf=timeout=320 \\
+      --log-dir={RUN_DIR}/errors \\
       --max-restarts=0 \\
       /home/ann/code/train.py \\
       --note 'two words' \\

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The death of a controller while it starts a run, and what must hold afterwards, however the nodes are reached."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+
+SECRET = "x9-never-to-be-seen-4q"
+POLICY = {"launch_secrets": {"MUSTER_TEST_TOKEN": SECRET}}
+# A job that was laid out and that no runner has taken.
+PREPARED = re.compile(r"job\.[0-9a-f]{32}\.json")
+# So long must nothing change until what outlived a controller is taken to be done.
+QUIET_S = 1.5
+
+
+def names(directory: Path) -> list[str]:
+    """Return the names in a directory, none when it is not there."""
+    return sorted(os.listdir(directory)) if directory.is_dir() else []
+
+
+def launch_and_strike(cluster: Cluster, how: str) -> None:
+    """Strike a launching controller when it has laid out a job and no runner has taken it; return when all is quiet."""
+    controller = cluster.begin("launch", script_args="--seconds 3000")
+    deadline = time.monotonic() + 60
+    while not any(PREPARED.fullmatch(name) for node in cluster.names for name in names(cluster.run_dir(node))):
+        assert controller.poll() is None and time.monotonic() < deadline, "no job was laid out"
+        time.sleep(0.001)
+    strike(controller, how)
+    controller.communicate(timeout=60)
+    seen, since = picture(cluster), time.monotonic()
+    while time.monotonic() - since < QUIET_S:
+        time.sleep(0.1)
+        now = picture(cluster)
+        if now != seen:
+            seen, since = now, time.monotonic()
+
+
+def strike(controller: subprocess.Popen[str], how: str) -> None:
+    """End a controller by SIGKILL, `alone` or with `everything` it has started here; or `interrupt` it (Ctrl-C)."""
+    if how == "alone":
+        os.kill(controller.pid, signal.SIGKILL)
+    elif how == "everything":
+        # Stopped first, so that nothing is born while the list is read. Its workers have process groups of their own.
+        os.kill(controller.pid, signal.SIGSTOP)
+        for process in [_processes.look(controller.pid), *_processes.descendants(controller.pid)]:
+            if process is not None and "MUSTER_RUN_ID" not in _processes.environment(process.pid):
+                _processes.send(process, signal.SIGKILL)
+    else:
+        os.killpg(controller.pid, signal.SIGINT)
+
+
+def picture(cluster: Cluster) -> object:
+    """Return all that moves while a run is started."""
+    return phases(cluster), [names(cluster.run_dir(node)) for node in cluster.names], cluster.identities()
+
+
+def phases(cluster: Cluster) -> dict[str, str]:
+    """Return each node's phase, as the files in its run directory have it."""
+    found = {}
+    for node in cluster.names:
+        prepared = any(name.startswith("job.") for name in names(cluster.run_dir(node)))
+        found[node] = cluster.state(node).get("phase") or ("prepared" if prepared else "absent")
+    return found
+
+
+def check_what_is_left(cluster: Cluster, *homes: Path) -> None:
+    """After the strike: `status` is right, secrets are private, `stop` cleans, and the run can be launched again."""
+    left = phases(cluster)
+    assert set(left.values()) <= {"absent", "prepared", "running"}, left
+    print("the strike left", left)  # shown when the test fails
+    status = cluster.verb("status")
+    assert status.rc == 0, status.out
+    assert status.phases == left
+    going = "running" in left.values()
+    verdict = "running" if set(left.values()) == {"running"} else "incomplete" if going else "prepared"
+    assert re.search(rf"^{RUN_ID}  {verdict}\b", status.out, re.MULTILINE), status.out
+    for path in files_with(SECRET, cluster.home / "work", *homes):
+        assert is_private(path), path
+
+    stopped = cluster.verb("stop")
+    assert stopped.rc == 0, stopped.out
+    assert cluster.processes() == []
+    assert set(phases(cluster).values()) <= {"absent", "stopped"}
+    assert files_with(SECRET, cluster.home / "work") == []
+
+    again = cluster.launch(script_args="--seconds 3000")
+    assert again.rc == 0, again.out
+    assert [cluster.state(node)["nonce"] for node in cluster.names] == [cluster.record()["nonce"]] * 2
+    assert phases(cluster) == dict.fromkeys(cluster.names, "running")
+
+
+def files_with(secret: str, *places: Path) -> list[Path]:
+    """Return the files that hold the secret."""
+    files = (path for place in places for path in place.rglob("*") if path.is_file())
+    return [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def is_private(path: Path) -> bool:
+    """Return whether nobody but the owner can read the file or look into its directory."""
+    return not (stat.S_IMODE(path.stat().st_mode) | stat.S_IMODE(path.parent.stat().st_mode)) & 0o077

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes behind ssh: a whole launch that keeps its secrets, and controllers that die while it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration import death, sshd
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+
+pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[sshd.Sshd]:
+    """An sshd for the tests of this file."""
+    base = Path(tempfile.mkdtemp(prefix="muster-"))
+    try:
+        with sshd.running(base) as started:
+            yield started
+    finally:
+        shutil.rmtree(base)
+
+
+@pytest.fixture
+def cluster(server: sshd.Sshd, tmp_path: Path) -> Iterator[Cluster]:
+    """Two nodes behind ssh."""
+    made = Cluster(tmp_path, policy={**death.POLICY, **server.policy()}, per_node=server.per_node())
+    yield made
+    made.destroy()
+    shutil.rmtree(server.home / ".ansible", ignore_errors=True)
+
+
+@pytest.mark.parametrize("how", ["everything", "interrupt"])
+@pytest.mark.parametrize("pipelining", [True, False])
+def test_a_controller_dies_between_prepare_and_start(
+    cluster: Cluster, server: sshd.Sshd, how: str, pipelining: bool
+) -> None:
+    cluster.policy["ansible_pipelining"] = pipelining
+    cluster.write()
+    death.launch_and_strike(cluster, how)
+    death.check_what_is_left(cluster, server.home)
+    files = [path for path in server.home.rglob("*") if path.is_file()]
+    # Without pipelining an interrupted module stays behind, and only its owner may read it.
+    assert not pipelining or files == []
+    assert all(death.is_private(path) for path in files)
+
+
+class Watcher(threading.Thread):
+    """Sees every command line of this machine, and keeps what the runners are told in private, while a launch runs."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__()
+        self._cluster = cluster
+        self._kept = cluster.home / "kept"
+        self._kept.mkdir()
+        self._over = threading.Event()
+        self.command_lines: set[str] = set()
+
+    def run(self) -> None:
+        while not self._over.wait(0.005):
+            for node in self._cluster.names:
+                for path in self._cluster.run_dir(node).glob("private.*.json"):
+                    # A second name for the file outlives the one that the runner removes.
+                    with contextlib.suppress(OSError):
+                        os.link(path, self._kept / f"{node}.json")
+            self.command_lines.update(map(sshd.command_line, filter(str.isdigit, os.listdir("/proc"))))
+
+    def end(self) -> list[dict[str, Any]]:
+        """Stop watching; return what each node's runner was told."""
+        self._over.set()
+        self.join()
+        return [json.loads(path.read_text()) for path in sorted(self._kept.iterdir())]
+
+
+def test_a_launch_keeps_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None:
+    watcher = Watcher(cluster)
+    watcher.start()
+    try:
+        done = cluster.launch("-vvv", "--diff", follow=True, script="confidant.py")
+    finally:
+        told = watcher.end()
+    assert done.rc == 0, done.out
+    assert [private["secrets"] for private in told] == [{"MUSTER_TEST_TOKEN": death.SECRET}] * 2
+    keys = {private["key"] for private in told}
+    assert len(keys) == 1
+    key = keys.pop()
+    assert len(key) == 64
+
+    # The ranks have the secret ...
+    digest = hashlib.sha256(death.SECRET.encode()).hexdigest()
+    for node in cluster.names:
+        assert f"knows {digest}\n" in (cluster.run_dir(node) / "logs/node.log").read_text()
+    # ... and the eyes see: the runner, the rank, the connection; all that was printed, kept and collected.
+    seen = "\n".join(watcher.command_lines)
+    for known in ("runner.pyz", "confidant.py", str(server.base / "cp")):
+        assert known in seen
+    assert "ESTABLISH SSH CONNECTION" in done.out
+    assert "MUSTER_NODE" in done.out, "the plan was shown"
+    for secret in (death.SECRET, key):
+        assert secret not in done.out
+        assert secret not in seen
+        assert death.files_with(secret, cluster.home / "work", cluster.experiments, server.home) == []
+    for node in cluster.names:
+        assert {"job.json", "state.json", "logs"} <= set(death.names(cluster.run_dir(node)))
+    assert {"plan.json", "run.yml"} <= set(death.names(cluster.experiments / RUN_ID))
