@@ -56,7 +56,7 @@ dev: .venv/.dev link
 
 link:
 	@if [ -e $(LINK) ] && [ ! -L $(LINK) ]; then \
-	  echo 'muster: $(LINK) is an installed copy, not this checkout: remove it' >&2; exit 1; fi
+	  echo 'muster: $(LINK) is an installed copy, not this checkout: remove it (to install for yourself: ansible-galaxy collection install . -p ~/.ansible/collections --force)' >&2; exit 1; fi
 	@[ -e $(LINK) ] || { mkdir -p $(dir $(LINK)) && ln -sfn ../../.. $(LINK); }
 
 .venv/bin/python:

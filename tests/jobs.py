@@ -37,7 +37,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         world_size=1,
         first_rank=0,
         runtime="host",
-        launcher="python",
+        launcher="torchrun",
         workdir=str(tmp_path),
         run_dir=run_dir,
         output_dir=run_dir + "/outputs",

@@ -67,8 +67,9 @@ class Training:
     checkpoint_every: int = 40
 
 
-def configure(model: Model, training: Training) -> None:
-    """Change the defaults by what --config FILE and --override KEY=VALUE say."""
+def configure() -> tuple[Model, Training]:
+    """Return the defaults, changed by what --config FILE and --override KEY=VALUE say."""
+    model, training = Model(), Training()
     parser = argparse.ArgumentParser(description="Train a small language model.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="YAML with the sections model and training")
     parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="e.g. training.steps=10")
@@ -77,8 +78,7 @@ def configure(model: Model, training: Training) -> None:
     try:
         sections = (yaml.safe_load(arguments.config.read_text()) or {}) if arguments.config else {}
         settings = [(f"{s}.{name}", v) for s, values in sections.items() for name, v in (values or {}).items()]
-        overrides = (override.partition("=")[::2] for override in arguments.override)
-        settings += [(key, yaml.safe_load(value)) for key, value in overrides]
+        settings += [(o.partition("=")[0], yaml.safe_load(o.partition("=")[2])) for o in arguments.override]
         for key, value in settings:
             if key not in known:
                 raise ValueError(f"unknown key {key!r}; known are {', '.join(known)}")
@@ -93,6 +93,7 @@ def configure(model: Model, training: Training) -> None:
             raise ValueError(f"training.parallel must be ddp or fsdp, not {training.parallel!r}")
     except (ValueError, AttributeError, OSError, yaml.YAMLError) as error:
         parser.error(str(error))
+    return model, training
 
 
 class TinyGPT(nn.Module):
@@ -201,7 +202,7 @@ def train(m: Model, t: Training, device: torch.device) -> None:
     optimizer = AdamW(model.parameters(), lr=t.lr)
     start = resume(output / "checkpoints", model, optimizer)
     size, backend = sum(p.numel() for p in model.parameters()), "nccl" if device.type == "cuda" else "gloo"
-    say(f"{WORLD_SIZE} ranks on {device.type} ({backend}, {t.parallel}), {size:,} parameters")
+    print(f"rank {RANK} of {WORLD_SIZE} on {device} ({backend}, {t.parallel}), {size:,} parameters", flush=True)
 
     stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stop.append(number))
@@ -240,9 +241,7 @@ def train(m: Model, t: Training, device: torch.device) -> None:
 
 @record  # an exception in any rank becomes the error file from which torchrun and Muster tell who failed first
 def main() -> None:
-    model, training = Model(), Training()
-    configure(model, training)
-    train(model, training, join())
+    train(*configure(), join())
     dist.destroy_process_group()
 
 

@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdi
 display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = max(60, min(100, shutil.get_terminal_size((100, 24)).columns))
+WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 HINTS = ("follow", "stop", "status", "logs")
 OPTIONS = {
@@ -34,6 +34,7 @@ OPTIONS = {
     "nodes": {"type": "list", "elements": "str"},
     "register": {"type": "str", "default": "launch__info"},
     "succeed_on": {"type": "list", "elements": "str"},
+    "all_answer": {"type": "bool", "default": False},
 }
 
 
@@ -73,6 +74,10 @@ class ActionModule(ActionBase):
             # One line: Ansible prints all of a failed result, and the user has read the rest above.
             why = f": {verdict.why}" if verdict.why else ""
             return {**result, "failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}")}
+        silent = _report.unanswered(infos) if args["all_answer"] else []
+        if silent:
+            msg = f"{'; '.join(silent)}. What runs there was not reached: do it again when it answers"
+            return {**result, "failed": True, "msg": clean(msg)}
         return {**result, "verdict": verdict.to_dict()}
 
 
@@ -98,7 +103,8 @@ def _print_status(
 def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
     settings = {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
     lines = _report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
-    return [*(lines or ["no log lines"]), *_report.unanswered(infos)]
+    of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank") if settings.get(name) is not None)
+    return [*(lines or [clean(f"no log lines{of}")]), *_report.unanswered(infos)]
 
 
 def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:

@@ -68,6 +68,64 @@ run:
     why:
       description: The reason of the phase in one line.
       type: str
+    run_dir:
+      description: The run's directory on the node.
+      type: str
+    nonce:
+      description: Tells the launches of one run id apart.
+      type: str
+    label:
+      description: The run's label.
+      type: str
+    node:
+      description: The node's name in the inventory.
+      type: str
+    node_rank:
+      description: The node's rank.
+      type: int
+    nproc:
+      description: How many ranks are here.
+      type: int
+    first_rank:
+      description: The lowest rank here.
+      type: int
+    world_size:
+      description: How many ranks the run has on all nodes.
+      type: int
+    created:
+      description: When the launch was asked for, in UTC, for example V(2026-11-20T14:30:52Z).
+      type: str
+    started:
+      description: When the launcher was started here, in UTC.
+      type: str
+    ended:
+      description: When the run ended here, in UTC.
+      type: str
+    exit_code:
+      description: The launcher's exit code, null when a signal ended it.
+      type: int
+    signal:
+      description: The signal that ended the launcher, such as V(SIGKILL).
+      type: str
+    log_tail:
+      description: The last lines of the rank that failed first, or of the launcher.
+      type: list
+      elements: str
+    heartbeat_age_s:
+      description: Seconds since the runner's last sign of life. It gives one each second.
+      type: float
+    log_dropped:
+      description: How many bytes of log were lost, to a full disk for example.
+      type: int
+    starter:
+      description: How the runner was started - V(setsid), V(systemd) or V(systemd-user).
+      type: str
+    memlock:
+      description: The effective limit of locked memory of the runner (soft, hard) in bytes, V(-1) for none.
+      type: dict
+    pid:
+      description: The runner's process id.
+      type: int
     alive:
       description: Whether the runner holds its lock.
       type: bool

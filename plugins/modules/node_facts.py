@@ -27,7 +27,8 @@ options:
       - The default is O(workdir).
     type: path
   python:
-    description: The training interpreter, as a name to look for in E(PATH) or as a path.
+    description: >-
+      The training interpreter, as a name to look for in E(PATH) or as a path; a relative path is below O(code_dir).
     type: str
     default: python3
   files:

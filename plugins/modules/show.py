@@ -32,6 +32,10 @@ options:
     description: The request that the verb was checked with. For V(list) it names the directory of the experiments.
     type: dict
     default: {}
+  all_answer:
+    description: Fail when a node gave no answer, naming it.
+    type: bool
+    default: false
   succeed_on:
     description: Verdicts with which the task succeeds. By default all of them.
     type: list

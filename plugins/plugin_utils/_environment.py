@@ -55,12 +55,15 @@ def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
     ]
 
 
+EXACTLY = "the second = means exactly this name"
+
+
 def sockets(interface: Interface | None) -> list[Variable]:
     """Name the interface towards the head: `=` is NCCL's exact match, Gloo knows exact names only."""
     if interface is None:
         return []
     return [
-        Variable("NCCL_SOCKET_IFNAME", f"={interface.name}", FABRIC, interface.reason),
+        Variable("NCCL_SOCKET_IFNAME", f"={interface.name}", FABRIC, f"{interface.reason}; {EXACTLY}"),
         Variable("GLOO_SOCKET_IFNAME", interface.name, FABRIC, interface.reason),
     ]
 

@@ -81,7 +81,10 @@ def make_request(
     lines: list[str] = []
     if words := extra_vars.get("_raw_params"):
         # Where Ansible's reading of -e puts the words of a value with blanks that was not quoted.
-        lines.append(f"-e: {display(words)} is no NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\"")
+        lines.append(
+            f"-e: {display(words)} is no NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
+            "or give one JSON object: -e '{\"NAME\": ...}'"
+        )
     refuse_unknown(verb, extra_vars, documented, lines)
     settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines)
     lines += _nodes.errors(inventory, needed=verb != "list", distinct=launch)

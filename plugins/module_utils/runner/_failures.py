@@ -78,15 +78,12 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
 
 
 def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
-    """Say in one line why the launcher failed."""
+    """Say in one line why the launcher failed; an exit without a message is told by the last line of its log."""
     if first is not None:
-        how = (
-            "killed by {}".format(first["signal"])
-            if first["signal"]
-            else "exited with code {}".format(first["exit_code"])
-        )
-        return "rank {} {}{}".format(first["rank"], how, ": " + first["message"] if first["message"] else "")
+        said = first["message"] or (None if first["signal"] else last_line)
+        how = f"killed by {first['signal']}" if first["signal"] else f"exited with code {first['exit_code']}"
+        return f"rank {first['rank']} {how}" + (f": {said}" if said else "")
     exit_code, number = split_status(code)
     if number:
         return f"the launcher was killed by {number}"
-    return "the launcher exited with code {}{}".format(exit_code, ": " + last_line if last_line else "")
+    return f"the launcher exited with code {exit_code}" + (f": {last_line}" if last_line else "")

@@ -19,26 +19,33 @@ READ_BYTES = 1 << 16
 
 
 class Output:
-    """One pipe per rank and one for the launcher, each with its log; plus the pipe of the launcher's report."""
+    """One pipe per rank and one for the launcher, each with its log; plus the pipe of the launcher's report.
 
-    def __init__(self, run_dir: str, first_rank: int, nproc: int, log_limit: int) -> None:
+    Where the launcher is the rank itself (`own_rank`), there is one pipe for both.
+    """
+
+    def __init__(self, run_dir: str, ranks: range, own_rank: int | None, log_limit: int) -> None:
         self._selector = selectors.DefaultSelector()
         self.report = b""
         self.logs: dict[int | None, CappedLog] = {}
         read_end, self.launcher_end = os.pipe()
-        self._watch(read_end, self._open_log(run_dir, None, log_limit))
+        self._watch(read_end, self._open_log(run_dir, own_rank, log_limit))
         read_end, self.report_end = os.pipe()
         self._watch(read_end, None)
         pipes = os.path.join(run_dir, "pipes")
         shutil.rmtree(pipes, ignore_errors=True)
+        if own_rank is None:
+            self._open_pipes(run_dir, pipes, ranks, log_limit)
+
+    def _open_pipes(self, run_dir: str, pipes: str, ranks: range, log_limit: int) -> None:
         try:
             os.mkdir(pipes, 0o700)
-            for local_rank in range(nproc):
+            for local_rank, rank in enumerate(ranks):
                 path = os.path.join(pipes, f"rank_{local_rank}")
                 os.mkfifo(path, 0o600)
                 # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
                 pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-                self._watch(pipe, self._open_log(run_dir, first_rank + local_rank, log_limit))
+                self._watch(pipe, self._open_log(run_dir, rank, log_limit))
         except OSError:
             shutil.rmtree(pipes, ignore_errors=True)  # no FIFOs on this file system: all goes to the node's log
 

@@ -33,12 +33,17 @@ def _read(path: str, offset: int, size: int) -> str:
         return stream.read(size).decode("utf-8", "replace")
 
 
-def read_progress(output_dir: str) -> dict[str, Any] | None:
-    """Return KEYS and first_loss as the lowest rank here wrote them; None before the first record."""
+def read_progress(output_dir: str, since: float = 0.0) -> dict[str, Any] | None:
+    """Return KEYS and first_loss as the lowest rank here wrote them; None before the first record.
+
+    A file that was last written before `since` (unix seconds) is an earlier launch's.
+    """
     paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")))
     if not paths:
         return None
     try:
+        if os.path.getmtime(paths[0]) < since:
+            return None
         size = os.path.getsize(paths[0])
         last = parse_last(_read(paths[0], size - TAIL_BYTES, TAIL_BYTES))
         first = parse_last(_read(paths[0], 0, TAIL_BYTES).partition("\n")[0] + "\n")

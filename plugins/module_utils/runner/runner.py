@@ -43,7 +43,12 @@ class Runner:
         self._killed_at: float | None = None
         self._orphans_asked = False
         self._next_beat = 0.0
-        self._began = 0.0
+        self._began = self._began_at = 0.0
+
+    @property
+    def _own_rank(self) -> int | None:
+        """The rank that the launcher is itself, with no launcher in between; None where it starts them."""
+        return self.job.first_rank if self.job.launcher == "python" else None
 
     # -- before the launcher -------------------------------------------------------------------------------------
 
@@ -111,7 +116,7 @@ class Runner:
             state.change("stopped", why="stopped before it began")
             return 0
         adopt_orphans()
-        output = Output(self.run_dir, job.first_rank, job.nproc, job.log_limit)
+        output = Output(self.run_dir, range(job.first_rank, job.first_rank + job.nproc), self._own_rank, job.log_limit)
         environment = self._environment()
         environment["MUSTER_REPORT_FD"] = str(output.report_end)
         try:
@@ -121,7 +126,7 @@ class Runner:
             state.change("failed", why=f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}")
             return 1
         output.hand_over()
-        self._began = time.monotonic()
+        self._began, self._began_at = time.monotonic(), time.time()
         state.change(
             "running",
             started=utc(),
@@ -160,7 +165,7 @@ class Runner:
             child.signal_tree(signal.SIGKILL)
 
     def _beat(self, state: State, output: Output) -> None:
-        progress = _progress.read_progress(self.job.output_dir)
+        progress = _progress.read_progress(self.job.output_dir, self._began_at)
         state.beat(progress, time.monotonic() - self._began, output.dropped())
 
     def _tree_is_gone(self, child: Child) -> bool:
@@ -185,6 +190,10 @@ class Runner:
         else:
             phase = "failed"
             failures = _failures.parse_report(output.report)[:REPORTED_FAILURES]
+            if self._own_rank is not None:
+                failures = [
+                    _failures.describe({"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()})
+                ]
             for failure in failures:
                 failure["log_tail"] = output.tail(failure["rank"])
             first = failures[0] if failures else None

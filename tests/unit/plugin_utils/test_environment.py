@@ -59,7 +59,7 @@ def test_cores_are_shared_among_the_ranks(cpus: int, ranks: int, threads: str) -
 
 def test_the_interface_is_exact_in_either_librarys_syntax() -> None:
     assert _environment.sockets(Interface("eth0", "route 10.0.0.0/16")) == [
-        Variable("NCCL_SOCKET_IFNAME", "=eth0", "fabric", "route 10.0.0.0/16"),
+        Variable("NCCL_SOCKET_IFNAME", "=eth0", "fabric", f"route 10.0.0.0/16; {_environment.EXACTLY}"),
         Variable("GLOO_SOCKET_IFNAME", "eth0", "fabric", "route 10.0.0.0/16"),
     ]
 

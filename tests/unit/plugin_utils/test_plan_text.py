@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.muster.train.plugins.plugin_utils._environment import EXACTLY
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
 from ansible_collections.muster.train.tests.unit.plan_parts import RUN_ID, node, nodes, policy, request
@@ -60,7 +61,7 @@ node 0: node0 (head), ranks 0-1
     MUSTER_RUN_ID={RUN_ID}  # muster
     NCCL_MAX_NCHANNELS=42                     # -e channels: least and most alike, so that it is the number
     NCCL_MIN_NCHANNELS=42                     # -e channels: least and most alike, so that it is the number
-    NCCL_SOCKET_IFNAME==eth0                  # fabric: has the head's address 10.0.0.1
+    NCCL_SOCKET_IFNAME==eth0                  # fabric: has the head's address 10.0.0.1; {EXACTLY}
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
     PYTHONUNBUFFERED=1                        # muster: logs show what a rank printed when it printed it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s

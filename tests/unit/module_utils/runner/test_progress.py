@@ -36,6 +36,14 @@ def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
     assert (progress["step"], progress["first_loss"]) == (999, 1000.0)
 
 
+def test_an_earlier_launch_is_not_ours(tmp_path: Path) -> None:
+    path = tmp_path / "rank_00_metrics.jsonl"
+    path.write_text(record(96, 2.0) + "\n")
+    written = path.stat().st_mtime
+    assert _progress.read_progress(str(tmp_path), since=written + 1) is None
+    assert _progress.read_progress(str(tmp_path), since=written - 1) is not None
+
+
 def test_nothing_yet(tmp_path: Path) -> None:
     assert _progress.read_progress(str(tmp_path / "none")) is None
     (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")

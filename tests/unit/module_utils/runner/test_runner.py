@@ -202,6 +202,16 @@ def test_a_member_waits_for_the_loser_to_leave(tmp_path: Path) -> None:
     assert (state_of(winner)["nonce"], state_of(winner)["phase"]) == ("2" * 32, "succeeded")
 
 
+def test_a_launcher_that_is_the_rank_itself(tmp_path: Path) -> None:
+    code = "print('no GPU here'); raise SystemExit(7)"
+    job = make_job(tmp_path, python(code), launcher="python", nnodes=2, node_rank=1, first_rank=1, world_size=2)
+    spawn(job).wait(30)
+    state = state_of(job)
+    assert state["why"] == "rank 1 exited with code 7: no GPU here"
+    assert (state["first"]["rank"], state["first"]["exit_code"], state["log_tail"]) == (1, 7, ["no GPU here"])
+    assert [path.name for path in Path(job.run_dir, "logs").iterdir()] == ["rank_01.log"]
+
+
 def test_rank_pipes_become_logs_per_rank(tmp_path: Path) -> None:
     code = """
 import os

@@ -1,0 +1,217 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the documentation names is there, and what a user can set is documented."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, FABRIC, MUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+ROLE = ROOT / "roles" / "launch"
+PAGES = [README, ROLE / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
+# What a user makes by following the pages.
+MADE = ("inventories/mycluster", "experiments")
+# A cell may hold an escaped bar.
+CELL = re.compile(r"(?<!\\)\|")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def rows(page: Path, first: str) -> dict[str, list[str]]:
+    """The rows of the table whose heading begins with `first`, by their first cell, which is code or plain."""
+    found: dict[str, list[str]] = {}
+    inside = False
+    for line in read(page).splitlines():
+        cells = [cell.strip() for cell in CELL.split(line)[1:-1]]
+        if cells and cells[0] == first:
+            inside = True
+        elif not cells:
+            inside = False
+        elif inside and not set(cells[0]) <= set("-: "):
+            found[cells[0].strip("`")] = cells[1:]
+    assert found, f"no table of {first} in {page}"
+    return found
+
+
+def code(page: Path) -> Iterator[str]:
+    """Every line of the fenced blocks, without the prompt, and every inline code."""
+    text = read(page)
+    for block in re.findall(r"^ *```[a-z]*\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL):
+        yield from (line.strip().removeprefix("$ ") for line in block.splitlines())
+    yield from re.findall(r"`([^`\n]+)`", re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def commands(page: Path, name: str) -> list[list[str]]:
+    """The commands of that name, in words, without comments."""
+    return [words for line in code(page) if (words := _words(line)) and words[0] == name]
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError:  # prose with an apostrophe
+        return []
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", read(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def extra_variables(words: list[str]) -> Iterator[str]:
+    """The names that a command gives with -e."""
+    for option, value in itertools.pairwise(words):
+        if option == "-e":
+            yield from yaml.safe_load(value) if value.startswith("{") else [value.partition("=")[0]]
+
+
+@each_page
+def test_links_resolve(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", read(page)):
+        path, _hash, anchor = target.partition("#")
+        assert not path.startswith("http"), f"{target}: the pages stand alone"
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), target
+        assert there.is_relative_to(ROOT), target
+        assert not anchor or anchor in anchors(there), target
+
+
+@each_page
+def test_paths_exist(page: Path) -> None:
+    tops = {path.name for path in ROOT.iterdir()}
+    for word in (word for line in code(page) for word in line.split()):
+        path = word.strip("'\",:")
+        if path.split("/")[0] not in tops or "/" not in path or path.startswith((".", *MADE)) or "VERB" in path:
+            continue
+        assert (ROOT / path).exists(), path
+
+
+@each_page
+def test_playbooks_exist_and_take_what_they_are_given(page: Path) -> None:
+    variables = set(yaml.safe_load(read(ROLE / "defaults" / "main.yml")))
+    for words in commands(page, "ansible-playbook"):
+        named = [word for word in words if word.endswith(".yml") or word.startswith("muster.train.")]
+        assert len(named) == 1, words
+        verb = Path(named[0]).stem if named[0].endswith(".yml") else named[0].removeprefix("muster.train.")
+        if verb == "VERB":
+            continue
+        assert verb in PLAYBOOKS, words
+        assert not named[0].endswith(".yml") or (ROOT / named[0]).is_file(), words
+        assert set(extra_variables(words)) <= {parameter.name for parameter in VERBS[verb]} | variables, words
+
+
+@each_page
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    for words in commands(page, "make"):
+        assert set(words[1:]) <= targets, words
+
+
+def test_the_pages_have_commands() -> None:
+    """So that the tests above do not pass on nothing."""
+    assert len([words for page in PAGES for words in commands(page, "ansible-playbook")]) >= 20
+    assert ["make", "launch"] in commands(README, "make")
+    assert ["make", "test"] in commands(README, "make")
+    assert {word for page in PAGES for words in commands(page, "ansible-playbook") for word in extra_variables(words)}
+
+
+def test_readme_is_short() -> None:
+    assert len(read(README).splitlines()) <= 200
+
+
+def test_the_table_of_verbs_is_the_playbooks() -> None:
+    table = rows(README, "verb")
+    assert sorted(table) == PLAYBOOKS == sorted(VERBS)
+    assert {verb: cells[0] for verb, cells in table.items()} == {
+        verb: f"[{verb}.yml](playbooks/{verb}.yml)" for verb in table
+    }
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "launch"])
+def test_parameters_of_the_other_verbs_are_in_their_row(verb: str) -> None:
+    text = rows(README, "verb")[verb][1]
+    for parameter in VERBS[verb]:
+        assert parameter.name == "run_id" or f"`{parameter.name}=" in text
+
+
+def test_the_table_of_launch_parameters_is_the_specification() -> None:
+    assert sorted(rows(README, "parameter")) == sorted(parameter.name for parameter in VERBS["launch"])
+
+
+@pytest.mark.parametrize("parameter", VERBS["launch"], ids=lambda parameter: str(parameter.name))
+def test_launch_parameters(parameter: Parameter) -> None:
+    environment, default, meaning = rows(README, "parameter")[parameter.name]
+    assert environment == (f"`{parameter.environment}`" if parameter.environment else "")
+    if parameter.default not in (None, [], {}):
+        assert default.strip("`") == str(parameter.default).lower()
+    for choice in parameter.choices:
+        assert f"`{choice}`" in default + meaning
+    if parameter.multiple > 1:
+        assert f"{parameter.minimum} to {parameter.maximum} by {parameter.multiple}" in meaning
+    if parameter.name == "channels":
+        assert f"{parameter.minimum} to {parameter.maximum}:" in meaning
+
+
+def test_launchers_are_named() -> None:
+    assert set(re.findall(r"`(\w+)`", rows(ROOT / "docs" / "concepts.md", "word")["launcher"][0])) == set(LAUNCHERS)
+
+
+def test_the_table_of_role_variables_is_the_specification() -> None:
+    specification: dict[str, Any] = yaml.safe_load(read(ROLE / "meta" / "argument_specs.yml"))["argument_specs"]
+    options = {name: option for entry in specification.values() for name, option in entry["options"].items()}
+    table = rows(ROLE / "README.md", "variable")
+    shown = {name: "" if cells[0] == "empty" else yaml.safe_load(cells[0].strip("`")) for name, cells in table.items()}
+    assert shown == {name: option["default"] for name, option in options.items()}
+
+
+def test_the_table_of_packages_is_the_requirements() -> None:
+    pins: dict[str, str] = {}
+    for path in sorted(ROOT.glob("requirements*.txt")):
+        pins.update(re.findall(r"^([\w-]+)==(\S+)$", read(path), re.MULTILINE))
+    table = rows(README, "package")
+    assert {name: cells[0] for name, cells in table.items()} == pins
+    assert all(why and license_ for _pin, why, license_ in table.values())
+
+
+def test_origins_are_spelled_as_the_plan_spells_them() -> None:
+    origins = " ".join(cells[0] for cells in rows(ROOT / "docs" / "environment.md", "layer").values())
+    assert set(re.findall(r"`([^`]+)`", origins)) == {
+        MUSTER, FABRIC, CLUSTER, NODE, CLUSTER_DEFAULTS, "-e NAME", "environment NAME",
+    }  # fmt: skip
+
+
+def test_variables_that_are_said_not_to_be_set_are_not() -> None:
+    text = read(ROOT / "docs" / "environment.md")
+    unset = text.partition("## What is not set")[2].partition("##")[0]
+    names = set(re.findall(r"`([A-Z_]{4,})`", unset))
+    assert len(names) >= 10
+    sources = "".join(read(path) for path in (ROOT / "plugins" / "plugin_utils").rglob("*.py"))
+    assert not {name for name in names if f'"{name}"' in sources}
+
+
+@each_page
+def test_no_line_is_too_long_to_read_in_a_terminal(page: Path) -> None:
+    long = [line for line in read(page).splitlines() if len(line) > 140 and not line.lstrip().startswith("|")]
+    assert long == []
