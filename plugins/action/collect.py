@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -12,12 +13,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.plugin_utils._collected import merge_logs, node_log_name, target
+from ansible_collections.muster.train.plugins.plugin_utils._collected import (
+    merge_logs,
+    node_log_name,
+    ranks_of,
+    target,
+)
 
 display = Display()
+
+OPTIONS = {
+    "workdir": {"type": "str", "required": True},
+    "run_id": {"type": "str", "required": True},
+    "node": {"type": "str", "required": True},
+    "node_rank": {"type": "int", "required": True},
+    "experiment": {"type": "str", "required": True},
+    "wait": {"type": "int", "default": 0},
+    "limit_mib": {"type": "int", "default": 1024},
+}
+ASKED = ("workdir", "run_id", "node", "wait", "limit_mib")
 
 
 class ActionModule(ActionBase):
@@ -28,51 +46,55 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(
-            {
-                "workdir": {"type": "str", "required": True},
-                "run_id": {"type": "str", "required": True},
-                "node": {"type": "str", "required": True},
-                "experiment": {"type": "str", "required": True},
-                "wait": {"type": "int", "default": 0},
-                "limit_mib": {"type": "int", "default": 1024},
-            }
-        )
-        asked = {key: args[key] for key in ("workdir", "run_id", "node", "wait")}
-        found = self._execute_module("muster.train.job_info", {**asked, "files": True}, task_vars=task_vars)
+        _spec, args = self.validate_argument_spec(OPTIONS)
+        asked = {"files": True, **{key: args[key] for key in ASKED}}
+        found = self._execute_module("muster.train.job_info", asked, task_vars=task_vars)
         if found.get("failed"):
             return {**result, **found}
-        run = found["run"]
-        result.update(changed=False, run=run, fetched=[])
-        if run["node_rank"] is None:
-            return result
-        home = Path(args["experiment"])
+        run, home = found["run"], Path(args["experiment"])
+        # Which node this is, is the controller's knowledge: a node's own word would choose where its files go.
+        places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in found["files"]}
+        fetched = []
         for file in found["files"]:
-            self._bring(file, run, home, args["limit_mib"] << 20, result)
-        if result["fetched"] and not self._task.check_mode:
-            _write_node_log(home, run, found["files"])
-        result["changed"] = bool(result["fetched"])
-        return result
+            below = places[file["path"]]
+            if below is not None and self._bring(file, run, home / below):
+                fetched.append(below)
+        if fetched and not self._task.check_mode:
+            here = {path: home / below for path, below in places.items() if below is not None}
+            _write_node_log(home / node_log_name(args["node_rank"], run["created"]), here)
+        return {**result, "changed": bool(fetched), "run": run, "fetched": fetched}
 
-    def _bring(self, file: dict[str, Any], run: dict[str, Any], home: Path, limit: int, result: dict[str, Any]) -> None:
-        below = target(file["path"], run["node_rank"])
-        if below is None:
-            return
-        if file["size"] > limit:
-            display.warning(
-                f"{run['node']}: {file['path']} stays on the node: {file['size'] >> 20} MiB is above limit_mib"
-            )
-            return
-        local = home / below
+    def _bring(self, file: dict[str, Any], run: dict[str, Any], local: Path) -> bool:
+        """Fetch one file; True when it was (in check mode: would be) brought."""
+        name = f"{run['node']}: {file['path']}"
+        if file["sha256"] is None:
+            display.warning(f"{name} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
+            return False
         if _sha256(local) == file["sha256"]:
-            return
-        result["fetched"].append(below)
+            return False
         if self._task.check_mode:
-            return
+            return True
         local.parent.mkdir(parents=True, exist_ok=True)
         new = local.with_name(f".{local.name}.new")
-        self._connection.fetch_file(os.path.join(run["run_dir"], file["path"]), str(new))
+        try:
+            self._fetch(os.path.join(run["run_dir"], file["path"]), new)
+        except AnsibleConnectionFailure:
+            raise
+        except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile
+            display.warning(f"{name} was not brought: {error}")
+            return False
         new.replace(local)
+        return True
+
+    def _fetch(self, remote: str, local: Path) -> None:
+        """Copy a file from the node: as another user there (become) by a module, since only that user may read it."""
+        if not self._connection.become:
+            self._connection.fetch_file(remote, str(local))
+            return
+        answer = self._execute_module("ansible.legacy.slurp", {"src": remote})
+        if answer.get("failed"):
+            raise AnsibleError(str(answer.get("msg")))
+        local.write_bytes(base64.b64decode(answer["content"]))
 
 
 def _sha256(path: Path) -> str | None:
@@ -85,22 +107,19 @@ def _sha256(path: Path) -> str | None:
 
 def _open_parts(stack: contextlib.ExitStack, parts: list[Path]) -> Iterator[str]:
     for part in parts:
-        yield from stack.enter_context(part.open(encoding="utf-8", errors="replace"))
+        if part.exists():
+            yield from stack.enter_context(part.open(encoding="utf-8", errors="replace"))
 
 
-def _write_node_log(home: Path, run: dict[str, Any], files: list[dict[str, Any]]) -> None:
-    """Write all that this node said into one text, by time: the launcher and its ranks."""
+def _write_node_log(path: Path, files: dict[str, Path]) -> None:
+    """Write all that this node said (path on the node -> where it is now) into one text, by time."""
     logs: dict[str, list[Path]] = {}
-    for part in ("first", "previous", ""):
-        for file in files:
-            below = target(file["path"], run["node_rank"])
-            name = Path(file["path"]).name
-            suffix = f".{part}.log" if part else ".log"
-            stem = name.removesuffix(suffix)
-            if file["path"].startswith("logs/") and below and name == stem + suffix and "." not in stem:
-                label = "launcher" if stem == "node" else "rank" + stem.removeprefix("rank_").lstrip("0").rjust(1, "0")
-                logs.setdefault(label, []).append(home / below)
-    path = home / node_log_name(run["node_rank"], run["created"] or "")
+    for part in (".first.log", ".previous.log", ".log"):
+        for name, local in files.items():
+            stem = Path(name).name.removesuffix(part)
+            if name.startswith("logs/") and name.endswith(part) and "." not in stem:
+                label = "launcher" if stem == "node" else f"rank{int(stem.removeprefix('rank_'))}"
+                logs.setdefault(label, []).append(local)
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     with contextlib.ExitStack() as stack, new.open("w", encoding="utf-8") as stream:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import (
@@ -23,8 +23,9 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.plugin_utils._hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, progress_line
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, progress_line, read_sample
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED
 
 display = Display()
 
@@ -33,32 +34,44 @@ ON_TERMINAL = sys.stdout.isatty() and sys.stdin.isatty()
 # A longer line would go on in the next, and drawing over it would miss its beginning.
 WIDEST = shutil.get_terminal_size().columns - 1
 
-ENDED = ("succeeded", "failed", "stopped", "lost")
+OPTIONS = {
+    "run_dir": {"type": "str", "required": True},
+    "workdir": {"type": "str", "required": True},
+    "run_id": {"type": "str", "required": True},
+    "node": {"type": "str", "required": True},
+    "request": {"type": "dict", "default": {}},
+}
 POLL_S = 1
 PLAIN_EVERY_S = 5.0
-# The runner beats every second: a counter that stands still this long means that nobody is there.
+# The runner beats every second: when its counter stands still this long, nobody is there or the disk is full.
 SILENT_AFTER_S = 20.0
+# From the first failed read on: a connection that hangs is tried again, however long it hung.
 OUT_OF_REACH_AFTER_S = 60.0
 
 
 class ActionModule(ActionBase):
-    """Follow one run on the head until it ends, the user interrupts, or the runner falls silent."""
+    """Follow one run on the head until it ends, the user interrupts, or its runner is no more."""
 
     BYPASS_HOST_LOOP = True
     TRANSFERS_FILES = False
     _requires_connection = True
     _supports_check_mode = True
+    # Tests have a time of their own.
+    _clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(
-            {"run_dir": {"type": "str", "required": True}, "request": {"type": "dict", "default": {}}}
-        )
+        _spec, args = self.validate_argument_spec(OPTIONS)
+        run_id, node = args["run_id"], args["node"]
+        if not args["run_dir"]:
+            raise AnsibleActionFail(
+                f"the head {node} does not answer or knows nothing of run {run_id}: `status` shows what the others say"
+            )
         if self._task.check_mode:
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
-        followed = self._follow(args["run_dir"])
+        asked = {key: args[key] for key in ("workdir", "run_id", "node")}
+        followed = self._follow(args["run_dir"], asked, task_vars)
         if followed["interrupted"]:
-            run_id = os.path.basename(args["run_dir"])
             commands = hints(run_id, args["request"].get("command"), ("follow", "stop"))
             for line in (
                 f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
@@ -67,54 +80,64 @@ class ActionModule(ActionBase):
                 display.display(line)
         return {**result, "changed": False, **followed}
 
-    def _read(self, command: str) -> Sample | None:
-        """Read the head's state and heartbeat; None while there is no whole document."""
-        answer = self._low_level_execute_command(command, sudoable=True)
-        documents = []
-        for line in answer.get("stdout", "").splitlines():
-            try:
-                documents.append(json.loads(line))
-            except ValueError:
-                continue
-        if not documents or not isinstance(documents[0], dict):
-            return None
-        beat = documents[1] if len(documents) > 1 else {}
-        progress = beat.get("progress")
-        return Sample(
-            phase=clean(documents[0].get("phase")),
-            count=int(beat.get("count") or 0),
-            elapsed_s=float(beat.get("elapsed_s") or 0),
-            progress=progress if isinstance(progress, dict) else None,
-        )
-
-    def _follow(self, run_dir: str) -> dict[str, Any]:
+    def _read(self, run_dir: str) -> Sample | None:
+        """Read the head's state and heartbeat; None while they are no whole documents."""
         paths = (os.path.join(run_dir, name) for name in ("state.json", "heartbeat.json"))
-        command = shlex.join(["cat", *paths])
+        answer = self._low_level_execute_command(shlex.join(["cat", *paths]), sudoable=True)
+        return read_sample(answer.get("stdout", ""))
+
+    def _ask(self, asked: dict[str, str], task_vars: dict[str, Any] | None, line: _Line) -> dict[str, Any] | None:
+        """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
+        try:
+            found = self._execute_module("muster.train.job_info", asked, task_vars=task_vars)
+        except AnsibleConnectionFailure as error:
+            found = {"failed": True, "msg": str(error)}
+        run = found.get("run")
+        if isinstance(run, dict) and not found.get("failed"):
+            return run
+        line.warn(
+            f"{asked['node']}: the heartbeat of the run stands still, and whether its runner lives can't be told: "
+            f"{one_line(found.get('msg'))}; following goes on"
+        )
+        return None
+
+    def _wait(self, line: _Line) -> bool:
+        """Wait until the next read; False when the user pressed Ctrl-C."""
+        return line.wait()
+
+    def _follow(self, run_dir: str, asked: dict[str, str], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         line = _Line()
         first: Sample | None = None
-        last_count, moved = -1, time.monotonic()
+        phase: str | None = None
+        count, moved = -1, self._clock()
+        away_since: float | None = None
         while True:
             try:
-                now = self._read(command)
+                now = self._read(run_dir)
             except AnsibleConnectionFailure as error:
-                if time.monotonic() - moved > OUT_OF_REACH_AFTER_S:
+                away_since = self._clock() if away_since is None else away_since
+                if self._clock() - away_since > OUT_OF_REACH_AFTER_S:
                     raise AnsibleActionFail(
                         f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({error}); the run goes on"
-                    ) from error
-                now = None
-            if now is not None:
-                if now.count != last_count:
-                    last_count, moved = now.count, time.monotonic()
-                if first is None or (first.progress is None and now.progress is not None):
-                    first = now
-                line.draw(progress_line(first, now), last=now.phase in ENDED)
-                if now.phase in ENDED:
-                    return {"ended": True, "phase": now.phase, "interrupted": False}
-            if time.monotonic() - moved > SILENT_AFTER_S:
-                # collect judges by the runner's lock, which this raw read can't see
-                return {"ended": True, "phase": now.phase if now else None, "interrupted": False}
-            if not line.wait():
-                phase = now.phase if now else None
+                    ) from None
+            else:
+                away_since = None
+                if now is not None:
+                    phase = now.phase
+                    if now.count != count:
+                        count, moved = now.count, self._clock()
+                    if first is None or (first.progress is None and now.progress is not None):
+                        first = now
+                    line.draw(progress_line(first, now), last=phase in ENDED)
+                    if phase in ENDED:
+                        return {"ended": True, "phase": phase, "interrupted": False}
+                if self._clock() - moved > SILENT_AFTER_S:
+                    # Only the runner's lock tells, and this raw read can't see it.
+                    run = self._ask(asked, task_vars, line)
+                    if run is not None and not run["alive"]:
+                        return {"ended": True, "phase": run["phase"], "interrupted": False}
+                    moved = self._clock()
+            if not self._wait(line):
                 return {"ended": False, "phase": phase, "interrupted": True}
 
 
@@ -135,6 +158,11 @@ class _Line:
         elif last or time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_EVERY_S
             display.display(text)
+
+    def warn(self, text: str) -> None:
+        """Print a warning; the line goes on below it."""
+        display.warning(text)
+        self._drawn = False
 
     def _over(self) -> str:
         return "\x1b[1A\r\x1b[K" if self._drawn else ""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,8 +40,13 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": NO_REQUEST}
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
         policy = {name: _plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
+        own = {
+            node: {**({} if rank else policy), **self._own_policy(node, variables)}
+            for rank, node in enumerate(request["nodes"])
+        }
         try:
-            plan = make_plan(request, Policy.from_variables(policy), _nodes(request["nodes"], variables["hostvars"]))
+            nodes = _nodes(request["nodes"], variables["hostvars"], own)
+            plan = make_plan(request, Policy.from_variables(policy), nodes)
         except PlanError as error:
             return {**result, "failed": True, "msg": str(error)}
         result.update(changed=self._task.check_mode, plan=plan)
@@ -49,8 +55,16 @@ class ActionModule(ActionBase):
             result["diff"] = {"before": "", "after": render(plan), **headers}
         return result
 
+    def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what a node's own variables say of the policy; what they refer to may be a default of the role."""
+        raw = variables["hostvars"].raw_get(node)
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
+        return {name: _plain(templar.template(raw[name])) for name in NAMES if name in raw}
 
-def _nodes(names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> list[NodeInput]:
+
+def _nodes(
+    names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]], policies: Mapping[str, Mapping[str, Any]]
+) -> list[NodeInput]:
     """Read every node's facts and variables; raise PlanError with those that gave no facts."""
     nodes, missing = [], []
     for name in names:
@@ -65,6 +79,7 @@ def _nodes(names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]]) -> l
                 address=str(variables.get("ansible_host", name)),
                 facts=NodeFacts.from_dict(_plain(facts)),
                 env=_plain(variables.get("launch_node_env", {})),
+                policy=policies[name],
             )
         )
     if missing:

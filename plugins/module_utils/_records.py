@@ -86,12 +86,16 @@ class Net:
 
 @dataclasses.dataclass(frozen=True)
 class Workdir:
-    """Where runs are kept. Two nodes with the same identity have the same directory of the same machine."""
+    """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
+
+    filesystem is the type as mounted, such as ext4 or nfs4.
+    """
 
     path: str
     identity: str | None
     writable: bool
     free_bytes: int | None
+    filesystem: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,16 +41,18 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
     return found[-lines:]
 
 
-def list_files(host: Host, run_dir: str) -> list[dict[str, Any]]:
-    """Return what `collect` brings home: path below the run directory, size in bytes, sha256."""
+def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
+    """Return what `collect` brings home: path below the run directory, size, sha256 (null above the limit, if any)."""
     paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
     for folder in ("logs", "errors", "outputs"):
         paths += [os.path.join(folder, path) for path in _walk(host, os.path.join(run_dir, folder), "")]
     files = []
     for path in paths:
         full = os.path.join(run_dir, path)
-        size, digest = host.size(full), host.sha256(full)
-        if size is not None and digest is not None:
+        size = host.size(full)
+        too_large = size is not None and 0 < limit < size
+        digest = None if too_large else host.sha256(full)
+        if too_large or digest is not None:
             files.append({"path": path, "size": size, "sha256": digest})
     return files
 

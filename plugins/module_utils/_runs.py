@@ -8,12 +8,16 @@ from __future__ import annotations
 import calendar
 import json
 import os
+import re
 import time
 from typing import Any
 
 from ._host import Host
 from .runner import _lock, _processes
 from .runner._state import ENDED, utc
+
+# A run id becomes a directory's name; what it may look like in full is the controller's to say.
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def muster_dir(workdir: str) -> str:
@@ -23,6 +27,8 @@ def muster_dir(workdir: str) -> str:
 
 def run_directory(workdir: str, run_id: str) -> str:
     """Return the directory of one run on this node: a real path, as the run's processes carry it."""
+    if not RUN_ID.fullmatch(run_id):
+        raise ValueError(f"{run_id!r} is no run id")
     return os.path.join(muster_dir(os.path.realpath(workdir)), "runs", run_id)
 
 
@@ -150,7 +156,11 @@ def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
     """Return every run in this work directory, newest first: run_id, created and phase as last written."""
     base = os.path.join(muster_dir(workdir), "runs")
     runs = []
-    for name in host.list_dir(base) or []:
+    for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
+        if not any(
+            file == "state.json" or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []
+        ):
+            continue  # somebody else's directory
         state = _document(host, os.path.join(base, name, "state.json")) or {}
         created = state.get("created") or utc(host.modified(os.path.join(base, name)))
         runs.append({"run_id": name, "created": created, "phase": state.get("phase")})

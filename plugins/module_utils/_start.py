@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import time
 from typing import Any
@@ -16,12 +17,13 @@ from . import _bundle
 from ._host import Host
 from ._records import Job
 from ._runs import muster_dir, read_run
-from ._starters import StartError, choose_starter
+from ._starters import Setsid, Starter, StartError, choose_starter
 from .runner import _files
 from .runner._state import ENDED
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Of the environment in which Ansible runs, what would speak to the ranks or to torchrun by accident.
 FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
 FOREIGN_NAMES = [
@@ -53,8 +55,18 @@ def base_environment(environ: dict[str, str]) -> dict[str, str]:
     }
 
 
+def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
+    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
+    for name, value in secrets.items():
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
+            raise StartError(f"launch_secrets: {name} must be a text without NUL or a number")
+        if not NAME.fullmatch(str(name)):
+            raise StartError(f"launch_secrets: {name!r} is no name of an environment variable")
+    return {str(name): str(value) for name, value in secrets.items()}
+
+
 def _make_private(path: str, workdir: str) -> None:
-    os.makedirs(path, mode=0o700, exist_ok=True)
+    _files.make_dir(path)
     found = os.lstat(path)
     if os.path.islink(path) or found.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
         raise StartError(f"{path} is a link or belongs to uid {found.st_uid}; Muster does not write there")
@@ -92,27 +104,38 @@ def start(
     now = read_run(host, job.node, job.workdir, job.run_id)
     if now["alive"] and now["nonce"] == job.nonce:
         return False, now
-    starter = choose_starter(host, job)
     private = {
         "key": key,
-        "secrets": secrets or {},
+        "secrets": check_secrets(secrets or {}),
         "environment": base_environment(dict(os.environ)),
-        "starter": starter.name,
     }
     try:
         _lay_out(job, plan, private)
     except OSError as error:
         raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
-    # By env(1), the same under systemd: the mark by which `stop` finds the runner, and nothing secret.
-    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce}
-    argv = ["/usr/bin/env"] + ["MUSTER_{}={}".format(*mark) for mark in marks.items()]
-    argv += [sys.executable, os.path.join(job.run_dir, "runner.pyz"), job.run_dir, job.nonce]
-    pid = starter.start(host, job, argv)
     try:
+        pid = _begin(host, job, choose_starter(host, job))
         return True, _await_running(host, job, pid)
     except StartError:
         _sweep_leftovers(job)
         raise
+
+
+def runner_command(job: Job, starter: str) -> list[str]:
+    """Return the runner's command line: by env(1), the same under systemd, the mark by which `stop` finds it."""
+    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce, "STARTER": starter}
+    environment = [f"MUSTER_{name}={value}" for name, value in marks.items()]
+    archive = os.path.join(job.run_dir, "runner.pyz")
+    return ["/usr/bin/env", *environment, sys.executable, archive, job.run_dir, job.nonce]
+
+
+def _begin(host: Host, job: Job, starter: Starter) -> int | None:
+    try:
+        return starter.start(host, job, runner_command(job, starter.name))
+    except StartError:
+        if job.supervisor != "auto" or starter.name == Setsid.name:
+            raise
+        return _begin(host, job, Setsid())  # a systemd that does not take units; the state records which way it was
 
 
 def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
@@ -125,7 +148,7 @@ def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
             raise StartError(str(refused.get("why")))
         text = host.read_text(os.path.join(job.run_dir, "state.json"))
         state = json.loads(text) if text else {}
-        if state.get("nonce") == job.nonce and state.get("phase") != "waiting":
+        if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and state["phase"] != "waiting":
             run = read_run(host, job.node, job.workdir, job.run_id)
             if state["phase"] in ENDED and state["phase"] != "succeeded":
                 raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])

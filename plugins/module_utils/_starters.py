@@ -50,17 +50,15 @@ class Systemd(Starter):
 
     def command(self, job: Job, argv: list[str]) -> list[str]:
         """Return the systemd-run command line."""
-        log = os.path.join(job.run_dir, "runner.log")
         properties = {
             "KillMode": "mixed",
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
             "WorkingDirectory": job.workdir,
-            "StandardOutput": "append:" + log,
-            "StandardError": "append:" + log,
         }
         unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
-        head = ["systemd-run", "--user" if self._user else "--system", "--quiet", "--collect", "--unit", unit]
+        manager = ["env", f"XDG_RUNTIME_DIR=/run/user/{os.geteuid()}", "systemd-run", "--user"]
+        head = [*(manager if self._user else ["systemd-run", "--system"]), "--quiet", "--collect", "--unit", unit]
         return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + argv
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:

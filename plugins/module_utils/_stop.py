@@ -51,6 +51,18 @@ def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -
         time.sleep(POLL_S)
 
 
+def _holds(directory: str, nonce: str | None) -> bool:
+    holder = _lock.Lock(_lock.run_path(directory)).holder()
+    return holder is not None and nonce in (None, holder.get("nonce"))
+
+
+def _wait_ended(run_id: str, directory: str, nonce: str | None, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    _wait_gone(run_id, directory, nonce, seconds)
+    while _holds(directory, nonce) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
 def sweep(run_id: str, directory: str, nonce: str | None, grace: float) -> tuple[int, list[int]]:
     """End the processes that carry the run's mark and have no runner; return (how many, pids that do not die)."""
     targets = _processes.of_run(run_id, directory, nonce)
@@ -72,12 +84,14 @@ def stop(
     """
     directory = run_directory(workdir, run_id)
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
+    # A runner in another pid namespace is not seen; its lock is.
+    held = _holds(directory, nonce)
     swept = 0
     unkillable: list[int] = []
-    if alive and not check:
+    if (alive or held) and not check:
         _ask(directory, _nonces(directory, host) if nonce is None else {nonce}, grace)
-        if any(_is_runner(process) for process in alive):
-            _wait_gone(run_id, directory, nonce, grace + RUNNER_SLACK_S)
+        if held or any(_is_runner(process) for process in alive):
+            _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
             grace = 0.0  # the runner has given it, or hangs
         swept, unkillable = sweep(run_id, directory, nonce, grace)
     discarded = _discard(host, directory, nonce, check)
@@ -85,7 +99,7 @@ def stop(
         _record_lost(host, directory, swept)
     run = read_run(host, node, workdir, run_id)
     run.update(swept=swept, unkillable=unkillable)
-    return bool(alive) or discarded, run
+    return bool(alive) or held or discarded, run
 
 
 def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool:

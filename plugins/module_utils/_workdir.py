@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from ._host import Host
+from ._mounts import filesystem_of, parse_mountinfo
 from ._records import Workdir
 
 
@@ -28,4 +29,7 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
     if mark is not None and found is not None:
         identity = "/".join([mark, f"{found[0]}:{found[1]}", *([] if rest == "." else [rest])])
     writable = host.is_dir(there) and host.allows(there, os.W_OK | os.X_OK)
-    return Workdir(real, identity, writable, host.free_bytes(there))
+    free_bytes = host.free_bytes(there)
+    # Last: what was asked until now has mounted what an automounter keeps unmounted.
+    mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
+    return Workdir(real, identity, writable, free_bytes, filesystem_of(there, mounts))

@@ -27,6 +27,10 @@ options:
     description: The node's name in the inventory.
     type: str
     required: true
+  node_rank:
+    description: The node's rank, its place in the group.
+    type: int
+    required: true
   experiment:
     description: The experiment's directory on the controller.
     type: str
@@ -56,6 +60,7 @@ EXAMPLES = r"""
     workdir: /home/me/muster
     run_id: multinode_42ch_256th_20261120_143052
     node: "{{ inventory_hostname }}"
+    node_rank: "{{ groups['nodes'].index(inventory_hostname) }}"
     experiment: experiments/multinode_42ch_256th_20261120_143052
 """
 

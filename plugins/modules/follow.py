@@ -12,12 +12,27 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain
-    line every five seconds elsewhere. It asks the head only, by a raw read once a second, and runs no module.
+    line every five seconds elsewhere. It asks the head only, by a raw read once a second.
+  - When the runner's heartbeat stands still for 20 seconds, as it does on a full disk, M(muster.train.job_info) is
+    asked whether the runner still lives. If it does, or if that can't be told, the following goes on.
+  - It fails when the head has been out of reach for a minute; the run goes on.
   - Ctrl-C ends the following, never the run.
   - Runs once, on the first host of the play, which must be the head.
 options:
   run_dir:
-    description: The run's directory on the head.
+    description: The run's directory on the head. Empty when the head did not tell, which fails with one clear line.
+    type: str
+    required: true
+  workdir:
+    description: The head's work directory.
+    type: str
+    required: true
+  run_id:
+    description: The run.
+    type: str
+    required: true
+  node:
+    description: The head's name in the inventory.
     type: str
     required: true
   request:
@@ -33,12 +48,16 @@ attributes:
     support: none
 seealso:
   - module: muster.train.collect
+  - module: muster.train.job_info
 """
 
 EXAMPLES = r"""
 - name: Follow the run on the head
   muster.train.follow:
-    run_dir: "{{ launch__info.run.run_dir }}"
+    run_dir: "{{ launch__info.run.run_dir | default('') }}"
+    workdir: "{{ launch_workdir }}"
+    run_id: "{{ launch__request.request.run_id }}"
+    node: "{{ inventory_hostname }}"
     request: "{{ launch__request.request }}"
   run_once: true
   register: launch__follow
@@ -46,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ended:
-  description: Whether the run has ended (or its runner has fallen silent, which M(muster.train.collect) then judges).
+  description: Whether the run has ended (or its runner is no more, which M(muster.train.collect) then judges).
   returned: success
   type: bool
 interrupted:

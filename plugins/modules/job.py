@@ -92,6 +92,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._records import Job
+from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._start import start
 from ansible_collections.muster.train.plugins.module_utils._starters import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
@@ -110,6 +111,8 @@ def _start(module: AnsibleModule) -> None:
 
 def _stop(module: AnsibleModule) -> None:
     params = module.params
+    if not RUN_ID.fullmatch(params["run_id"]):
+        module.fail_json(msg=f"run_id: {params['run_id']!r} is no run id")
     changed, run = stop(
         Host(), params["node"], params["workdir"], params["run_id"], params["nonce"], params["grace"], module.check_mode
     )

@@ -40,6 +40,10 @@ options:
     description: Return the files of the run that M(muster.train.collect) brings home.
     type: bool
     default: false
+  limit_mib:
+    description: Of files above this size in MiB return no checksum; 0 for no limit.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.info_module
@@ -157,7 +161,7 @@ log:
   type: list
   elements: dict
 files:
-  description: Files (path below the run directory, size in bytes, sha256).
+  description: Files (path below the run directory, size in bytes, sha256 or null above O(limit_mib)).
   returned: when O(files=true)
   type: list
   elements: dict
@@ -167,7 +171,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._run_files import list_files, read_logs
-from ansible_collections.muster.train.plugins.module_utils._runs import list_runs, nothing_of, read_ended
+from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, list_runs, nothing_of, read_ended
 
 
 def main() -> None:
@@ -180,10 +184,13 @@ def main() -> None:
             "rank": {"type": "int"},
             "wait": {"type": "int", "default": 0},
             "files": {"type": "bool", "default": False},
+            "limit_mib": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
     params = module.params
+    if params["run_id"] is not None and not RUN_ID.fullmatch(params["run_id"]):
+        module.fail_json(msg=f"run_id: {params['run_id']!r} is no run id")
     host = Host()
     runs = list_runs(host, params["workdir"])
     run_id = params["run_id"] or (runs[0]["run_id"] if runs else None)
@@ -196,7 +203,7 @@ def main() -> None:
     if params["lines"] > 0:
         result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if run_id else []
     if params["files"]:
-        result["files"] = list_files(host, run["run_dir"]) if run_id else []
+        result["files"] = list_files(host, run["run_dir"], params["limit_mib"] << 20) if run_id else []
     module.exit_json(changed=False, **result)
 
 

@@ -150,6 +150,7 @@ ansible_facts:
             identity: {description: The same for two nodes that have the same directory of the same machine., type: str}
             writable: {description: Whether this user can write it or make it., type: bool}
             free_bytes: {description: Space left in bytes., type: int}
+            filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
         code:
           description: The checkout.
           type: dict

@@ -8,15 +8,21 @@ Every check takes the facts by node, in node-rank order, and returns what it fou
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 
 Facts = Mapping[str, NodeFacts]
 
-STOP = "ansible-playbook muster.train.stop -e"
+# File systems that several machines mount at once: there a lock or a name is not one node's own.
+NETWORK = re.compile(
+    r"9p|acfs|afs|beegfs(_nodev)?|ceph|cifs|coda|fhgfs|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|panfs|pvfs2"
+    r"|smb3|smbfs|wekafs|fuse\.(beegfs|ceph(-fuse)?|daos|gcsfuse|glusterfs|juicefs|mfs|s3fs|seaweedfs|sshfs)"
+)
 
 
 def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
@@ -76,6 +82,41 @@ def check_machines(facts: Facts) -> list[Finding]:
     return findings
 
 
+def check_filesystems(facts: Facts) -> list[Finding]:
+    """Find work directories that can be one directory of a file server, seen by several machines.
+
+    One node with it on the network is enough: another may be the server, with a disk at the same path.
+    """
+    paths: dict[str, list[str]] = {}
+    for node, each in facts.items():
+        paths.setdefault(each.workdir.path, []).append(node)
+    findings = []
+    for path, nodes in paths.items():
+        types: dict[str, list[str]] = {}
+        for node in nodes:
+            filesystem = facts[node].workdir.filesystem
+            if filesystem is not None and NETWORK.fullmatch(filesystem):
+                types.setdefault(filesystem, []).append(node)
+        # Names for one directory of one machine are check_machines' finding.
+        if not types or len({facts[node].workdir.identity or node for node in nodes}) == 1:
+            continue
+        seen = ", ".join(f"{filesystem} on {names(those)}" for filesystem, those in types.items())
+        findings += [
+            Finding(
+                check="work directory",
+                node=node,
+                status="fail",
+                observed=f"{path} is the same path on a network file system ({seen})",
+                expected="a directory on a disk of each node (its locks are the node's own)",
+                source="launch_workdir",
+                remedy="set launch_workdir to a local disk, or give each node its own: "
+                "{{ inventory_hostname }} in the path",
+            )
+            for node in nodes
+        ]
+    return findings
+
+
 def check_directories(facts: Facts) -> list[Finding]:
     """Find work directories that cannot be written and code directories that are not there."""
     findings = []
@@ -124,8 +165,8 @@ def check_python(facts: Facts) -> list[Finding]:
     ]
 
 
-def check_slot(facts: Facts, slot: str) -> list[Finding]:
-    """Find slots that another run holds."""
+def check_slot(facts: Facts, slot: str, typed: str | None) -> list[Finding]:
+    """Find slots that another run holds; typed is the command that asked for the launch."""
     findings = []
     for node, each in facts.items():
         holder = each.holder
@@ -136,7 +177,7 @@ def check_slot(facts: Facts, slot: str) -> list[Finding]:
         seen += [f"since {holder.since}"] if holder.since else []
         remedy = "wait for its end"
         if holder.run_id:
-            remedy += f", or stop it: {STOP} {shlex.quote(f'run_id={holder.run_id}')}"
+            remedy += f", or stop it: {command('stop', holder.run_id, typed)}"
         findings.append(
             Finding(
                 check="slot",

@@ -7,15 +7,25 @@ from __future__ import annotations
 
 import heapq
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+RANK = re.compile(r"rank_(\d+)[_.]")
+CREATED = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z")
 KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
-def target(path: str, node_rank: int) -> str | None:
+def ranks_of(run: Mapping[str, Any]) -> range:
+    """Return the ranks that a node says it has; none when it does not say it in numbers."""
+    first, count = run.get("first_rank"), run.get("nproc")
+    return range(first, first + count) if isinstance(first, int) and isinstance(count, int) else range(0)
+
+
+def target(path: str, node_rank: int, ranks: range) -> str | None:
     """Return the path below the experiment for a file of a run directory; None for one that does not belong there.
 
-    The path comes from the host: whatever would leave the experiment is refused.
+    The path comes from the host: whatever would leave the experiment, or be another rank's, is refused.
     """
     if path.startswith("/") or "\0" in path or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
@@ -24,20 +34,24 @@ def target(path: str, node_rank: int) -> str | None:
         return "plan.json" if node_rank == 0 else None
     if path in KEPT_PER_NODE or folder == "errors":
         return f"nodes/{node_rank}/{path}"
-    if folder == "logs" and rest.startswith("rank_"):
-        return f"ranks/{rest}"
+    if folder in ("logs", "outputs") and rest.startswith("rank_"):
+        rank = RANK.match(rest)
+        if rank is None or int(rank.group(1)) not in ranks:
+            return None
+        # Files named by rank can't meet.
+        return f"ranks/{rest}" if folder == "logs" else f"outputs/{rest}"
     if folder == "logs":
         return f"nodes/{node_rank}/{rest}"
     if folder == "outputs" and rest:
-        # Files named by rank can't meet; of the others each node has its own.
-        return f"outputs/{rest}" if rest.startswith("rank_") or node_rank == 0 else f"outputs/node_{node_rank}/{rest}"
+        return f"outputs/{rest}" if node_rank == 0 else f"outputs/node_{node_rank}/{rest}"
     return None
 
 
-def node_log_name(node_rank: int, created: str) -> str:
+def node_log_name(node_rank: int, created: object) -> str:
     """Return ``logs/node_0_20261120_143052.txt`` for a run created at 2026-11-20T14:30:52Z."""
-    stamp = created.replace("-", "").replace(":", "").replace("T", "_").rstrip("Z")
-    return f"logs/node_{node_rank}_{stamp}.txt"
+    match = CREATED.fullmatch(str(created))
+    stamp = "_" + "".join(match.groups()[:3]) + "_" + "".join(match.groups()[3:]) if match else ""
+    return f"logs/node_{node_rank}{stamp}.txt"
 
 
 def _lines(label: str, text: Iterable[str]) -> Iterator[tuple[str, str, str]]:

@@ -30,12 +30,16 @@ MIB = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class NodeInput:
-    """What the plan knows of a node: address is how Ansible reaches it, env its launch_node_env."""
+    """What the plan knows of a node: address is how Ansible reaches it, env its launch_node_env.
+
+    policy is what its own variables say of the cluster's policy, the head's all of it.
+    """
 
     name: str
     address: str
     facts: NodeFacts
     env: Mapping[str, Any]
+    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
+from ansible_collections.muster.train.plugins.plugin_utils._runid import NAME
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import names
 
@@ -33,7 +34,7 @@ def pick(infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: 
     if not looked:
         raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run['why']}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
-    for run in (run for info in infos for run in info.runs):
+    for run in (run for info in infos for run in info.runs if NAME.fullmatch(str(run["run_id"]))):
         created[run["run_id"]] = max(run["created"], created.get(run["run_id"], ""))
     newest = sorted(created, key=lambda run_id: (created[run_id], run_id), reverse=True)
     if asked is None and newest:

@@ -26,7 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput, Run, job_of
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
-from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
+from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy, check_alike
 
 SCHEMA = 1
 
@@ -37,7 +37,7 @@ KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "co
 def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput]) -> dict[str, Any]:
     """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it."""
     settings = request["parameters"]
-    findings = _check(settings, policy, nodes)
+    findings = _check(settings, policy, nodes, request["command"])
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
@@ -115,17 +115,21 @@ def _decide(
     return _Decided(count, fabric, address, number, [*of_count, *of_fabric, *of_address, *of_port])
 
 
-def _check(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[Finding]:
+def _check(
+    settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], typed: str | None
+) -> list[Finding]:
     """Check the launch against what the nodes say, whatever the plan will be."""
     facts = {node.name: node.facts for node in nodes}
     files = {what: settings[what] for what in ("script", "config") if settings[what]["value"] is not None}
     findings = [] if nodes else [_no_nodes()]
     if settings["launcher"]["value"] not in LAUNCHERS:
         findings.append(_unknown_launcher(settings["launcher"]))
+    findings += check_alike({node.name: node.policy for node in nodes})
     findings += _agree.check_known(facts, files=bool(files))
     findings += _agree.check_machines(facts)
+    findings += _agree.check_filesystems(facts)
     findings += _agree.check_directories(facts)
-    findings += _agree.check_slot(facts, policy.slot)
+    findings += _agree.check_slot(facts, policy.slot, typed)
     findings += _agree.check_python(facts)
     findings += _agree_files.check_code(facts)
     for what, setting in files.items():

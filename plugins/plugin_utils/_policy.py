@@ -13,7 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter, display, expected, read
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import (
+    SECRET,
+    Parameter,
+    display,
+    expected,
+    read,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._ports import read_range
 
 DAY = 86400
@@ -70,6 +76,47 @@ class Policy:
         if findings:
             raise PlanError(findings)
         return cls(**{name.removeprefix("launch_"): value for name, value in values.items()})
+
+
+def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Find policy that a node has of its own: the plan has one policy, that of the first node, the head."""
+    findings = []
+    head = next(iter(policies), "")
+    for node, own in policies.items():
+        for name, value in own.items():
+            here, there = _differing(value, policies[head].get(name))
+            if here == there:
+                continue
+            aside = ", and what is one node's in launch_node_env" if name == "launch_env" else ""
+            findings.append(
+                Finding(
+                    check=name,
+                    node=node,
+                    status="fail",
+                    observed=f"it is {display(_shown(here))} for this node",
+                    expected=f"{display(_shown(there))} as for the head, {head}",
+                    source="variables of the node",
+                    remedy=f"put it in group_vars, the same for all{aside}",
+                )
+            )
+    return findings
+
+
+def _differing(here: Any, there: Any) -> tuple[Any, Any]:
+    """Return what differs of two values, nothing of two that mean the same: numbers may be text."""
+    if not (isinstance(here, Mapping) and isinstance(there, Mapping)):
+        return (here, there) if str(here) != str(there) else (None, None)
+    texts = [{str(name): str(value) for name, value in side.items()} for side in (here, there)]
+    odd = sorted(name for name in texts[0].keys() | texts[1].keys() if texts[0].get(name) != texts[1].get(name))
+    own, other = ({name: side[name] for name in odd if name in side} for side in texts)
+    return own, other
+
+
+def _shown(value: Any) -> Any:
+    """Return the value without what looks like a secret, which is refused elsewhere."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name: "…" if SECRET.fullmatch(str(name)) else item for name, item in value.items()}
 
 
 def _fault(name: str, raw: object, wanted: str) -> Finding:

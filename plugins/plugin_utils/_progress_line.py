@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,26 @@ class Sample:
     progress: Mapping[str, Any] | None
 
 
+def read_sample(text: str) -> Sample | None:
+    """Return what state.json and heartbeat.json, a line each, tell; None for anything that a runner doesn't write.
+
+    The second may be missing: the first beat comes a second after the state.
+    """
+    documents = []
+    for line in text.splitlines():
+        try:
+            documents.append(json.loads(line))
+        except ValueError:  # what a login shell says
+            continue
+    state, beat = (*documents, {}, {})[:2]
+    if not isinstance(state, dict) or not isinstance(state.get("phase"), str) or not isinstance(beat, dict):
+        return None
+    count, elapsed, progress = beat.get("count", 0), _number(beat.get("elapsed_s", 0)), beat.get("progress")
+    if not isinstance(count, int) or elapsed is None or not math.isfinite(elapsed):
+        return None
+    return Sample(clean(state["phase"]), count, elapsed, progress if isinstance(progress, dict) else None)
+
+
 def clock(seconds: float) -> str:
     """Return ``1:02:03`` or ``2:03``."""
     minutes, rest = divmod(int(seconds), 60)
@@ -28,7 +52,12 @@ def clock(seconds: float) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _rate(value: float) -> str:
@@ -49,7 +78,8 @@ def eta_s(first: Sample, now: Sample) -> float | None:
     seconds = now.elapsed_s - first.elapsed_s
     if begun is None or step is None or total is None or step <= begun or seconds <= 0:
         return None
-    return max(0.0, (total - step) * seconds / (step - begun))
+    left = (total - step) * seconds / (step - begun)
+    return max(0.0, left) if math.isfinite(left) else None
 
 
 def progress_line(first: Sample, now: Sample) -> str:

@@ -103,7 +103,7 @@ def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> 
             return "incomplete", f"on {names(going)}, not begun on {names(missing)}: stop ends and cleans it", None
         verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"
         return verdict, _uneven(nodes), None
-    if "stopped" in nodes:
+    if "stopped" in nodes and not any(phase in nodes for phase in SILENT):
         return "stopped", _reason(run for run in parts if run["phase"] == "stopped"), None
     if failures:  # nodes that do not answer
         return "unknown", None, failures[0]

@@ -26,11 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 SCRIPT = ROOT / "examples" / "tiny_gpt" / "train.py"
 NODES, RANKS = 2, 2
+# The plan's rule, so that both sides compute alike: the cores of the machine for all ranks on it, 1 to 16 each.
+THREADS = max(1, min(16, len(os.sched_getaffinity(0)) // (NODES * RANKS)))
 
 
 def by_hand(home: Path, port: int, arguments: list[str]) -> float:
     """Run the torchrun commands side by side, as a person with two terminals would; return the seconds."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MUSTER_OUTPUT_DIR": str(home / "by_hand")}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS), "MUSTER_OUTPUT_DIR": str(home / "by_hand")}
     begun = time.monotonic()
     nodes = [
         subprocess.Popen(

@@ -74,7 +74,7 @@ def phases(cluster: Cluster) -> dict[str, str]:
     return found
 
 
-def check_what_is_left(cluster: Cluster, *homes: Path) -> None:
+def check_what_is_left(cluster: Cluster) -> None:
     """After the strike: `status` is right, secrets are private, `stop` cleans, and the run can be launched again."""
     left = phases(cluster)
     assert set(left.values()) <= {"absent", "prepared", "running"}, left
@@ -85,8 +85,8 @@ def check_what_is_left(cluster: Cluster, *homes: Path) -> None:
     going = "running" in left.values()
     verdict = "running" if set(left.values()) == {"running"} else "incomplete" if going else "prepared"
     assert re.search(rf"^{RUN_ID}  {verdict}\b", status.out, re.MULTILINE), status.out
-    for path in files_with(SECRET, cluster.home / "work", *homes):
-        assert is_private(path), path
+    for path in files_with(SECRET, cluster.home):
+        assert is_private(path) or path == cluster.inventory, path
 
     stopped = cluster.verb("stop")
     assert stopped.rc == 0, stopped.out
@@ -102,8 +102,12 @@ def check_what_is_left(cluster: Cluster, *homes: Path) -> None:
 
 def files_with(secret: str, *places: Path) -> list[Path]:
     """Return the files that hold the secret."""
-    files = (path for place in places for path in place.rglob("*") if path.is_file())
-    return [path for path in files if secret.encode() in path.read_bytes()]
+    return [path for place in places for path in files_below(place) if secret.encode() in path.read_bytes()]
+
+
+def files_below(place: Path) -> list[Path]:
+    """Return all files in a directory and below."""
+    return [path for path in place.rglob("*") if path.is_file()]
 
 
 def is_private(path: Path) -> bool:

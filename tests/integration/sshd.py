@@ -60,7 +60,6 @@ class Sshd:
             "ansible_ssh_private_key_file": str(self.base / "login_key"),
             "ansible_ssh_common_args": " ".join([*options, "-o", "StrictHostKeyChecking=yes"]),
             "ansible_control_path_dir": str(self.base / "cp"),
-            "ansible_remote_tmp": "~/.ansible/tmp",
         }
 
     def per_node(self) -> dict[str, dict[str, Any]]:

@@ -116,9 +116,8 @@ def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster,
     assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
     running(cluster)
     stop(cluster)
-    log = {"torchrun": "rank_00.log", "python": "node.log"}[launcher]
-    assert "deaf to SIGTERM" in (cluster.run_dir("node0") / "logs" / log).read_text()
-    for node in cluster.names:
+    for rank, node in enumerate(cluster.names):
+        assert "deaf to SIGTERM" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
         state = cluster.state(node)
         assert (state["phase"], state["why"]) == ("stopped", "stop was asked for")
         assert state["signal"] == ("SIGKILL" if launcher == "python" else None)

@@ -64,6 +64,7 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
             "identity": f"{number:032x}/boot-{number}/259:2:77",
             "writable": True,
             "free_bytes": 10**12,
+            "filesystem": "ext4",
         },
         "code": {"path": "/home/ann/code", "exists": True, "commit": "a" * 40, "branch": "main", "dirty": False},
         "python": {"command": "python3", "path": "/usr/bin/python3"},

@@ -28,7 +28,9 @@ def adopt_orphans() -> None:
 class Child:
     """The launcher process and everything that descends from it."""
 
-    def __init__(self, argv: list[str], environment: dict[str, str], directory: str, output: int, report: int) -> None:
+    def __init__(
+        self, argv: list[str], environment: dict[str, str], directory: str, output: int, passed: tuple[int, ...]
+    ) -> None:
         parent = os.getpid()
 
         def before_exec() -> None:
@@ -43,7 +45,7 @@ class Child:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=(report,),
+            pass_fds=passed,
             start_new_session=True,
             preexec_fn=before_exec,
         )

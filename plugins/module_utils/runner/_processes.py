@@ -99,14 +99,27 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
     return found
 
 
+def _pidfd_open(pid: int) -> int | None:
+    """Return a handle that means this very process; None where there is none (then the start time is all there is).
+
+    Kernels before 5.3, sandboxes and Pythons built on old systems have no pidfd.
+    """
+    if not (hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal")):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:
+        return None
+
+
 def send(process: Process, number: signal.Signals) -> bool:
     """Signal exactly this process; False when it is gone or its pid is somebody else's by now."""
     try:
-        handle: int | None = os.pidfd_open(process.pid)
+        handle = _pidfd_open(process.pid)
     except ProcessLookupError:
         return False
-    except OSError:
-        handle = None  # kernel before 5.3, or a sandbox without pidfd: the check just below is all there is
     try:
         now = look(process.pid)
         if now is None or now.start_time != process.start_time:

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from .._records import Job
-from . import _failures, _files, _lock, _progress
+from . import _failures, _files, _lock, _processes, _progress
 from ._child import Child, adopt_orphans
 from ._output import Output
 from ._state import State, identity, utc
@@ -107,20 +107,32 @@ class Runner:
         shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
         _remove(os.path.join(self.run_dir, "heartbeat.json"))
         for name in ("errors", "logs", "outputs"):
-            os.makedirs(os.path.join(self.run_dir, name), mode=0o700, exist_ok=True)
+            _files.make_dir(os.path.join(self.run_dir, name))
         _files.reserve(self.run_dir)
-        starter = str(self._private.get("starter") or "setsid")
+        starter = os.environ.get("MUSTER_STARTER", "setsid")
         state = State(self.run_dir, {**identity(job), "starter": starter})
         state.change("waiting")
         if self._asked_to_stop() is not None:
             state.change("stopped", why="stopped before it began")
             return 0
         adopt_orphans()
+        try:
+            return self._supervise(state)
+        except Exception as error:
+            # Ours to mend, but the run must not hang or pass for lost because of it.
+            self._end_tree()
+            state.change("failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
+            raise
+
+    def _supervise(self, state: State) -> int:
+        job = self.job
         output = Output(self.run_dir, range(job.first_rank, job.first_rank + job.nproc), self._own_rank, job.log_limit)
         environment = self._environment()
-        environment["MUSTER_REPORT_FD"] = str(output.report_end)
+        told = () if self._own_rank is not None else (output.report_end,)
+        if told:
+            environment["MUSTER_REPORT_FD"] = str(output.report_end)
         try:
-            child = Child(job.argv, environment, job.code_dir, output.launcher_end, output.report_end)
+            child = Child(job.argv, environment, job.code_dir, output.launcher_end, told)
         except OSError as error:
             output.close()
             state.change("failed", why=f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}")
@@ -207,6 +219,11 @@ class Runner:
         _remove(self._stop_file)
         return 0 if phase in ("succeeded", "stopped") else 1
 
+    @staticmethod
+    def _end_tree() -> None:
+        for process in _processes.descendants(os.getpid()):
+            _processes.send(process, signal.SIGKILL)
+
     # -- stop ----------------------------------------------------------------------------------------------------
 
     def note_signal(self, number: int, _frame: object) -> None:
@@ -250,6 +267,10 @@ def main(argv: list[str]) -> int:
     """Run the job prepared under ``<run dir>`` by the launch with this nonce: ``runner.pyz RUN_DIR NONCE``."""
     run_dir, nonce = argv
     os.umask(0o077)
+    log = _files.create(os.path.join(run_dir, "runner.log"), os.O_WRONLY | os.O_APPEND)
+    for stream in (1, 2):  # whoever started this, what goes wrong in the runner itself is told here
+        os.dup2(log, stream)
+    os.close(log)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     job = Job.from_dict(_files.read_json(os.path.join(run_dir, f"job.{nonce}.json")))
     private_file = os.path.join(run_dir, f"private.{nonce}.json")

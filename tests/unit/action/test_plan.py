@@ -24,8 +24,15 @@ from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, RUN_I
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def hostvars(count: int) -> dict[str, dict[str, Any]]:
-    return {f"node{number}": {"ansible_facts": {"node": facts_dict(number)}} for number in range(count)}
+class Hosts(dict[str, Any]):
+    """Variables of hosts, as Ansible's HostVars has them."""
+
+    def raw_get(self, name: str) -> Any:
+        return self[name]
+
+
+def hostvars(count: int) -> Hosts:
+    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number)}} for number in range(count)})
 
 
 def run(
@@ -94,7 +101,7 @@ def test_without_a_request_it_says_what_happened() -> None:
 
 
 def test_a_node_without_facts_is_named() -> None:
-    hosts = {**hostvars(1), "node1": {"ansible_facts": {}}, "node2": {}}
+    hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {}}, "node2": {}})
     result = run(request(3), hosts)
     assert result["failed"] is True
     assert result["msg"].startswith("node1 and node2: facts: nothing is known about this node")
@@ -114,6 +121,26 @@ def test_a_policy_that_cannot_be_read_is_refused_by_name() -> None:
     assert result["msg"].startswith("cluster: launch_stop_grace: it is 'soon'; expected a whole number")
 
 
+def test_a_policy_of_one_nodes_own_is_refused_by_name() -> None:
+    hosts = hostvars(3)
+    hosts["node1"]["launch_slot"] = "b"
+    hosts["node2"]["launch_stop_grace"] = trust_as_template("{{ 30 * 2 }}")
+    result = run(request(3), hosts)
+    assert result["failed"] is True
+    assert result["msg"].startswith("node1: launch_slot: it is 'b' for this node; expected 'default' as for the head")
+    assert len(result["msg"].splitlines()) == 1
+
+
+def test_a_policy_that_is_another_for_each_node_is_refused() -> None:
+    hosts = hostvars(2)
+    me = {"ME": trust_as_template("{{ inventory_hostname }} of {{ launch_slot }}")}
+    for name, variables in hosts.items():
+        variables.update(inventory_hostname=name, launch_env=me)
+    # The slot is the role's default: only the head's variables have it.
+    message = run(request(2), hosts, inventory_hostname="node0", launch_env=me)["msg"]
+    assert "it is {'ME': 'node1 of default'} for this node; expected {'ME': 'node0 of default'}" in message
+
+
 def test_what_goes_out_is_plain_data() -> None:
     tagged = trust_as_template("{{ 1 + 1 }}")
     hosts = hostvars(1)
@@ -131,8 +158,10 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     for number in range(2):
         facts = facts_dict(number, workdir__path=f"/w/{number}")
         nodes[f"node{number}"] = {"given": json.dumps(facts), "launch_node_env": {"ME": "{{ inventory_hostname }}"}}
+    # As of a role's default, what only the task knows: the hosts' own variables have no `root`.
+    policy = {"launch_slot": "{{ 'sl' ~ 'ow' }}", "launch_env": {"CACHE": "{{ root }}/cache"}}
     reached = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    cluster = {"vars": {**POLICY, **reached, "launch_slot": "{{ 'sl' ~ 'ow' }}"}, "hosts": nodes}
+    cluster = {"vars": {**POLICY, **reached, **policy}, "hosts": nodes}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"nodes": cluster}))
     (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
     tasks = [
@@ -140,6 +169,7 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
         {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", "cacheable": True}},
         {
             "muster.train.plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
+            "vars": {"root": "/r"},
             "register": "made",
         },
         {
@@ -179,6 +209,9 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     assert plan["jobs"]["node1"]["argv"][-1] == danger
     assert plan["jobs"]["node1"]["slot"] == "slow"
     assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
+    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": ""} in plan["jobs"][
+        "node1"
+    ]["environment"]
     of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
     assert of_me == [["node0"], ["node1"]]
     assert f"+++ after: the plan of {RUN_ID}" in done.stdout

@@ -14,10 +14,11 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._limits import parse_memlock
 from ansible_collections.muster.train.plugins.module_utils._machine import parse_cpu_list
+from ansible_collections.muster.train.plugins.module_utils._mounts import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._net import parse_addresses, parse_listeners, parse_routes
 from ansible_collections.muster.train.tests.unit.machines import MACHINES
 
-PARSERS = [parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status]
+PARSERS = [parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo]
 SAMPLES = [
     text
     for path in sorted(MACHINES.glob("*.yml"))

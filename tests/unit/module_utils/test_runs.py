@@ -87,6 +87,20 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     assert _runs.list_runs(Host(), str(tmp_path / "none")) == []
 
 
+def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
+    write_run(tmp_path, "real", phase="running")
+    (tmp_path / ".muster/runs/notes").mkdir()
+    (tmp_path / ".muster/runs/file").touch()
+    write_run(tmp_path, "-rf", phase="running")
+    assert [run["run_id"] for run in _runs.list_runs(Host(), str(tmp_path))] == ["real"]
+
+
+@pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
+def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
+    with pytest.raises(ValueError, match="is no run id"):
+        _runs.run_directory(str(tmp_path), run_id)
+
+
 def test_the_zipapp_is_whole_and_always_the_same() -> None:
     data = _bundle.runner_zipapp()
     assert data == _bundle.runner_zipapp()

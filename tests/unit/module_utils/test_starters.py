@@ -64,4 +64,4 @@ def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> N
     }
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
-    assert _starters.Systemd(user=True).command(job, [])[1] == "--user"
+    assert _starters.Systemd(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]

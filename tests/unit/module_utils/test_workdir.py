@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._workdir import read_workdir
-from ansible_collections.muster.train.tests.unit.machines import load
+from ansible_collections.muster.train.tests.unit.machines import Machine, load
 
 
 def test_a_directory(tmp_path: Path) -> None:
@@ -66,3 +66,30 @@ def test_below_a_root(tmp_path: Path) -> None:
     found = read_workdir(load("laptop", tmp_path), "/home/me/muster/x", "m/b")
     state = os.stat(tmp_path / "home/me/muster")
     assert (found.path, found.identity) == ("/home/me/muster/x", f"m/b/{state.st_dev}:{state.st_ino}/x")
+
+
+@pytest.mark.parametrize(
+    ("machine", "path", "filesystem"),
+    [
+        ("laptop", "/home/me/muster", "btrfs"),
+        ("hgx_h100", "/raid/muster/yet/to/be/made", "xfs"),
+        ("hgx_h100", "/raidier", "ext4"),
+        ("mi300x", "/home/me/muster", "nfs4"),
+        ("container", "/workspace", None),
+    ],
+)
+def test_its_file_system(tmp_path: Path, machine: str, path: str, filesystem: str | None) -> None:
+    assert read_workdir(load(machine, tmp_path), path, "m/b").filesystem == filesystem
+
+
+def test_a_link_has_the_file_system_that_it_leads_to(tmp_path: Path) -> None:
+    machine = load("mi300x", tmp_path)
+    (tmp_path / "scratch").symlink_to("/home/me")
+    assert read_workdir(machine, "/scratch/muster", "m/b").filesystem == "nfs4"
+
+
+def test_the_file_system_is_looked_up_where_something_exists(tmp_path: Path) -> None:
+    # A mount point that is gone from the tree: what is below / will be made on /.
+    mounts = "1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /gone rw - nfs4 f:/ rw\n"
+    machine = Machine({"files": {"/proc/self/mountinfo": mounts}}, tmp_path)
+    assert read_workdir(machine, "/gone/x", "m/b").filesystem == "ext4"

@@ -128,6 +128,14 @@ def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.
     assert stop(capsys, tmp_path)["changed"] is False
 
 
+@pytest.mark.parametrize(("module", "more"), [("job", {"state": "stopped"}), ("job_info", {})])
+def test_a_run_id_that_is_a_path_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, more: dict[str, Any]
+) -> None:
+    refused = call(capsys, module, workdir=str(tmp_path), run_id="../../x", **more)
+    assert refused["msg"] == "run_id: '../../x' is no run id"
+
+
 def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / ".muster")

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_files
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, line
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, line, lines
 from ansible_collections.muster.train.tests.unit.plan_parts import facts, facts_dict
 
 SAME = {"machine_id": "m", "boot_id": "b"}
@@ -39,9 +39,10 @@ def test_a_healthy_cluster_agrees() -> None:
     findings = [
         *_agree.check_known(nodes, files=True),
         *_agree.check_machines(nodes),
+        *_agree.check_filesystems(nodes),
         *_agree.check_directories(nodes),
         *_agree.check_python(nodes),
-        *_agree.check_slot(nodes, "default"),
+        *_agree.check_slot(nodes, "default", None),
         *_agree_files.check_code(nodes),
         *check_script(nodes),
         *_agree_files.check_config(nodes, "-e config"),
@@ -64,6 +65,55 @@ def test_two_work_directories_of_one_machine_are_two_nodes() -> None:
 
 def test_work_directories_without_identity_are_not_taken_for_one() -> None:
     assert _agree.check_machines(cluster({"workdir__identity": None}, {"workdir__identity": None})) == []
+
+
+NETWORK = ["nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "afs", "wekafs", "glusterfs"]
+NETWORK += ["orangefs", "panfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.sshfs", "fuse.juicefs"]
+
+
+def on(filesystem: str | None, path: str = "/home/ann/muster") -> dict[str, Any]:
+    return {"workdir__filesystem": filesystem, "workdir__path": path}
+
+
+def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
+    findings = _agree.check_filesystems(cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
+    assert seen(findings) == [("node0", "fail"), ("node2", "fail")]
+    assert lines(findings) == [
+        "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
+        "and node2); expected a directory on a disk of each node (its locks are the node's own) (launch_workdir); "
+        "set launch_workdir to a local disk, or give each node its own: {{ inventory_hostname }} in the path"
+    ]
+
+
+def test_the_file_server_is_a_node_too() -> None:
+    findings = _agree.check_filesystems(cluster(on("xfs"), on("nfs"), on("nfs4")))
+    assert seen(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
+    assert "(nfs on node1, nfs4 on node2)" in findings[0].observed
+
+
+@pytest.mark.parametrize("filesystem", NETWORK)
+def test_every_network_file_system_is_refused(filesystem: str) -> None:
+    assert len(_agree.check_filesystems(cluster(on(filesystem), on(filesystem)))) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [on("nfs4")],
+        [on("nfs4", "/home/ann/muster/node0"), on("nfs4", "/home/ann/muster/node1")],
+        *([on(local), on(local)] for local in ("ext4", "xfs", "zfs", "tmpfs", "overlay", "nfsd", "fuse.ntfs")),
+        [on(None), on(None)],
+        # One directory of one machine: check_machines names it.
+        [{**on("nfs4"), "workdir__identity": "m/b/1:2"}, {**on("nfs4"), "workdir__identity": "m/b/1:2"}],
+    ],
+)
+def test_work_directories_of_their_own_pass(changes: list[dict[str, Any]]) -> None:
+    assert _agree.check_filesystems(cluster(*changes)) == []
+
+
+def test_work_directories_that_cannot_tell_themselves_apart_are_told_apart_by_node() -> None:
+    nameless = {**on("nfs4"), "workdir__identity": None}
+    assert len(_agree.check_filesystems(cluster(nameless, nameless))) == 2
 
 
 @pytest.mark.parametrize(
@@ -113,22 +163,22 @@ def test_the_training_interpreter() -> None:
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
-    findings = _agree.check_slot(cluster({}, {"holder": holder}), "default")
+    findings = _agree.check_slot(cluster({}, {"holder": holder}), "default", "ansible-playbook -i lab launch.yml")
     assert seen(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
-    assert text.endswith("ansible-playbook muster.train.stop -e run_id=multinode_1")
+    assert text.endswith("ansible-playbook -i lab muster.train.stop -e run_id=multinode_1")
 
 
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
-    [finding] = _agree.check_slot(cluster({"holder": holder}), "gpu")
+    [finding] = _agree.check_slot(cluster({"holder": holder}), "gpu", None)
     assert finding.observed == "slot gpu is held by a run that cannot be named"
     assert finding.remedy == "wait for its end"
 
 
 def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
-    [finding] = _agree.check_slot(cluster({"holder": {"run_id": "a;reboot"}}), "default")
+    [finding] = _agree.check_slot(cluster({"holder": {"run_id": "a;reboot"}}), "default", None)
     assert finding.remedy.endswith("-e 'run_id=a;reboot'")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._collected import merge_logs, node_log_name, target
+from ansible_collections.muster.train.plugins.plugin_utils._collected import merge_logs, node_log_name, ranks_of, target
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,28 @@ from ansible_collections.muster.train.plugins.plugin_utils._collected import mer
         ("/etc/passwd", 0, None),
         ("outputs/./x", 0, None),
         ("secrets.json", 0, None),
+        ("logs/rank_00.log", 1, None),
+        ("outputs/rank_07_metrics.jsonl", 1, None),
+        ("outputs/rank_x", 1, None),
     ],
 )
 def test_target(path: str, rank: int, expected: str | None) -> None:
-    assert target(path, rank) == expected
+    assert target(path, rank, range(2 * rank, 2 * rank + 2)) == expected
 
 
 def test_node_log_name() -> None:
     assert node_log_name(1, "2026-11-20T14:30:52Z") == "logs/node_1_20261120_143052.txt"
+
+
+@pytest.mark.parametrize("created", ["../../x", "", None, "2026-11-20T14:30:52Z/../x"])
+def test_a_time_that_is_none_makes_no_path(created: object) -> None:
+    assert node_log_name(1, created) == "logs/node_1.txt"
+
+
+@pytest.mark.parametrize("first", ["../..", None, 1.5])
+def test_ranks_that_are_no_numbers_are_none(first: object) -> None:
+    assert list(ranks_of({"first_rank": first, "nproc": 2})) == []
+    assert list(ranks_of({"first_rank": 2, "nproc": 2})) == [2, 3]
 
 
 def test_merge_by_time() -> None:

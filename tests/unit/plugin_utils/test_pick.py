@@ -33,6 +33,7 @@ def refused(infos: list[Info], asked: str | None = None, workdirs: dict[str, str
 def test_the_newest_of_all_nodes() -> None:
     assert pick([info("node0", OLD), info("node1", NEW, OLD)], None, None, {}) == "run_b"
     assert pick([info("node0"), SILENT, info("node1", OLD)], None, None, {}) == "run_a"
+    assert pick([info("node0", ("../../x", NEW[1])), info("node1", OLD)], None, None, {}) == "run_a"
 
 
 def test_of_two_of_the_same_second_the_later_name() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from typing import Any
 
@@ -35,6 +36,23 @@ def test_no_node() -> None:
 def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
     [line] = refusal(request(2, launcher="mpirun"), policy(), nodes(2))
     assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python (-e launcher)")
+
+
+def test_a_work_directory_that_the_nodes_share_is_refused() -> None:
+    [line] = refusal(request(2), policy(), nodes(2, workdir__filesystem="nfs4"))
+    assert line.startswith(
+        "node0 and node1: work directory: /home/ann/muster is the same path on a network file system"
+    )
+
+
+def test_a_policy_of_one_node_is_refused() -> None:
+    head, other = node(0), node(1)
+    on = [
+        dataclasses.replace(head, policy={"launch_slot": "a"}),
+        dataclasses.replace(other, policy={"launch_slot": "b"}),
+    ]
+    [line] = refusal(request(2), policy(slot="a"), on)
+    assert line.startswith("node1: launch_slot: it is 'b' for this node; expected 'a' as for the head, node0")
 
 
 def test_rdma_without_devices_is_an_error() -> None:

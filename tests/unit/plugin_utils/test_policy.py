@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError, lines
+from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy, check_alike
 from ansible_collections.muster.train.tests.unit.plan_parts import POLICY
 
 DEFAULTS = Path(__file__).resolve().parents[3] / "roles" / "launch" / "defaults" / "main.yml"
@@ -69,3 +69,37 @@ def test_refused_by_name(name: str, value: Any, expected: str) -> None:
 
 def test_everything_is_refused_at_once() -> None:
     assert len(refusal(launch_stop_grace="x", launch_slot="", launch_env=None).splitlines()) == 3
+
+
+def test_a_node_with_a_policy_of_its_own_is_named_with_both_values() -> None:
+    changes: dict[str, Any] = {**POLICY, "launch_slot": "b", "launch_stop_grace": 90}
+    assert lines(check_alike({"node0": POLICY, "node1": {}, "node2": changes})) == [
+        "node2: launch_slot: it is 'b' for this node; expected 'default' as for the head, node0 "
+        "(variables of the node); put it in group_vars, the same for all",
+        "node2: launch_stop_grace: it is 90 for this node; expected 60 as for the head, node0 "
+        "(variables of the node); put it in group_vars, the same for all",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variable_of_the_policy_is_compared(name: str) -> None:
+    value = {"A": "1"} if name == "launch_env" else "other"
+    [finding] = check_alike({"node0": POLICY, "node1": {name: value}})
+    assert (finding.check, finding.node, finding.status) == (name, "node1", "fail")
+
+
+def test_of_the_environment_only_what_differs_is_shown_and_no_secret() -> None:
+    own = {"SAME": "1", "A": "x", "API_TOKEN": "open sesame"}
+    policies: dict[str, dict[str, Any]] = {"node0": {"launch_env": {"SAME": 1, "B": "y"}}, "node1": {"launch_env": own}}
+    [line] = lines(check_alike(policies))
+    assert line == (
+        "node1: launch_env: it is {'A': 'x', 'API_TOKEN': '…'} for this node; expected {'B': 'y'} as for the head, "
+        "node0 (variables of the node); put it in group_vars, the same for all, "
+        "and what is one node's in launch_node_env"
+    )
+
+
+def test_what_means_the_same_is_the_same() -> None:
+    own = {"launch_stop_grace": "60", "launch_env": {}, "launch_head_address": ""}
+    assert check_alike({"node0": POLICY, "node1": own, "node2": {}}) == []
+    assert check_alike({}) == []

@@ -116,6 +116,11 @@ def test_ranks_that_lost_their_peer_to_a_stop_did_not_fail() -> None:
     assert judge([stopped, run("node1", "failed", first=first(2, exit_code=7))]).verdict == "failed"
 
 
+def test_a_node_that_does_not_answer_is_not_stopped() -> None:
+    verdict = judge([run("node0", "stopped", why="stop was asked for"), run("node1", "unreachable", why="no route")])
+    assert (verdict.verdict, verdict.why) == ("unknown", "node1: unreachable: no route")
+
+
 def test_half_stopped_still_goes_on() -> None:
     verdict = judge([run("node0", "stopped", why="stop was asked for"), run("node1", "stopping")])
     assert (verdict.verdict, verdict.why) == ("running", "stopped on node0, stopping on node1")

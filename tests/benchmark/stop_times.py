@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How long a node needs to stop a run, and what is left of it then: against the promise of grace + 5 s.
+
+usage: python tests/benchmark/stop_times.py
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._start import start
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.jobs import make_job, wait_for
+
+GRACE = 5
+OBEYS = "import time; print('up', flush=True); time.sleep(600)"
+DEAF = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+PARENT = f"import subprocess,sys; subprocess.Popen([sys.executable,'-c',{DEAF!r}], start_new_session=True).wait()"
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def freeze(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+CASES = {
+    "a script that obeys": (OBEYS, None, None),
+    "a script that ignores SIGTERM": (DEAF, None, None),
+    "a launcher killed, its deaf rank not": (PARENT, "launcher", kill),
+    "a runner killed, its deaf script not": (DEAF, "runner", kill),
+    "a runner frozen": (DEAF, "runner", freeze),
+}
+
+
+def is_up(log: Path) -> bool:
+    return log.exists() and "up" in log.read_text()
+
+
+def main() -> None:
+    for name, (script, victim, harm) in CASES.items():
+        with tempfile.TemporaryDirectory() as home:
+            job = make_job(Path(home), [sys.executable, "-c", script])
+            start(Host(), job)
+            log = Path(job.run_dir, "logs", "node.log")
+            wait_for(partial(is_up, log), "the job is up")
+            if harm is not None:
+                marks = {p.pid: _processes.environment(p.pid) for p in _processes.of_run(job.run_id, job.run_dir)}
+                runner = next(pid for pid, mark in marks.items() if mark.get("MUSTER_ROLE") == "runner")
+                launcher = next(p.pid for p in _processes.descendants(runner))
+                harm(runner if victim == "runner" else launcher)
+            begun = time.monotonic()
+            stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False)
+            seconds = time.monotonic() - begun
+            left = len(_processes.of_run(job.run_id, job.run_dir))
+            print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {left} processes left", flush=True)
+
+
+if __name__ == "__main__":
+    main()
