@@ -108,7 +108,7 @@ class Cluster:
         """Return the playbooks' environment: the checkout's ansible.cfg and none of the seed's variables."""
         seed = ("CHANNELS", "THREADS", "CONFIG_FILE", "NPROC_PER_NODE", "LABEL", "MASTER_PORT")
         kept = {name: value for name, value in os.environ.items() if name not in seed}
-        mine = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(self.home / "local_tmp")}
+        mine = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": f"{self.home}.local_tmp"}
         return {**kept, **mine, **more}
 
     def play(self, playbook: str, *extra: str, timeout: float = 240, **environment: str) -> Played:

@@ -53,7 +53,6 @@ def test_a_controller_dies_between_prepare_and_start(cluster: Cluster, how: str,
     files = death.files_below(cluster.remote_tmp)
     # Without pipelining an interrupted module stays behind: only its owner may read it.
     assert not pipelining or files == []
-    print("left behind", files)
     assert all(death.is_private(path) for path in files)
 
 

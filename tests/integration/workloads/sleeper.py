@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rank that trains nothing: writes metrics, sleeps, and ends as it is told to.
 
-usage: sleeper.py [--seconds S] [--fail-rank R --how exit7|segv|raise] [--deaf]
+usage: sleeper.py [--seconds S] [--until FILE] [--fail-rank R --how exit7|segv] [--deaf]
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import time
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--until")
     parser.add_argument("--fail-rank", type=int)
-    parser.add_argument("--how", choices=["exit7", "segv", "raise"])
+    parser.add_argument("--how", choices=["exit7", "segv"])
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--config")
     args = parser.parse_args()
@@ -36,6 +37,8 @@ def main() -> None:
             time.sleep(0.1)
             if step == 5 and rank == args.fail_rank:
                 fail(args.how)
+            if args.until and os.path.exists(args.until):
+                break
     print(f"rank {rank} ends", flush=True)
 
 
@@ -47,8 +50,6 @@ def ignore(_number: int, _frame: object) -> None:
 def fail(how: str) -> None:
     if how == "segv":
         os.kill(os.getpid(), signal.SIGSEGV)
-    if how == "raise":
-        raise ValueError("the loss is not a number")
     raise SystemExit(7)
 
 
