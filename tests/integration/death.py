@@ -86,7 +86,7 @@ def check_what_is_left(cluster: Cluster) -> None:
     going = "running" in left.values()
     verdict = "running" if set(left.values()) == {"running"} else "incomplete" if going else "prepared"
     assert re.search(rf"^{RUN_ID}  {verdict}\b", status.out, re.MULTILINE), status.out
-    for path in files_with(SECRET, cluster.home):
+    for path in files_with(SECRET, cluster.home, cluster.local_tmp):
         assert is_private(path) or path == cluster.inventory, path
 
     stopped = cluster.verb("stop")

@@ -112,7 +112,7 @@ def test_a_launch_keeps_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None
     for secret in (death.SECRET, key):
         assert secret not in done.out
         assert secret not in seen
-        assert death.files_with(secret, cluster.home, server.home) == []
+        assert death.files_with(secret, cluster.home, cluster.local_tmp, server.home) == []
     for node in cluster.names:
         assert {"job.json", "state.json", "logs"} <= set(death.names(cluster.run_dir(node)))
     assert {"plan.json", "run.yml"} <= set(death.names(cluster.experiments / RUN_ID))
