@@ -57,7 +57,7 @@ def launching(*script_args: str, **parameters: object) -> tuple[str, str, str]:
 
 
 def assert_hints_before(out: str, progress: str) -> None:
-    hints, found, _ = out.partition(progress)
+    hints, found, _after = out.partition(progress)
     assert found, out
     assert f"run {RUN_ID}\n" in hints
     for title, verb in (("follow again", "follow"), ("stop", "stop")):

@@ -81,7 +81,7 @@ def test_two_modules_per_node_until_the_ranks_run(cluster: Cluster, tmp_path: Pa
 def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     counted(cluster)
     events = launch(cluster, tmp_path, script_args=["--seconds", "3"])
-    order = [(host, action) for host, action, _ in events]
+    order = [(host, action) for host, action, _time in events]
     at = order.index(("node0", FOLLOW))
     before, after = by_node(events[:at]), by_node(events[at + 1 :])
     assert [action for action in before["node0"] if action not in CONTROLLER] == [FACTS, JOB]

@@ -29,7 +29,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, st
     new = cluster.verb("launch", follow=False, label="second", channels=2, script_args=["--seconds", "600"])
     found = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second)$", new.out, re.MULTILINE)
     assert new.rc == 0 and found, new.out
-    wait_for(lambda: (cluster.run_dir("node1", found[1]) / "logs").exists(), "the newer run says something")
+    wait_for((cluster.run_dir("node1", found[1]) / "logs").exists, "the newer run says something")
     yield cluster, found[1]
     cluster.destroy()
 
@@ -88,9 +88,9 @@ def test_logs_are_merged_by_time_with_node_and_rank_in_front(runs: tuple[Cluster
     parts = [re.fullmatch(r"(\S+ \S+) (node\d)/(rank\d|-) +\| (.*)", line) for line in lines]
     assert all(parts)
     said = [match.groups() for match in parts if match]
-    assert [time for time, *_ in said] == sorted(time for time, *_ in said)
+    assert [line[0] for line in said] == sorted(line[0] for line in said)
     for rank in range(4):
-        begins, ends = [text for _, node, who, text in said if (node, who) == (f"node{rank // 2}", f"rank{rank}")]
+        begins, ends = [text for _time, node, who, text in said if (node, who) == (f"node{rank // 2}", f"rank{rank}")]
         assert (begins, ends) == (f"rank {rank} of 4 begins", f"rank {rank} ends")
     last = log_lines(cluster.verb("logs", run_id=OLD, lines=3))
     assert last == lines[-3:]
