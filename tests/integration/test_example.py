@@ -174,7 +174,7 @@ def test_a_bad_override_is_refused_by_name(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train.py", "--override", override])
     with pytest.raises(SystemExit) as left:
-        train.configure(train.Model(), train.Training())
+        train.configure()
     assert left.value.code == 2
     assert complaint in capsys.readouterr().err
 
@@ -185,8 +185,7 @@ def test_an_override_wins_over_the_config_file(
     (tmp_path / "config.yaml").write_text("model:\ntraining: {steps: 7, lr: 1e-2, output_dir: 2026}\n")
     overrides = ["--override", "training.steps=8", "--override", "model.width=64"]
     monkeypatch.setattr(sys, "argv", ["train.py", "--config", str(tmp_path / "config.yaml"), *overrides])
-    model, training = train.Model(), train.Training()
-    train.configure(model, training)
+    model, training = train.configure()
     assert (training.steps, training.lr, training.output_dir, model.width) == (8, 0.01, "2026", 64)
 
 
@@ -204,5 +203,5 @@ def test_a_bad_config_file_is_refused(
     (tmp_path / "config.yaml").write_text(text)
     monkeypatch.setattr(sys, "argv", ["train.py", "--config", str(tmp_path / "config.yaml")])
     with pytest.raises(SystemExit) as left:
-        train.configure(train.Model(), train.Training())
+        train.configure()
     assert left.value.code == 2
