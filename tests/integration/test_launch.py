@@ -55,7 +55,7 @@ def assert_succeeded(played: Played) -> tuple[float, float]:
     """Check the last block; return the first and the last loss that it shows."""
     assert played.rc == 0, played.out
     assert played.phases == {"node0": "succeeded", "node1": "succeeded"}
-    line = rf"^{RUN_ID}  succeeded · 4 ranks on 2 nodes · loss ([\d.]+) -> ([\d.]+) · \d+ s$"
+    line = rf"^{RUN_ID}  succeeded · 4 ranks on 2 nodes · loss ([\d.]+) -> ([\d.]+) · (?:\d+ min )?\d+ s$"
     found = re.search(line, played.out, re.MULTILINE)
     assert found, played.out
     return float(found[1]), float(found[2])
@@ -77,8 +77,9 @@ def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
         assert own[-1]["loss"] == pytest.approx(last, rel=0.01)
     for number, log in enumerate(sorted((home / "logs").iterdir())):
         assert re.fullmatch(rf"node_{number}_20\d{{6}}_\d{{6}}\.txt", log.name)
+    for rank in range(4):
+        assert f" rank {rank} of 4 on " in (home / "ranks" / f"rank_{rank:02d}.log").read_text()
     said = (home / "ranks" / "rank_00.log").read_text()
-    assert "4 ranks on " in said
     assert f" step {STEPS}/{STEPS}  loss " in said
     assert cluster.processes() == []
 
