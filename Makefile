@@ -17,6 +17,7 @@ help: ## this list
 
 launch: .venv/.local link ## train the example on the embedded cluster: two nodes on this machine
 	ansible-playbook launch.yml -e channels=42
+	@echo 'To type such commands yourself: source .venv/bin/activate'
 
 test: dev ## all tests: unit, integration, molecule
 	pytest
