@@ -13,7 +13,7 @@ import dataclasses
 from typing import Any
 
 
-def _known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
+def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
     """Return the items of data that the dataclass record has a field for."""
     return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
 
@@ -76,11 +76,11 @@ class Net:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Net:
         return cls(
-            addresses=[Address(**_known(Address, item)) for item in data["addresses"]],
-            routes=[Route(**_known(Route, item)) for item in data["routes"]],
+            addresses=[Address(**known(Address, item)) for item in data["addresses"]],
+            routes=[Route(**known(Route, item)) for item in data["routes"]],
             hcas=list(data["hcas"]),
             listening=list(data["listening"]),
-            holders={port: PortHolder(**_known(PortHolder, item)) for port, item in data["holders"].items()},
+            holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
         )
 
 
@@ -163,7 +163,7 @@ class Holder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Holder:
-        return cls(**_known(cls, data))
+        return cls(**known(cls, data))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,23 +189,23 @@ class NodeFacts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
         def optional(record: Any, value: Any) -> Any:
-            return None if value is None else record(**_known(record, value))
+            return None if value is None else record(**known(record, value))
 
         net, files = data.get("net"), data.get("files")
         return cls(
             hostname=data["hostname"],
             machine_id=data.get("machine_id"),
             boot_id=data.get("boot_id"),
-            user=User(**_known(User, data["user"])),
+            user=User(**known(User, data["user"])),
             cpus=data["cpus"],
             gpu=optional(Gpu, data.get("gpu")),
             net=None if net is None else Net.from_dict(net),
-            workdir=Workdir(**_known(Workdir, data["workdir"])),
+            workdir=Workdir(**known(Workdir, data["workdir"])),
             code=optional(Code, data.get("code")),
-            python=TrainingPython(**_known(TrainingPython, data["python"])),
-            files=None if files is None else {asked: File(**_known(File, item)) for asked, item in files.items()},
+            python=TrainingPython(**known(TrainingPython, data["python"])),
+            files=None if files is None else {asked: File(**known(File, item)) for asked, item in files.items()},
             config=optional(Config, data.get("config")),
-            systemd=Systemd(**_known(Systemd, data["systemd"])),
+            systemd=Systemd(**known(Systemd, data["systemd"])),
             memlock=optional(Memlock, data.get("memlock")),
             holder=optional(Holder, data.get("holder")),
         )
@@ -224,12 +224,13 @@ class Rendezvous:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """One environment variable of the ranks, with where its value came from and why."""
+    """One environment variable of the ranks: where its value came from, why, and which row of the decision table (D1 …) says so."""
 
     name: str
     value: str
     origin: str
     reason: str
+    rule: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

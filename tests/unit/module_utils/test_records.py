@@ -34,7 +34,7 @@ JOB: dict[str, Any] = {
     "slot": "default",
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
     "argv": ["python3", "train.py"],
-    "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores"}],
+    "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
     "supervisor": "auto",
     "time_limit": 0,
     "stop_grace": 60,

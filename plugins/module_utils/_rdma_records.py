@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node's RDMA devices are (`ansible_facts.rdma`). (`_rdma_records.py` is private to the collection.)
+
+None always means "could not be known from here". Field for field the facts' own shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ._records import known
+
+
+@dataclasses.dataclass(frozen=True)
+class Gid:
+    """One entry of a port's GID table that is set; address is the IPv4 or IPv6 address it stands for."""
+
+    index: int
+    gid: str
+    type: str | None
+    address: str | None
+    ndev: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable."""
+
+    port: int
+    state: str | None
+    phys_state: str | None
+    link_layer: str | None
+    rate_gbps: float | None
+    lid: int | None
+    sm_lid: int | None
+    netdev: str | None
+    mtu: int | None
+    counters: dict[str, int]
+    gids: list[Gid]
+    rocev2_gid_index: int | None
+    usable: bool
+    reasons: list[str]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Port:
+        return cls(**{**known(cls, data), "gids": [Gid(**known(Gid, item)) for item in data["gids"]]})
+
+
+@dataclasses.dataclass(frozen=True)
+class Hca:
+    """One device below /sys/class/infiniband."""
+
+    name: str
+    node_type: str | None
+    vendor_id: str | None
+    driver: str | None
+    hca_type: str | None
+    board_id: str | None
+    fw_ver: str | None
+    node_guid: str | None
+    pci_address: str | None
+    numa_node: int | None
+    physfn: str | None
+    uverbs: str | None
+    netdevs: list[str]
+    ports: list[Port]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Hca:
+        return cls(**{**known(cls, data), "ports": [Port.from_dict(item) for item in data["ports"]]})
+
+
+@dataclasses.dataclass(frozen=True)
+class Gdr:
+    """What the kernel has for GPUDirect RDMA; dmabuf is None because only the driver itself can tell."""
+
+    nvidia_peermem: bool
+    nv_peer_mem: bool
+    dmabuf: bool | None
+    amd_peer: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Rdma:
+    """All RDMA devices; usable: at least one port that NCCL could use."""
+
+    usable: bool
+    gdr: Gdr
+    hcas: list[Hca]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Rdma:
+        return cls(
+            usable=data["usable"],
+            gdr=Gdr(**known(Gdr, data["gdr"])),
+            hcas=[Hca.from_dict(item) for item in data["hcas"]],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
