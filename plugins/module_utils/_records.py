@@ -224,7 +224,7 @@ class Rendezvous:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """One environment variable of the ranks: where its value came from, why, and which row of the decision table (D1 …) says so."""
+    """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …)."""
 
     name: str
     value: str
