@@ -42,7 +42,7 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
     """
     kfd = _kfd.read_nodes(host)
     gpus = _openable(host, kfd)
-    if gpus and kfd.unreadable:
+    if kfd.unreadable:
         numbers = ", ".join(map(str, kfd.unreadable))
         warn(f"KFD does not let this process read its nodes {numbers}: GPUs that are not given to it, left out here")
     relations = _kfd.read_relations(host, kfd, gpus)

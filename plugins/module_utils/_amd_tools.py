@@ -89,8 +89,10 @@ def _names(text: str, reasons: dict[str, None]) -> dict[str, str]:
 
 def _links(host: Host, reasons: dict[str, None]) -> dict[tuple[str, str], str]:
     text = _run(host, LINKS, reasons)
-    links = _by_address(_amd_smi.parse_topology(text))
+    topology = _amd_smi.parse_topology(text)
+    links = _by_address(topology)
     if text and not links:
+        reasons.update({f"{' '.join(LINKS)}: {complaint}": None for complaint in topology.complaints})
         links = _by_address(parse_tables(_run(host, LINK_TABLES, reasons)))
         if not links:
             reasons[f"{' '.join(LINK_TABLES)} tells no link type"] = None

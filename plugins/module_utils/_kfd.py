@@ -169,7 +169,7 @@ def _relation(kfd: Kfd, a: tuple[int, list[KfdLink]], b: tuple[int, list[KfdLink
     if XGMI in types:
         return "XGMI"
     on_bus = all(any(link.type == PCIE and link.to in kfd.processors for link in links) for links in (a[1], b[1]))
-    return "PCIE" if PCIE in types or (not types and on_bus) else None
+    return "PCIE" if PCIE in types or on_bus else None
 
 
 def _numbers(host: Host, folder: str) -> list[int]:

@@ -98,6 +98,14 @@ def test_an_answer_without_links_is_named(asked: Ask) -> None:
     assert warnings == ["the links of the AMD GPUs cannot be known: amd-smi topology tells no link type; ERROR: no GPU"]
 
 
+def test_an_answer_that_is_no_json_is_named(asked: Ask) -> None:
+    _told, warnings, _run = asked({LINKS: {"stdout": "Segmentation fault\n"}}, names=False)
+    assert warnings == [
+        "the links of the AMD GPUs cannot be known: amd-smi topology --json: the answer is no valid JSON; "
+        "there is no amd-smi; amd-smi topology tells no link type; there is no rocm-smi"
+    ]
+
+
 def test_a_tool_that_hangs_is_left_and_no_other_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("amd-smi", "rocm-smi"):
         tool = tmp_path / name

@@ -65,7 +65,7 @@ def test_link_words_below_the_heading_of_weights_are_links() -> None:
 
 def test_amd_smi_names_its_gpus_by_address() -> None:
     text = (
-        "ACCESS TABLE:\n             0000:0C:00.0 0001:22:00.1\n0000:0C:00.0 ENABLED ENABLED\n"
+        "\x1b[4mACCESS TABLE:\x1b[0m\n             0000:0C:00.0 0001:22:00.1\n0000:0C:00.0 ENABLED ENABLED\n"
         "0001:22:00.1 ENABLED ENABLED\n\nLINK TYPE TABLE:\n             0000:0C:00.0 0001:22:00.1\n"
         "0000:0C:00.0 SELF \x1b[4mPCIE\x1b[0m\n0001:22:00.1 PCIE SELF\n\nLegend:\n N/A = Not supported\n"
     )
@@ -81,6 +81,8 @@ def test_what_is_cut_is_left_out() -> None:
     found = parse_tables(text)
     assert found.tables == {"LINK TYPE TABLE": {(1, 0): "XGMI", (1, 1): "SELF"}}
     assert parse_tables("GPU0 SELF XGMI\nGPU1 XGMI SELF\n").tables == {}
+    found = parse_tables("WEIGHT TABLE:\nGPU0 GPU1\nGPU0 0 15\nLINK TYPE TABLE:\nGPU0 SELF XGMI\n")
+    assert found.tables == {"WEIGHT TABLE": {(0, 0): "0", (0, 1): "15"}}
 
 
 def test_a_pair_told_in_two_ways_is_not_known() -> None:
