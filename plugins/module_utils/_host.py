@@ -77,8 +77,7 @@ class Host:
                 pending.extend(target.split("/")[::-1])
         return "/" + "/".join(done)
 
-    @staticmethod
-    def _target(path: str) -> str | None:
+    def _target(self, path: str) -> str | None:
         try:
             return os.readlink(path)
         except (OSError, ValueError):
