@@ -30,14 +30,6 @@ class User:
 
 
 @dataclasses.dataclass(frozen=True)
-class Gpu:
-    """GPUs that a process here can open: vendor is nvidia, amd or None (none here)."""
-
-    vendor: str | None
-    count: int
-
-
-@dataclasses.dataclass(frozen=True)
 class Address:
     """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
 
@@ -71,7 +63,6 @@ class Net:
 
     addresses: list[Address]
     routes: list[Route]
-    hcas: list[str]
     listening: list[int]
     holders: dict[str, PortHolder]
 
@@ -80,7 +71,6 @@ class Net:
         return cls(
             addresses=[Address(**known(Address, item)) for item in data["addresses"]],
             routes=[Route(**known(Route, item)) for item in data["routes"]],
-            hcas=list(data["hcas"]),
             listening=list(data["listening"]),
             holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
         )
@@ -169,7 +159,6 @@ class NodeFacts:
     boot_id: str | None
     user: User
     cpus: int
-    gpu: Gpu | None
     net: Net | None
     workdir: Workdir
     code: Code | None
@@ -199,7 +188,6 @@ class NodeFacts:
             boot_id=data.get("boot_id"),
             user=User(**known(User, data["user"])),
             cpus=data["cpus"],
-            gpu=optional(Gpu, data.get("gpu")),
             net=None if net is None else Net.from_dict(net),
             workdir=Workdir(**known(Workdir, data["workdir"])),
             code=optional(Code, data.get("code")),
