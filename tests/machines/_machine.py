@@ -58,6 +58,9 @@ class Machine(Host):
             raise OSError(getattr(errno, name), name)
         return super()._open(path)
 
+    def read_each(self, folder: str, names: Sequence[str], limit: int = 4096) -> dict[str, str | None]:
+        return {name: self.read_text(f"{folder}/{name}", limit) for name in names}
+
     def list_dir(self, path: str) -> list[str] | None:
         return None if self._error(path) else super().list_dir(path)
 

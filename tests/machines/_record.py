@@ -54,6 +54,9 @@ class Recording(Host):
             self._failed(path, error)
             raise
 
+    def read_each(self, folder: str, names: Sequence[str], limit: int = 4096) -> dict[str, str | None]:
+        return {name: self.read_text(f"{folder}/{name}", limit) for name in names}
+
     def list_dir(self, path: str) -> list[str] | None:
         found = super().list_dir(path)
         if found is None:

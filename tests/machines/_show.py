@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,12 @@ from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _head, _nccl_lint
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
+    FabricPolicy,
+    NodeView,
+    Resolution,
+    resolve,
+)
 from ansible_collections.muster.train.tests.machines._machine import Machine
 from ansible_collections.muster.train.tests.machines._manifest import Manifest, ManifestError, read
 from ansible_collections.muster.train.tests.machines._script import Parser, complain
@@ -38,44 +43,57 @@ class Options:
     head: str | None = None
 
 
-def show(manifests: dict[str, Manifest], options: Options) -> dict[str, Any]:
-    """Return by name what each machine of a cluster is, and what would be set there; the first is the head."""
-    seen = {name: _gather(name, manifest) for name, manifest in manifests.items()}
-    nets = {name: gathered.node.net or NO_NET for name, gathered in seen.items()}
-    head = next(iter(seen))
-    address, no_address = _head.choose_address(head, options.head or "", "", nets[head], together=False)
+def cluster_of(manifests: Mapping[str, Manifest]) -> dict[str, Gathered]:
+    """Read the machines; raises ManifestError."""
+    return {name: _gather(name, manifest) for name, manifest in manifests.items()}
+
+
+def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolution, list[Finding]]:
+    """Resolve the environment of a cluster whose first machine is the head; all findings, those of the lint too."""
+    head = next(iter(cluster))
+    nets = {name: gathered.node.net or NO_NET for name, gathered in cluster.items()}
+    address, findings = _head.choose_address(head, options.head or "", "", nets[head], together=False)
     views = [
         NodeView(
             name=name,
             rdma=gathered.rdma,
             gpu=gathered.gpu,
             net=gathered.node.net,
-            library=_library(gathered, options),
+            library=library(gathered, options),
             interface=_head.interface_towards(address.value, nets[name]),
             container=None if gathered.node.container is None else gathered.node.container.kind is not None,
         )
-        for name, gathered in seen.items()
+        for name, gathered in cluster.items()
     ]
     resolution = resolve(views, FabricPolicy(options.mode, "--mode"))
-    findings = [*no_address, *resolution.findings]
+    findings += resolution.findings
     for view in views:
         findings += _nccl_lint.lint(view, resolution.nodes[view.name].variables, resolution.fabric)
+    return resolution, findings
+
+
+def show(manifests: Mapping[str, Manifest], options: Options) -> dict[str, Any]:
+    """Return by name what each machine of a cluster is, and what would be set there; the first is the head."""
+    cluster = cluster_of(manifests)
+    resolution, findings = resolved(cluster, options)
     return {
-        view.name: {
-            "about": manifests[view.name].about,
-            **_facts(seen[view.name]),
-            "library": {"name": view.library.name, "version": ".".join(map(str, view.library.version or ())) or None},
-            "head": address.value or None,
+        name: {
+            "about": manifests[name].about,
+            "rdma": gathered.rdma and gathered.rdma.to_dict(),
+            "gpu": gathered.gpu and gathered.gpu.to_dict(),
+            "node": gathered.node.to_dict(),
+            "library": _named(library(gathered, options)),
             "fabric": dataclasses.asdict(resolution.fabric),
             "env": {
                 variable.name: {key: getattr(variable, key) for key in ("value", "rule", "reason", "origin")}
-                for variable in resolution.nodes[view.name].variables
+                for variable in resolution.nodes[name].variables
             },
-            "not_set": {left.name: left.reason for left in resolution.nodes[view.name].not_set},
-            "findings": [finding.to_dict() for finding in _of(view.name, findings)],
-            "warnings": seen[view.name].warnings,
+            "not_set": {left.name: left.reason for left in resolution.nodes[name].not_set},
+            # Those of the whole cluster, too.
+            "findings": [finding.to_dict() for finding in findings if finding.node in (name, None)],
+            "warnings": gathered.warnings,
         }
-        for view in views
+        for name, gathered in cluster.items()
     }
 
 
@@ -88,24 +106,16 @@ def _gather(name: str, manifest: Manifest) -> Gathered:
         return gather(machine, ASKED)
 
 
-def _facts(gathered: Gathered) -> dict[str, Any]:
-    return {
-        "rdma": gathered.rdma and gathered.rdma.to_dict(),
-        "gpu": gathered.gpu and gathered.gpu.to_dict(),
-        "node": gathered.node.to_dict(),
-    }
-
-
-def _library(gathered: Gathered, options: Options) -> Library:
+def library(gathered: Gathered, options: Options) -> Library:
+    """Return the library that the ranks load, as asked for or as found."""
     found = library_of(gathered.node, gathered.gpu)
     if options.library is not None and options.library != found.name:
         found = Library("rccl" if options.library == "rccl" else "nccl", None)
     return found if options.version is None else dataclasses.replace(found, version=options.version, source="--version")
 
 
-def _of(name: str, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings about a node and those about the whole cluster."""
-    return [finding for finding in findings if finding.node in (name, None)]
+def _named(found: Library) -> dict[str, str | None]:
+    return {"name": found.name, "version": ".".join(map(str, found.version or ())) or None, "source": found.source}
 
 
 def main(arguments: Sequence[str]) -> int:
