@@ -42,25 +42,19 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
     """
     kfd = _kfd.read_nodes(host)
     gpus = _openable(host, kfd)
-    if gpus and kfd.unreadable:
+    if kfd.unreadable:
         numbers = ", ".join(map(str, kfd.unreadable))
         warn(f"KFD does not let this process read its nodes {numbers}: GPUs that are not given to it, left out here")
-    links = {gpu.number: _kfd.read_links(host, gpu) for gpu in gpus}
-    processors = {node.number for node in kfd.nodes if not node.is_gpu}
-    relations = {
-        (a, b): _kfd.relation(gpus[a], links[gpus[a].number], gpus[b], links[gpus[b].number], processors)
-        for a in range(len(gpus))
-        for b in range(a + 1, len(gpus))
-    }
-    names = [_product(host, gpu.bdf) for gpu in gpus]
-    told = _amd_tools.ask(host, warn, None in names, None in relations.values())
+    relations = _kfd.read_relations(host, kfd, gpus)
+    names = [_product(host, gpu) for gpu in gpus]
+    told = _amd_tools.ask(host, warn, names=None in names, links=None in relations.values())
     devices = [
         Device(
             index=index,
-            name=names[index] or told.names.get(gpu.bdf) or told.names.get(physical(gpu.bdf)) or gpu.gfx,
+            name=names[index] or _told_name(told.names, gpu) or gpu.gfx,
             uuid=f"GPU-{gpu.unique_id:016x}" if gpu.unique_id else None,
-            pci_address=gpu.bdf,
-            numa_node=_numa_node(host, gpu, _kfd.nearest_processor(links[gpu.number], processors)),
+            pci_address=gpu.address,
+            numa_node=_numa_node(host, gpu, kfd),
             memory_mib=_memory_mib(host, gpu, kfd),
             partition=_partition(host, gpu, kfd),
         )
@@ -84,38 +78,48 @@ def _openable(host: Host, kfd: Kfd) -> list[KfdNode]:
 
 
 def _pair(a: KfdNode, b: KfdNode) -> tuple[str, str]:
-    return min(a.bdf, b.bdf), max(a.bdf, b.bdf)
+    first, second = sorted([a.address or "", b.address or ""])
+    return first, second
 
 
 def _line(host: Host, path: str) -> str | None:
     return (host.read_text(path, 4096) or "").strip() or None
 
 
-def _pci(host: Host, address: str, name: str) -> str | None:
-    return _line(host, f"{PCI_DEVICES}/{physical(address)}/{name}")
+def _pci(host: Host, gpu: KfdNode, name: str) -> str | None:
+    """Return what the PCI device of the GPU, or of the one it is a partition of, has in a file."""
+    return _line(host, f"{PCI_DEVICES}/{physical(gpu.address)}/{name}") if gpu.address else None
 
 
-def _product(host: Host, address: str) -> str | None:
+def _product(host: Host, gpu: KfdNode) -> str | None:
     """Return the name in the card's FRU (amdgpu_fru_eeprom.c); only server cards have one."""
-    name = _pci(host, address, "product_name")
+    name = _pci(host, gpu, "product_name")
     return None if name in ("N/A", "Unknown", "unknown") else name
 
 
-def _numa_node(host: Host, gpu: KfdNode, processor: int | None) -> int | None:
+def _told_name(names: dict[str, str], gpu: KfdNode) -> str | None:
+    return (names.get(gpu.address) or names.get(physical(gpu.address))) if gpu.address else None
+
+
+def _numa_node(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
     """Return what the bus says; what KFD says only where there is no such file (KFD makes 0 of "not known")."""
-    text = _pci(host, gpu.bdf, "numa_node")
+    text = _pci(host, gpu, "numa_node")
     if text is None:
-        return processor
+        return _kfd.read_processors(host, kfd, gpu)
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
 
 
 def _siblings(gpu: KfdNode, kfd: Kfd) -> list[KfdNode]:
-    return [node for node in kfd.nodes if node.is_gpu and physical(node.bdf) == physical(gpu.bdf)]
+    """Return the GPUs, this one too, on the PCI device of this one."""
+    if not gpu.address:
+        return [gpu]
+    device = physical(gpu.address)
+    return [node for node in kfd.nodes if node.is_gpu and node.address and physical(node.address) == device]
 
 
 def _partition(host: Host, gpu: KfdNode, kfd: Kfd) -> str | None:
     """Return the partition mode as the driver says it, else what the nodes show when all of them can be seen."""
-    mode = _pci(host, gpu.bdf, "current_compute_partition")
+    mode = _pci(host, gpu, "current_compute_partition")
     if mode and _PARTITION.fullmatch(mode):
         return mode
     siblings = _siblings(gpu, kfd)
@@ -128,6 +132,6 @@ def _memory_mib(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
     """Return the memory of the GPU, of a partition its share; the PCI device tells only the whole."""
     size = _kfd.read_memory(host, gpu)
     if size is None and _partition(host, gpu, kfd) in (None, "SPX"):
-        text = _pci(host, gpu.bdf, "mem_info_vram_total") or ""
+        text = _pci(host, gpu, "mem_info_vram_total") or ""
         size = int(text) if re.fullmatch(r"[0-9]{1,20}", text) else None
     return None if size is None else size // MIB

@@ -20,6 +20,8 @@ from ._amd_topo import Topology, link_types, parse_tables
 from ._host import Host
 
 TIMEOUT_S = 5.0
+# 64 GPUs, each with each, are 1.5 MB of JSON; what is longer is no answer.
+LIMIT = 4 * 1024 * 1024
 # Packages of ROCm need not link their tools into the PATH.
 FOLDER = "/opt/rocm/bin/"
 NAMES = ("amd-smi", "static", "--asic", "--bus", "--json")
@@ -40,7 +42,7 @@ class _Hung(Exception):
     """A tool gave no answer; another one of the same driver would not either."""
 
 
-def ask(host: Host, warn: Callable[[str], None], names: bool, links: bool) -> Told:
+def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> Told:
     """Return what the tools tell of the names and of the links, if wanted; a warning says what is missing, and why."""
     told = Told()
     reasons: dict[str, None] = {}
@@ -75,7 +77,7 @@ def _run(host: Host, argv: Sequence[str], reasons: dict[str, None]) -> str:
     elif result.rc != 0:
         said = (result.err.strip() or result.out.strip()).splitlines()
         reasons[f"{command} failed with {result.rc}" + (f": {said[-1][:200]}" if said else "")] = None
-    return result.out
+    return result.out[:LIMIT]
 
 
 def _names(text: str, reasons: dict[str, None]) -> dict[str, str]:
@@ -87,8 +89,10 @@ def _names(text: str, reasons: dict[str, None]) -> dict[str, str]:
 
 def _links(host: Host, reasons: dict[str, None]) -> dict[tuple[str, str], str]:
     text = _run(host, LINKS, reasons)
-    links = _by_address(_amd_smi.parse_topology(text))
+    topology = _amd_smi.parse_topology(text)
+    links = _by_address(topology)
     if text and not links:
+        reasons.update({f"{' '.join(LINKS)}: {complaint}": None for complaint in topology.complaints})
         links = _by_address(parse_tables(_run(host, LINK_TABLES, reasons)))
         if not links:
             reasons[f"{' '.join(LINK_TABLES)} tells no link type"] = None

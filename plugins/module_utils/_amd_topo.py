@@ -46,6 +46,8 @@ def parse_tables(text: str) -> Topology:
     name, table = "", {}
     columns: list[int] = []
     for line in map(str.strip, _ANSI.sub("", text).splitlines()):
+        if not line:
+            continue
         if line == "Legend:":
             break
         words = line.split()
@@ -59,10 +61,10 @@ def parse_tables(text: str) -> Topology:
             found.devices.setdefault(int(device.group(1)), {})[fact] = value.strip()
         elif _COMPLAINT.search(line):
             found.complaints.append(line)
-        elif words and all(map(_is_label, words)) and (len(words) > 1 or not columns):
+        elif all(map(_is_label, words)) and (len(words) > 1 or not columns):
             columns = [numbers.of(word) for word in words]
             table = found.tables[name] = {}
-        elif words and _is_label(words[0]) and len(words) - 1 <= len(columns):
+        elif _is_label(words[0]) and len(words) - 1 <= len(columns):
             row = numbers.of(words[0])
             table.update({(row, column): cell for column, cell in zip(columns, words[1:])})
     found.gpus.extend(sorted({*numbers.seen, *found.devices}))

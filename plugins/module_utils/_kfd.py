@@ -10,6 +10,7 @@ Where a device cgroup forbids a GPU its node's properties are empty or answer EP
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from ._host import Host
 
@@ -57,8 +58,13 @@ class KfdNode:
         return self.location_id >> 28 & 0xF or self.location_id & 7
 
     @property
-    def bdf(self) -> str:
-        """The logical PCI address: the partition stands as the function, as ROCm's own tools print it."""
+    def address(self) -> str | None:
+        """The logical PCI address: the partition stands as the function, as ROCm's own tools print it.
+
+        None without a location: 0000:00:00.0 is the host bridge (but 0002:00:00.0 is a GPU in some clouds).
+        """
+        if not (self.domain or self.location_id):
+            return None
         slot = f"{self.domain:04x}:{self.location_id >> 8 & 0xFF:02x}:{self.location_id >> 3 & 0x1F:02x}"
         return f"{slot}.{self.partition_id:x}"
 
@@ -75,6 +81,10 @@ class Kfd:
 
     nodes: list[KfdNode]
     unreadable: list[int]
+
+    @property
+    def processors(self) -> list[int]:
+        return [node.number for node in self.nodes if not node.is_gpu]
 
 
 def parse_properties(text: str) -> dict[str, int]:
@@ -103,16 +113,14 @@ def read_nodes(host: Host) -> Kfd:
     return Kfd(nodes, unreadable)
 
 
-def read_links(host: Host, node: KfdNode) -> list[KfdLink]:
-    """Return a node's links: io_links are direct, p2p_links lead through bridges and processors (since Linux 6.0)."""
-    links = []
+def read_links(host: Host, node: KfdNode) -> Iterator[KfdLink]:
+    """Yield a node's links: io_links are direct, p2p_links lead through bridges and processors (since Linux 6.0)."""
     for kind in ("io_links", "p2p_links"):
         folder = f"{NODES}/{node.number}/{kind}"
         for number in _numbers(host, folder):
             found = parse_properties(host.read_text(f"{folder}/{number}/properties", LIMIT) or "")
             if "node_to" in found and "type" in found:
-                links.append(KfdLink(found["node_to"], found["type"], found.get("weight", 0)))
-    return links
+                yield KfdLink(found["node_to"], found["type"], found.get("weight", 0))
 
 
 def read_memory(host: Host, node: KfdNode) -> int | None:
@@ -126,27 +134,42 @@ def read_memory(host: Host, node: KfdNode) -> int | None:
     return total or None
 
 
-def relation(
-    a: KfdNode, a_links: list[KfdLink], b: KfdNode, b_links: list[KfdLink], processors: set[int]
-) -> str | None:
-    """Return XGMI or PCIE, the word of ROCm's tools for what lies between two GPUs, None when KFD does not tell.
+def read_relations(host: Host, kfd: Kfd, gpus: list[KfdNode]) -> dict[tuple[int, int], str | None]:
+    """Return XGMI or PCIE, the words of ROCm's tools, for all pairs of places a < b in gpus; None is not told.
 
-    Without a link of their own two GPUs that hang on processors by PCIe are PCIE (rocm_smi_lib: IOLink, as
+    GPUs of one hive are linked by xGMI, each with each (kfd_crat.c: kfd_create_vcrat_image_gpu), over several hops
+    too; that alone saves reading the 4,000 links of a machine in CPX mode.
+    """
+    links: dict[int, list[KfdLink]] = {}
+    found: dict[tuple[int, int], str | None] = {}
+    for b, other in enumerate(gpus):
+        for a, gpu in enumerate(gpus[:b]):
+            if gpu.hive_id and gpu.hive_id == other.hive_id:
+                found[a, b] = "XGMI"
+                continue
+            for node in (gpu, other):
+                if node.number not in links:
+                    links[node.number] = list(read_links(host, node))
+            found[a, b] = _relation(kfd, (gpu.number, links[gpu.number]), (other.number, links[other.number]))
+    return dict(sorted(found.items()))
+
+
+def read_processors(host: Host, kfd: Kfd, gpu: KfdNode) -> int | None:
+    """Return the node of the processors that the GPU hangs on; KFD numbers them as the kernel its NUMA nodes."""
+    return next((link.to for link in read_links(host, gpu) if link.to in kfd.processors), None)
+
+
+def _relation(kfd: Kfd, a: tuple[int, list[KfdLink]], b: tuple[int, list[KfdLink]]) -> str | None:
+    """Return what the links of two GPUs say.
+
+    Without a link of their own two GPUs that hang on processors by PCIe are PCIE (rocm_smi_lib:
     rsmi_topo_get_link_type): before Linux 6.0, or without CONFIG_HSA_AMD_P2P, that is all KFD prints of them.
     """
-    types = {link.type for link in a_links if link.to == b.number} | {
-        link.type for link in b_links if link.to == a.number
-    }
+    types = {link.type for link in a[1] if link.to == b[0]} | {link.type for link in b[1] if link.to == a[0]}
     if XGMI in types:
         return "XGMI"
-    on_bus = all(any(link.type == PCIE and link.to in processors for link in links) for links in (a_links, b_links))
-    return "PCIE" if PCIE in types or (not types and on_bus) else None
-
-
-def nearest_processor(links: list[KfdLink], processors: set[int]) -> int | None:
-    """Return the node of the processors with the lightest link; KFD numbers them as the kernel its NUMA nodes."""
-    found = [(link.weight, link.to) for link in links if link.to in processors]
-    return min(found)[1] if found else None
+    on_bus = all(any(link.type == PCIE and link.to in kfd.processors for link in links) for links in (a[1], b[1]))
+    return "PCIE" if PCIE in types or on_bus else None
 
 
 def _numbers(host: Host, folder: str) -> list[int]:
