@@ -11,7 +11,7 @@ import posixpath
 import secrets
 import shlex
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -54,8 +54,9 @@ class Recording(Host):
             self._failed(path, error)
             raise
 
-    def read_each(self, folder: str, names: Sequence[str], limit: int = 4096) -> dict[str, str | None]:
-        return {name: self.read_text(f"{folder}/{name}", limit) for name in names}
+    def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
+        found = {name: self.read_bytes(f"{path}/{name}", limit) for name in names}
+        return {name: data for name, data in found.items() if data is not None}
 
     def list_dir(self, path: str) -> list[str] | None:
         found = super().list_dir(path)
