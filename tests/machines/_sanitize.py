@@ -10,6 +10,7 @@ import re
 import sys
 
 from ansible_collections.muster.train.plugins.module_utils._container import parse_environ
+from ansible_collections.muster.train.plugins.module_utils._gdr import PEER_SYMBOL
 from ansible_collections.muster.train.plugins.module_utils._kernel import parse_command_line
 from ansible_collections.muster.train.plugins.module_utils._net import TCP_LISTEN, parse_addresses
 from ansible_collections.muster.train.tests.machines._replace import Replacements
@@ -32,6 +33,9 @@ def contents(path: str, text: str, replacements: Replacements, mounted: set[str]
         text = " ".join(parse_command_line(text)) + "\n"
     elif name == "status":
         text = "".join(line for line in text.splitlines(keepends=True) if STATUS.match(line))
+    elif name == "kallsyms":
+        symbol = PEER_SYMBOL.decode()
+        text = f"0 T {symbol}\n" if symbol in text else ""
     elif name == "mountinfo":
         text = _mountinfo(text, mounted)
     elif name in ("tcp", "tcp6"):
