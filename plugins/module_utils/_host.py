@@ -13,8 +13,8 @@ import hashlib
 import os
 import pwd
 import stat
-from collections.abc import Sequence
-from typing import BinaryIO, Callable
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO, Callable, NamedTuple
 
 from . import _command
 from ._command import CommandResult
@@ -24,6 +24,15 @@ READ_LIMIT = 64 * 1024 * 1024
 # The kernel answers ENOMEM to a read of /proc/sys with a buffer of 4 MiB (proc_sys_call_handler).
 READ_BLOCK = 1024 * 1024
 LINK_LIMIT = 40  # as path_resolution(7)
+
+
+class Space(NamedTuple):
+    """Room of a file system in bytes, as far as this user may use it; without a limit of inodes, that is None."""
+
+    size: int
+    free: int
+    free_inodes: int | None
+    read_only: bool
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -68,8 +77,7 @@ class Host:
                 pending.extend(target.split("/")[::-1])
         return "/" + "/".join(done)
 
-    @staticmethod
-    def _target(path: str) -> str | None:
+    def _target(self, path: str) -> str | None:
         try:
             return os.readlink(path)
         except (OSError, ValueError):
@@ -120,6 +128,33 @@ class Host:
         """Return at most limit bytes of a file as text; what is not UTF-8 is replaced."""
         data = self.read_bytes(path, limit)
         return None if data is None else data.decode("utf-8", "replace")
+
+    def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
+        """Return the first bytes of those files of a folder that can be read; links in it are not followed.
+
+        For folders of hundreds of small files (a GID table): a fifth of what read_bytes takes for each.
+        """
+        found: dict[str, bytes] = {}
+        try:
+            folder = os.open(self.here(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return found
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            for name in names:
+                try:
+                    file = os.open(name, flags, dir_fd=folder)
+                except (OSError, ValueError):
+                    continue
+                try:
+                    found[name] = os.read(file, limit)
+                except OSError:
+                    pass
+                finally:
+                    os.close(file)
+        finally:
+            os.close(folder)
+        return found
 
     def read_tail(self, path: str, count: int) -> str | None:
         """Return the last count bytes of a file as text."""
@@ -194,13 +229,28 @@ class Host:
         except (OSError, ValueError):
             return False
 
-    def free_bytes(self, path: str) -> int | None:
-        """Return what this user may still write to the file system of the path."""
+    def opens(self, path: str) -> bool:
+        """Return whether this user may read and write it and it opens: a container's devices are allowed by cgroup."""
+        if not self.allows(path, os.R_OK | os.W_OK):
+            return False
+        try:
+            with self._open(path):
+                return True
+        except (OSError, ValueError):
+            return False
+
+    def space(self, path: str) -> Space | None:
+        """Return how much room the file system of the path has."""
         try:
             found = os.statvfs(self.here(path))
         except (OSError, ValueError):
             return None
-        return found.f_bavail * found.f_frsize
+        return Space(
+            size=found.f_blocks * found.f_frsize,
+            free=found.f_bavail * found.f_frsize,
+            free_inodes=found.f_favail if found.f_files else None,
+            read_only=bool(found.f_flag & os.ST_RDONLY),
+        )
 
     # The user and the name
 

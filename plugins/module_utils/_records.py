@@ -12,6 +12,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
+
 
 def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
     """Return the items of data that the dataclass record has a field for."""
@@ -25,14 +27,6 @@ class User:
     name: str
     uid: int
     home: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Gpu:
-    """GPUs that a process here can open: vendor is nvidia, amd or None (none here)."""
-
-    vendor: str | None
-    count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +63,6 @@ class Net:
 
     addresses: list[Address]
     routes: list[Route]
-    hcas: list[str]
     listening: list[int]
     holders: dict[str, PortHolder]
 
@@ -78,7 +71,6 @@ class Net:
         return cls(
             addresses=[Address(**known(Address, item)) for item in data["addresses"]],
             routes=[Route(**known(Route, item)) for item in data["routes"]],
-            hcas=list(data["hcas"]),
             listening=list(data["listening"]),
             holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
         )
@@ -144,14 +136,6 @@ class Systemd:
 
 
 @dataclasses.dataclass(frozen=True)
-class Memlock:
-    """Limits of locked memory in bytes; -1 is unlimited."""
-
-    soft: int | None
-    hard: int | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Holder:
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
@@ -175,7 +159,6 @@ class NodeFacts:
     boot_id: str | None
     user: User
     cpus: int
-    gpu: Gpu | None
     net: Net | None
     workdir: Workdir
     code: Code | None
@@ -185,20 +168,26 @@ class NodeFacts:
     systemd: Systemd
     memlock: Memlock | None
     holder: Holder | None
+    limits: dict[str, Limit] | None = None
+    container: Container | None = None
+    disks: list[Disk] | None = None
+    versions: Versions | None = None
+    tools: Tools | None = None
+    kernel: Kernel | None = None
+    timings: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
         def optional(record: Any, value: Any) -> Any:
             return None if value is None else record(**known(record, value))
 
-        net, files = data.get("net"), data.get("files")
+        net, files, limits, disks = (data.get(name) for name in ("net", "files", "limits", "disks"))
         return cls(
             hostname=data["hostname"],
             machine_id=data.get("machine_id"),
             boot_id=data.get("boot_id"),
             user=User(**known(User, data["user"])),
             cpus=data["cpus"],
-            gpu=optional(Gpu, data.get("gpu")),
             net=None if net is None else Net.from_dict(net),
             workdir=Workdir(**known(Workdir, data["workdir"])),
             code=optional(Code, data.get("code")),
@@ -208,6 +197,13 @@ class NodeFacts:
             systemd=Systemd(**known(Systemd, data["systemd"])),
             memlock=optional(Memlock, data.get("memlock")),
             holder=optional(Holder, data.get("holder")),
+            limits=None if limits is None else {name: Limit(**known(Limit, item)) for name, item in limits.items()},
+            container=optional(Container, data.get("container")),
+            disks=None if disks is None else [Disk(**known(Disk, item)) for item in disks],
+            versions=optional(Versions, data.get("versions")),
+            tools=optional(Tools, data.get("tools")),
+            kernel=optional(Kernel, data.get("kernel")),
+            timings=dict(data.get("timings") or {}),
         )
 
     def to_dict(self) -> dict[str, Any]:
