@@ -112,7 +112,7 @@ def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: 
         rendezvous=run.rendezvous,
         argv=command.argv,
         environment=environment,
-        supervisor=policy.supervisor,
+        starter=policy.starter,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
