@@ -151,7 +151,7 @@ run:
       description: Seconds from the launcher's start to its end, or until now.
       type: float
 runs:
-  description: All runs of the work directory, newest first (run_id, created, phase).
+  description: All runs of the work directory, newest first (run_id, created, phase as last written, alive).
   returned: always
   type: list
   elements: dict

@@ -151,7 +151,7 @@ def _value(value: object) -> str:
 
 
 def list_table(entries: Iterable[Entry], width: int) -> list[str]:
-    """Return the table of experiments, the newest last: next to the prompt."""
+    """Return the table of experiments, the newest last: next to the prompt; after it what has no date."""
     rows = [
         (
             entry.run_id,
@@ -161,6 +161,6 @@ def list_table(entries: Iterable[Entry], width: int) -> list[str]:
             entry.created.replace("T", " ")[:16],
             entry.problem or entry.parameters,
         )
-        for entry in sorted(entries, key=lambda entry: (entry.created, entry.run_id))
+        for entry in sorted(entries, key=lambda entry: (not entry.created, entry.created, entry.run_id))
     ]
     return table(LIST_HEADERS, rows, width)

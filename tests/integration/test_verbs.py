@@ -72,6 +72,16 @@ def test_a_run_that_no_node_knows(runs: tuple[Cluster, str]) -> None:
     assert cluster.identities() == alive
 
 
+def test_stop_of_a_run_that_no_node_knows_writes_nothing(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    played = cluster.verb("stop", run_id=STRANGER)
+    assert played.rc == 2
+    (line,) = played.messages
+    assert line.startswith(f"nothing to stop: no node knows {STRANGER} (looked in node0:")
+    assert line.endswith(f"; the newest there are: {new}, {OLD}")
+    assert not (cluster.experiments / STRANGER).exists()
+
+
 def test_without_any_run(cluster: Cluster) -> None:
     played = cluster.verb("collect")
     assert played.rc == 2

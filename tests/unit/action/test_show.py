@@ -181,9 +181,9 @@ def test_list(run: Show, tmp_path: Path) -> None:
     (folder / "run_b" / "run.yml").write_text("{verdict: failed, created: a}")
     assert [line.split()[0] for line in run("list", {}, request={"run_id": None})[0]] == [
         "run",
-        "run_c",
         "run_b",
         "run_a",
+        "run_c",
     ]
     assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
 

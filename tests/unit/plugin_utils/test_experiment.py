@@ -185,7 +185,7 @@ def test_an_experiment_with_little_in_it() -> None:
     assert _experiment.summarize("name", "{}") == _experiment.Entry("name", verdict="unknown")
 
 
-def test_the_list_has_the_newest_last() -> None:
+def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
     entries = [
         _experiment.Entry("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
         _experiment.Entry("run_c", problem="unreadable: no run.yml"),
@@ -193,8 +193,8 @@ def test_the_list_has_the_newest_last() -> None:
     ]
     assert _experiment.list_table(entries, 100) == [
         "run id  commit     verdict    created (UTC)     parameters",
-        "run_c                                           unreadable: no run.yml",
         "run_a              succeeded  2026-11-20 11:00  channels=42",
         "run_b   01234567+  failed     2026-11-20 14:30",
+        "run_c                                           unreadable: no run.yml",
     ]
     assert _experiment.list_table([], 100) == []
