@@ -19,6 +19,8 @@ SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"
 # What a later look may know less of: a node whose work directory was emptied remembers nothing.
 OUTCOME = ("verdict", "why", "started", "ended", "elapsed_s", "exit_codes", "loss")
+# What is kept of an earlier launch of the same run.
+ATTEMPT = ("created", "started", "ended", "verdict", "why", "elapsed_s", "loss", "exit_codes", "command", "nonce")
 LIST_HEADERS = ("run id", "label", "commit", "verdict", "created (UTC)", "parameters")
 COMMIT_SIGNS = 8
 # Settings that are the cluster's or nobody's are the same in every run; the label has its own column.
@@ -76,14 +78,20 @@ def _rounded(loss: object) -> float | None:
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new record with what only the old one knows of the same launch, and with the user's own keys."""
     own = {key: value for key, value in old.items() if key not in new}
-    if old.get("nonce") != new["nonce"] and new["nonce"] is not None:
-        return {**new, **own}  # launched again by the same run id
+    if old.get("nonce") != new["nonce"] and new["nonce"] is not None:  # launched again by the same run id
+        before = own.pop("attempts", None)
+        attempts = [*(before if isinstance(before, list) else []), *_attempt(old)]
+        return {**new, **({"attempts": attempts} if attempts else {}), **own}
     merged = {key: old.get(key) if value in (None, [], {}) else value for key, value in new.items()}
     if old.get("verdict") in ENDED and new["verdict"] not in ENDED:
         merged.update({key: old.get(key) for key in OUTCOME})
     elif new["verdict"] is not None:
         merged.update({key: new[key] for key in ("why", "ended")})
     return {**merged, **own}
+
+
+def _attempt(old: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{key: old.get(key) for key in ATTEMPT}] if old.get("nonce") else []
 
 
 def load(text: str) -> dict[str, Any]:

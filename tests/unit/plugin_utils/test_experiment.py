@@ -140,6 +140,40 @@ def test_a_second_launch_by_the_same_name_starts_anew() -> None:
     )
 
 
+def test_earlier_launches_are_kept_as_attempts() -> None:
+    def launched(nonce: str, created: str) -> dict[str, Any]:
+        return _experiment.record(RUN_ID, {**PLAN, "nonce": nonce * 32, "created": created}, {}, [], None)
+
+    second = _experiment.merge({**record(DONE), "notes": "kept"}, launched("b", "2026-11-21T00:00:00Z"))
+    assert second["attempts"] == [
+        {
+            "created": "2026-11-20T14:30:52Z",
+            "started": "2026-11-20T14:30:53Z",
+            "ended": "2026-11-20T14:31:24Z",
+            "verdict": "succeeded",
+            "why": None,
+            "elapsed_s": 31.0,
+            "loss": {"first": 5.55, "last": 1.93},
+            "exit_codes": {"node0": 0, "node1": 0},
+            "command": PLAN["command"],
+            "nonce": "a" * 32,
+        }
+    ]
+    # A later look at the same launch keeps them; the next one adds to them.
+    looked = _experiment.merge(second, launched("b", "2026-11-21T00:00:00Z"))
+    assert (looked["attempts"], looked["notes"]) == (second["attempts"], "kept")
+    third = _experiment.merge(looked, launched("c", "2026-11-22T00:00:00Z"))
+    assert [attempt["nonce"][0] for attempt in third["attempts"]] == ["a", "b"]
+    assert _experiment.load(_experiment.dump(third)) == third
+    assert [*third][-2:] == ["attempts", "notes"]
+
+
+def test_attempts_that_a_user_spoiled_are_begun_anew() -> None:
+    again = _experiment.record(RUN_ID, {**PLAN, "nonce": "b" * 32}, {}, [], None)
+    assert len(_experiment.merge({**record(DONE), "attempts": "mine"}, again)["attempts"]) == 1
+    assert "attempts" not in _experiment.merge({}, again)
+
+
 def test_keys_of_the_user_are_kept() -> None:
     assert _experiment.merge({**record(DONE), "notes": "the good one"}, record(DONE))["notes"] == "the good one"
 
