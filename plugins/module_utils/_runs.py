@@ -68,6 +68,7 @@ _FROM_STATE = [
     "nonce",
     "label",
     "world_size",
+    "nnodes",
     "nproc",
     "first_rank",
     "created",

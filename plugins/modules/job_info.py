@@ -87,6 +87,9 @@ run:
     node_rank:
       description: The node's rank.
       type: int
+    nnodes:
+      description: How many nodes the run has.
+      type: int
     nproc:
       description: How many ranks are here.
       type: int

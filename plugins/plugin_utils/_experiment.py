@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._report import first_progress, number
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, Verdict
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, Verdict, members
 
 SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"
@@ -61,7 +61,7 @@ def record(
         "loss": loss if any(value is not None for value in loss.values()) else None,
         "command": source.get("command"),
         "parameters": parameters,
-        "nodes": source.get("nodes") or [run["node"] for run in runs],
+        "nodes": source.get("nodes") or [run["node"] for run in members(runs)],
         "fabric": (source.get("fabric") or {}).get("value"),
         "code": source.get("code"),
         "versions": source.get("versions"),

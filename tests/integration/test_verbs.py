@@ -180,7 +180,12 @@ def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
     assert stopped.changed["node0"] >= 1
     assert stopped.changed["node1"] == 1
     assert cluster.processes() == []
+    asking = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 5 s"
+    assert asking in stopped.out
+    assert "had already ended" not in stopped.out
     again = cluster.verb("stop", run_id=RUN_ID)
+    assert f"{RUN_ID} had already ended: nothing to stop" in again.out
+    assert "asking the runners" not in again.out
     assert (again.rc, again.phases) == (0, {"node0": "stopped", "node1": "stopped"}), again.out
     assert again.changed == {"localhost": 0, "node0": 0, "node1": 0}
     assert cluster.record()["verdict"] == "stopped"
