@@ -26,6 +26,7 @@ display = Display()
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
+MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
 OPTIONS = {
@@ -129,8 +130,14 @@ def _show_list(request: dict[str, Any]) -> None:
     found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
-    launch = command("launch", None, request.get("command"))
+    typed = request.get("command")
+    launch = command("launch", None, typed)
     _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    going = _experiment.unseen(found)[-MOST_UNSEEN:]
+    _print([""] * bool(going))
+    for entry in going:
+        at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
+        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, typed)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

@@ -223,6 +223,12 @@ def test_list(run: Show, tmp_path: Path) -> None:
         "run_c",
     ]
     assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
+    (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
+    assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [
+        "",
+        "as last seen, at 2026-11-20 14:31 UTC; to look again: "
+        "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
+    ]
 
 
 PLAYBOOK = """
