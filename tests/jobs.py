@@ -46,7 +46,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         rendezvous=Rendezvous("127.0.0.1", 29400),
         argv=argv,
         environment=[Variable(name, value, "muster", "") for name, value in marks.items()],
-        supervisor="setsid",
+        starter="setsid",
         time_limit=0,
         stop_grace=10,
         abort_grace=2,

@@ -252,7 +252,7 @@ class Job:
     rendezvous: Rendezvous
     argv: list[str]
     environment: list[Variable]
-    supervisor: str
+    starter: str
     time_limit: int
     stop_grace: int
     abort_grace: int

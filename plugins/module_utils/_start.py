@@ -133,7 +133,7 @@ def _begin(host: Host, job: Job, starter: Starter) -> int | None:
     try:
         return starter.start(host, job, runner_command(job, starter.name))
     except StartError:
-        if job.supervisor != "auto" or starter.name == Setsid.name:
+        if job.starter != "auto" or starter.name == Setsid.name:
             raise
         return _begin(host, job, Setsid())  # a systemd that does not take units; the state records which way it was
 

@@ -70,16 +70,16 @@ class Systemd(Starter):
 
 def choose_starter(host: Host, job: Job) -> Starter:
     """Return how the runner is started: a system unit as root, a user unit where linger is on, setsid otherwise."""
-    if job.supervisor == "setsid":
+    if job.starter == "setsid":
         return Setsid()
     if host.exists("/run/systemd/system") and host.which("systemd-run"):
         if host.user_id() == 0:
             return Systemd(user=False)
         if host.exists(f"/var/lib/systemd/linger/{host.user_name()}"):
             return Systemd(user=True)
-    if job.supervisor == "systemd":
+    if job.starter == "systemd":
         raise StartError(
-            f"launch_supervisor is 'systemd', but no systemd here could start a unit for uid {host.user_id()} "
+            f"launch_starter is 'systemd', but no systemd here could start a unit for uid {host.user_id()} "
             "(root needs a running systemd, other users need linger: loginctl enable-linger); use 'auto'"
         )
     return Setsid()

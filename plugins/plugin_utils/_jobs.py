@@ -92,7 +92,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         rendezvous=run.rendezvous,
         argv=command.argv,
         environment=whole,
-        supervisor=policy.supervisor,
+        starter=policy.starter,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,

@@ -72,7 +72,7 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         ("run directory", job["run_dir"], ""),
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
-        ("supervisor", job["supervisor"], f"{limit}{job['stop_grace']} s to stop"),
+        ("starter", job["starter"], f"{limit}{job['stop_grace']} s to stop"),
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import NAMED, Verdict, members
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, NAMED, Verdict, members, names
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -117,6 +117,25 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
         duration(verdict.elapsed_s),
     ]
     return clean(f"{run_id or 'no run'}  " + " · ".join(fact for fact in facts if fact))
+
+
+def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list[str]:
+    """Say, before a stop that may take its time, whom it asks and for how long; nothing where no runner lives."""
+    alive = [info.node for info in infos if any(run["run_id"] == run_id and run.get("alive") for run in info.runs)]
+    if not alive:
+        return []
+    return [
+        clean(f"asking the runners of {run_id} on {names(alive)} to stop: SIGTERM, and SIGKILL after up to {grace} s")
+    ]
+
+
+def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
+    """Say, after a stop, where there was nothing to stop."""
+    parts = list(infos)
+    over = [info.node for info in parts if not info.changed and info.run["phase"] in ENDED]
+    if over and len(over) == len(parts):
+        return [clean(f"{run_id} had already ended: nothing to stop")]
+    return [clean(f"  {node} had already ended") for node in over]
 
 
 def explanation(verdict: Verdict) -> list[str]:

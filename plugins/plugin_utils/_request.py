@@ -75,8 +75,9 @@ def make_request(
     documented: Collection[str],
     inventory: Inventory,
     situation: Situation,
+    earlier: object = None,
 ) -> Request:
-    """Return the request, or raise Refused."""
+    """Return the request, or raise Refused. `earlier` is the plan of the run that is launched again, if it is known."""
     launch = verb == "launch"
     lines: list[str] = []
     if words := extra_vars.get("_raw_params"):
@@ -86,7 +87,7 @@ def make_request(
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
     refuse_unknown(verb, extra_vars, documented, lines)
-    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines)
+    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
     lines += _nodes.errors(inventory, needed=verb != "list", distinct=launch)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     if lines:

@@ -124,6 +124,43 @@ def test_nothing_is_known(run: Show) -> None:
     assert not any("ansible-playbook" in line for line in printed)
 
 
+def test_only_the_runs_own_nodes_are_rows(run: Show) -> None:
+    hosts = {"node0": info("node0", "running", nproc=4), "node1": info("node1", "absent", nproc=None, world_size=None)}
+    printed, _result = run("status", hosts)
+    assert [line.split()[0] for line in printed[1:4] if line] == ["node", "node0"]
+    # A node that has no part in the run need not answer.
+    silent = {"launch__info": {"unreachable": True, "msg": "no route"}}
+    assert "failed" not in run("stopped", {**hosts, "node1": silent}, all_answer=True)[1]
+    apart = {"node0": info("node0", "running", nnodes=2), "node1": silent}
+    assert run("stopped", apart, all_answer=True)[1]["msg"].startswith("node1: unreachable: no route. What runs there")
+
+
+def test_before_a_stop_it_says_what_comes(run: Show) -> None:
+    hosts = going()
+    for node, host in hosts.items():
+        host["launch__info"]["runs"] = [
+            {"run_id": RUN_ID, "alive": True},
+            {"run_id": "other", "alive": node == "node0"},
+        ]
+    line = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 60 s"
+    assert run("stopping", hosts, grace=60)[0] == [line]
+    hosts["node1"]["launch__info"]["runs"][0]["alive"] = False
+    assert run("stopping", hosts, grace=60)[0] == [line.replace("node0, node1", "node0")]
+    hosts["node0"]["launch__info"]["runs"] = []
+    assert run("stopping", hosts, grace=60)[0] == []
+
+
+def test_after_a_stop_it_says_where_there_was_nothing_to_stop(run: Show) -> None:
+    hosts = going("stopped")
+    for host in hosts.values():
+        host["launch__info"]["changed"] = True
+    assert not [line for line in run("stopped", hosts)[0] if "had already ended" in line]
+    hosts["node1"] = info("node1", "succeeded")
+    assert "  node1 had already ended" in run("stopped", hosts)[0]
+    printed, _result = run("stopped", going("succeeded"))
+    assert f"{RUN_ID} had already ended: nothing to stop" in printed
+
+
 def test_logs(run: Show) -> None:
     hosts = going()
     for number, node in enumerate(hosts):
@@ -181,11 +218,17 @@ def test_list(run: Show, tmp_path: Path) -> None:
     (folder / "run_b" / "run.yml").write_text("{verdict: failed, created: a}")
     assert [line.split()[0] for line in run("list", {}, request={"run_id": None})[0]] == [
         "run",
-        "run_c",
         "run_b",
         "run_a",
+        "run_c",
     ]
     assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
+    (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
+    assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [
+        "",
+        "as last seen, at 2026-11-20 14:31 UTC; to look again: "
+        "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
+    ]
 
 
 PLAYBOOK = """

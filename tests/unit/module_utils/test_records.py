@@ -37,7 +37,7 @@ JOB: dict[str, Any] = {
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
     "argv": ["python3", "train.py"],
     "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
-    "supervisor": "auto",
+    "starter": "auto",
     "time_limit": 0,
     "stop_grace": 60,
     "abort_grace": 10,

@@ -46,13 +46,13 @@ class Node(Host):
 )
 def test_choice(tmp_path: Path, uid: int, booted: bool, linger: bool, asked: str, name: str) -> None:
     host = Node(tmp_path, uid, booted, linger)
-    assert choose_starter(host, make_job(tmp_path, ["true"], supervisor=asked)).name == name
+    assert choose_starter(host, make_job(tmp_path, ["true"], starter=asked)).name == name
 
 
 def test_systemd_that_is_not_there_is_refused(tmp_path: Path) -> None:
     host = Node(tmp_path, 1000, booted=True, linger=False)
     with pytest.raises(StartError, match=r"uid 1000 .* loginctl enable-linger"):
-        choose_starter(host, make_job(tmp_path, ["true"], supervisor="systemd"))
+        choose_starter(host, make_job(tmp_path, ["true"], starter="systemd"))
 
 
 def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_two_cpu_nodes() -> None:
             "--max-restarts=0",
             "/home/ann/code/train.py",
         ],
-        "supervisor": "auto",
+        "starter": "auto",
         "time_limit": 0,
         "stop_grace": 60,
         "abort_grace": 10,

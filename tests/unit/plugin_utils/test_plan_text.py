@@ -37,7 +37,7 @@ node 0: node0 (head), ranks 0-1
   run directory   {RUN_DIR}
   outputs         {RUN_DIR}/outputs
   code directory  /home/ann/code
-  supervisor      auto  # 60 s to stop
+  starter         auto  # 60 s to stop
   command
     /usr/bin/python3 \\
       {RUN_DIR}/torchrun.py \\
