@@ -1,7 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Outputs of real machines, kept outside the project: shared/captures beside the checkout, or $MUSTER_CAPTURES."""
+"""Outputs of real machines, which are not part of the project, with what a reader must find in each beside them.
+
+They lie in ../shared/captures of the checkout, or where MUSTER_CAPTURES says: <kind>/NN_name.txt (its first line says
+where it is from) and <kind>/NN_name.expected.yaml. Without them the tests that need them are skipped.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +16,30 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
-CAPTURES = Path(os.environ.get("MUSTER_CAPTURES") or ROOT.parent / "shared" / "captures")
+FOLDER = Path(os.environ.get("MUSTER_CAPTURES") or Path(__file__).resolve().parents[3] / "shared" / "captures")
 
 
 def captures(kind: str) -> list[Any]:
-    """Return the captures of a folder as parameters of a test; one that skips where there are none."""
-    found = sorted((CAPTURES / kind).glob("*.txt"))
+    """Return the captures of a kind as parameters of a test, each a Path; one that skips when there are none."""
+    found = sorted((FOLDER / kind).glob("*.txt"))
     if not found:
-        return [pytest.param(None, marks=pytest.mark.skip(reason=f"no captures: {CAPTURES / kind} is not there"))]
+        reason = f"no captures: {FOLDER / kind} is not there (see MUSTER_CAPTURES)"
+        return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]
     return [pytest.param(path, id=path.stem) for path in found]
 
 
+def texts(kind: str) -> list[str]:
+    """Return the texts of a kind, for tests that only want something realistic; empty when there are none."""
+    return [text(path) for path in sorted((FOLDER / kind).glob("*.txt"))]
+
+
 def expected(path: Path) -> dict[str, Any]:
-    """Return what a correct reader finds in a capture."""
-    found = yaml.safe_load(path.with_name(f"{path.stem}.expected.yaml").read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
-    return found
+    """Return what a reader must find in the capture."""
+    data = yaml.safe_load(path.with_suffix(".expected.yaml").read_text(encoding="utf-8"))
+    assert isinstance(data, dict)
+    return data
 
 
 def text(path: Path) -> str:
-    """Return the capture itself; its first line says where it was published."""
+    """Return the capture without its first line."""
     return path.read_text(encoding="utf-8").partition("\n")[2]
