@@ -209,11 +209,10 @@ def _devices(
 def _partitions(
     gpu: SmiGpu, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> Sequence[tuple[str, str]]:
-    if not gpu.mig or gpu.uuid not in partitions:
-        return []
-    if not partitions[gpu.uuid]:
+    found = partitions.get(gpu.uuid or "") if gpu.mig else None
+    if found is not None and not found:
         warn(f"GPU {gpu.index} is in MIG mode without a MIG device: nothing can run on it")
-    return partitions[gpu.uuid]
+    return found or []
 
 
 def _cut(whole: Device, parts: Sequence[tuple[str, str]]) -> list[Device]:
