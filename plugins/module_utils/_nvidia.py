@@ -34,7 +34,7 @@ CALL_CAP_S = 5.0
 # A second call comes after the first three, and both fit into what node_facts gives a subset (10 s).
 SECOND_CAP_S = 4.0
 # Many times what it says of 16 GPUs; what is longer is not read.
-ANSWER_LIMIT = 2 * 1024 * 1024
+ANSWER_LIMIT = 1024 * 1024
 MESSAGE_SHOWN = 200
 UNKNOWN = {
     DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
