@@ -56,7 +56,7 @@ def is_efa(hca: Hca) -> bool:
 
 
 def is_software(hca: Hca) -> bool:
-    """Say whether it is RDMA in software (rxe, siw, MIC's scif): no device of its own, as the reader says, or its name."""
+    """Say whether it is RDMA in software (rxe, siw, scif): without a device, by the reader or by its name."""
     said = any("software" in reason for port in hca.ports for reason in port.reasons)
     return hca.pci_address is None and (said or hca.name.startswith(("rxe", "siw", "scif")))
 
