@@ -55,16 +55,16 @@ def is_efa(hca: Hca) -> bool:
     return hca.vendor_id == AMAZON or hca.driver == "efa" or hca.name.startswith("efa_")
 
 
-def openable(rdma: Rdma | None) -> list[HcaPort]:
-    """Return what NCCL takes without NCCL_IB_HCA: every ACTIVE port (net_ib/init.cc ncclIbInitDevices).
-
-    NCCL looks at the state, the link layer and whether the device opens, at nothing else.
-    """
+def active(rdma: Rdma | None) -> list[HcaPort]:
+    """Return the ports that NCCL takes where it can open their device (net_ib/init.cc ncclIbInitDevices)."""
     return [
-        each
-        for each in ports_of(rdma)
-        if each.port.state == ACTIVE and each.port.link_layer in (INFINIBAND, ETHERNET) and each.hca.uverbs
+        each for each in ports_of(rdma) if each.port.state == ACTIVE and each.port.link_layer in (INFINIBAND, ETHERNET)
     ]
+
+
+def openable(rdma: Rdma | None) -> list[HcaPort]:
+    """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens."""
+    return [each for each in active(rdma) if each.hca.uverbs]
 
 
 def usable(rdma: Rdma | None) -> list[HcaPort]:
