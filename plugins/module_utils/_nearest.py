@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._gpu_records import Nearest, NicLink
-
-# From the nearest to the farthest.
-RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
+from ._pci import RELATIONS
 
 
 def nearest_nics(links: Iterable[NicLink]) -> list[Nearest]:
