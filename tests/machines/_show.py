@@ -50,7 +50,7 @@ def cluster_of(manifests: Mapping[str, Manifest]) -> dict[str, Gathered]:
 
 
 def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolution, list[Finding]]:
-    """Resolve the environment of a cluster whose first machine is the head; all findings, those of GPUs and lint too."""
+    """Resolve the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
     head = next(iter(cluster))
     nets = {name: gathered.node.net or NO_NET for name, gathered in cluster.items()}
     address, findings = _head.choose_address(head, options.head or "", "", nets[head], together=False)
