@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+import re
 import secrets
 import shlex
 import stat
@@ -27,6 +28,9 @@ from ansible_collections.muster.train.tests.machines._show import ASKED
 
 # What is not there needs no line.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR)
+# Of folders that list much else, what tells of GPUs and adapters.
+TOLD = {"/dev": re.compile("nvidia.*|kfd|dri|infiniband|null"), "/proc": re.compile("")}
+TOLD_ELSEWHERE = re.compile(".*")
 
 
 class Recording(Host):
@@ -67,7 +71,7 @@ class Recording(Host):
         real = self.resolve(path) or path
         self._directories.add(real)
         for name in found:
-            if self.read_link(f"{real}/{name}") is None:
+            if TOLD.get(real, TOLD_ELSEWHERE).fullmatch(name) and self.read_link(f"{real}/{name}") is None:
                 self._stat(f"{real}/{name}")
         return found
 
@@ -87,9 +91,17 @@ class Recording(Host):
             self.noted.commands[shlex.join(argv)] = Answer(result.rc, result.out, result.err)
         return result
 
-    def manifest(self) -> Manifest:
+    def as_noted(self) -> Manifest:
         """Return what was noted, in the order of the paths."""
         noted = self.noted
+        # The number of this process is nobody else's.
+        process = noted.links.pop("/proc/self", None)
+        if process is not None:
+            noted.files, noted.links, noted.errors = (
+                {_own(path, process): text for path, text in entries.items()}
+                for entries in (noted.files, noted.links, noted.errors)
+            )
+            self._directories = {_own(path, process) for path in self._directories}
         noted.files = {path: text for path, text in sorted(noted.files.items()) if path not in noted.errors}
         above = {parent for path in [*noted.files, *noted.links, *noted.errors] for parent in _above(path)}
         noted.directories = sorted(self._directories - above - {"/"})
@@ -133,7 +145,7 @@ class _Noting:
 def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathered]:
     """Read a machine as `show.py` does, and return it as text with everything replaced that is only its own."""
     gathered = gather(host, ASKED)
-    noted = host.manifest()
+    noted = host.as_noted()
     replacements = Replacements(key)
     for path, text in noted.files.items():
         learn(path, text, replacements)
@@ -167,6 +179,11 @@ def _mounted(noted: Manifest) -> set[str]:
     ]
     found = [mount_of(path, mounts) for path in (ASKED.workdir, ASKED.code_dir, "/dev/shm", "/tmp")]
     return {"/", *(mount.point for mount in found if mount is not None)}
+
+
+def _own(path: str, process: str) -> str:
+    folder = f"/proc/{process}/"
+    return f"/proc/self/{path[len(folder) :]}" if path.startswith(folder) else path
 
 
 def _above(path: str) -> set[str]:

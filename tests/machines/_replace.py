@@ -37,8 +37,9 @@ _TOKEN = re.compile(
     + f"|(?P<uuid>{HEX}{{8}}(?:[-_]{HEX}{{4}}){{3}}[-_]{HEX}{{12}})"
     + f"|(?<![0-9A-Za-z])(?P<long>{HEX}{{64}}|{HEX}{{32}})(?![0-9A-Za-z])"
     + f"|(?<=enx)(?P<enx>{HEX}{{12}})(?![0-9A-Za-z])"
+    + f"|(?<=GPU-)(?P<gpu>{HEX}{{16}})(?![0-9A-Za-z])"
 )
-_SERIAL = re.compile(r"(?i)(serial(?:[ _]?(?:number|no))?\"?>?\s*[:=]?\s*\"?)(?!N/A|0+\b)([0-9A-Za-z][0-9A-Za-z-]{5,})")
+_SERIAL = re.compile(r"(?i)(serial(?:[ _]?(?:number|no))?\"?\s*[:=>]\s*\"?)(?!0+\b)([0-9A-Za-z][0-9A-Za-z-]{5,})")
 _HOME = re.compile(r"(?<=/home/)([^/\s\"':]+)")
 
 
@@ -68,7 +69,11 @@ class Replacements:
             and not word.isdigit()
             and word not in ("default", "localhost", "node", "host", "cuda", "nvidia")
         ):
-            self.words.setdefault(word, f"{kind}{self._number(kind, word)}")
+            self.words.setdefault(word, self.name(word, kind))
+
+    def name(self, word: str, kind: str) -> str:
+        """Replace a name."""
+        return f"{kind}{self._number(kind, word)}" if word else word
 
     def ipv4(self, text: str) -> str:
         """Replace an address, or a network with its length."""
@@ -149,14 +154,19 @@ class Replacements:
     def _enx(self, text: str) -> str:
         return f"{self.mac(int(text, 16)):012x}"
 
+    def _gpu(self, text: str) -> str:
+        return f"{self.number('gpu', int(text, 16)):016x}"
+
     def _hex64(self, text: str) -> str:
         return f"{text[:2]}{self.eui64(int(text, 16)):016x}"
 
     def _ipv6(self, text: str) -> str:
         try:
-            return str(self.ipv6(ipaddress.IPv6Address(text)))
+            old = ipaddress.IPv6Address(text)
         except ValueError:
             return text
+        new = self.ipv6(old)
+        return text if new == old else str(new)
 
     def _ipv4(self, text: str) -> str:
         # Versions look like addresses: only what is known to be one is.

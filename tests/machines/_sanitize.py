@@ -25,10 +25,14 @@ STATUS = re.compile(r"(?:Cpus_allowed_list|Mems_allowed_list|Cap[A-Z][a-z]+):")
 def contents(path: str, text: str, replacements: Replacements, mounted: set[str]) -> str:
     """Return what is recorded of a file; mounted are the mount points that matter."""
     name = path.rpartition("/")[2]
+    if path == "/proc/sys/kernel/hostname":
+        return f"{replacements.name(text.strip(), 'host')}\n"
     if not path.startswith("/proc/"):
         return replacements.text(_identity(name, text, replacements))
     if name == "environ":
         text = _environ(text, replacements)
+    elif name == "limits":
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
     elif name == "cmdline":
         text = " ".join(parse_command_line(text)) + "\n"
     elif name == "status":
@@ -104,7 +108,7 @@ def _mountinfo(text: str, mounted: set[str]) -> str:
 def _listeners(text: str) -> str:
     """Keep the listening ports; not on which address, nor who is connected."""
     lines = text.splitlines(keepends=True)
-    kept = lines[:1]
+    kept = [f"{line.rstrip()}\n" for line in lines[:1]]
     for line in lines[1:]:
         fields = line.split()
         if len(fields) > 9 and fields[3] == TCP_LISTEN:
@@ -131,7 +135,7 @@ def _digits(address: str) -> str:
 
 def _routes(text: str, replacements: Replacements) -> str:
     lines = text.splitlines()
-    kept = lines[:1]
+    kept = [line.rstrip() for line in lines[:1]]
     for line in lines[1:]:
         fields = line.split()
         if len(fields) < 8:

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._node import Asked, G
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _head, _nccl_lint
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
     FabricPolicy,
@@ -49,7 +50,7 @@ def cluster_of(manifests: Mapping[str, Manifest]) -> dict[str, Gathered]:
 
 
 def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolution, list[Finding]]:
-    """Resolve the environment of a cluster whose first machine is the head; all findings, those of the lint too."""
+    """Resolve the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
     head = next(iter(cluster))
     nets = {name: gathered.node.net or NO_NET for name, gathered in cluster.items()}
     address, findings = _head.choose_address(head, options.head or "", "", nets[head], together=False)
@@ -68,6 +69,8 @@ def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolut
     resolution = resolve(views, FabricPolicy(options.mode, "--mode"))
     findings += resolution.findings
     for view in views:
+        if view.gpu is not None:
+            findings += find_gpus(view.name, view.gpu)
         findings += _nccl_lint.lint(view, resolution.nodes[view.name].variables, resolution.fabric)
     return resolution, findings
 
