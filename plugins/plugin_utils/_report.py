@@ -15,7 +15,14 @@ from typing import Any
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, NAMED, Verdict, members, names
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import (
+    ENDED,
+    NAMED,
+    NO_METRICS,
+    Verdict,
+    members,
+    names,
+)
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -111,7 +118,7 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
     ranks = sum(run["nproc"] for run in parts)
     loss = losses(first_progress(runs))
     facts = [
-        verdict.verdict,
+        verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
         f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
         f"loss {loss}" if loss else "",
         duration(verdict.elapsed_s),

@@ -80,7 +80,7 @@ def test_status_of_a_run_that_goes_on(run: Show) -> None:
 
 def test_result_of_a_run_that_succeeded(run: Show) -> None:
     printed, result = run("result", going("succeeded"), succeed_on=["succeeded"])
-    assert f"{RUN_ID}  succeeded · 4 ranks on 2 nodes · 31 s" in printed
+    assert f"{RUN_ID}  succeeded, no metrics reported · 4 ranks on 2 nodes · 31 s" in printed
     assert f"  experiment: experiments/{RUN_ID}" in printed
     assert "  on node1:   /w1" in printed
     assert "failed" not in result
