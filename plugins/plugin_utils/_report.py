@@ -198,6 +198,16 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
     return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
 
 
+def no_such_rank(runs: Iterable[Mapping[str, Any]], asked: Mapping[str, Any] | None) -> str | None:
+    """Say that the run has no such rank (a setting of the request), as far as its nodes tell how many it has."""
+    rank = number((asked or {}).get("value"))
+    world_size = max((run.get("world_size") or 0 for run in runs), default=0)
+    if asked is None or rank is None or not world_size or rank < world_size:
+        return None
+    last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"
+    return f"rank: expected {last}, saw {rank:.0f} ({asked.get('origin')})"
+
+
 def _time(stamp: object) -> str:
     return clean(stamp).replace("T", " ").removesuffix("Z")
 

@@ -184,6 +184,19 @@ def test_logs_of_nobody(run: Show) -> None:
     assert printed == ["no log lines", "node1: x"]
 
 
+def test_logs_of_a_rank_that_the_run_has_not(run: Show) -> None:
+    def parameters(rank: int) -> dict[str, Any]:
+        return {"parameters": {"rank": {"value": rank, "origin": "-e rank"}}}
+
+    printed, result = run("logs", going(), request=parameters(99))
+    assert (printed, result["failed"]) == ([], True)
+    assert result["msg"] == "rank: expected 0 to 3, the ranks of this run, saw 99 (-e rank)"
+    printed, result = run("logs", going(), request=parameters(3))
+    assert (printed, "failed" in result) == (["no log lines of rank 3"], False)
+    # Where no node tells how many there are, any may be meant.
+    assert "failed" not in run("logs", {"node0": info("node0", "prepared", world_size=None)}, request=parameters(99))[1]
+
+
 def test_hints(run: Show) -> None:
     printed, result = run("hints", going())
     assert printed[1] == f"run {RUN_ID}"
