@@ -75,6 +75,8 @@ class ActionModule(ActionBase):
         infos = [info for info in infos if info.run in own]
         verdict = judge(own)
         if args["what"] == "logs":
+            if wrong := _report.no_such_rank(own, request.get("parameters", {}).get("rank")):
+                return {**result, "failed": True, "msg": clean(wrong)}
             _print(_logs(infos, request))
         else:
             _print_status(args["what"], run_id, infos, verdict, request)

@@ -34,6 +34,13 @@ def render(plan: Mapping[str, Any]) -> str:
     return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
 
 
+def header(plan: Mapping[str, Any]) -> list[str]:
+    """Write what holds for the run, for a check that does not ask for more."""
+    rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
+    last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
+    return [one_line(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
+
+
 def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     head, code = plan["head"], plan["code"]
     nodes = "1 node" if plan["nnodes"] == 1 else f"{plan['nnodes']} nodes"

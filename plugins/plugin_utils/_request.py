@@ -88,7 +88,7 @@ def make_request(
         )
     refuse_unknown(verb, extra_vars, documented, lines)
     settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
-    lines += _nodes.errors(inventory, needed=verb != "list", distinct=launch)
+    lines += _nodes.errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     if lines:
         raise Refused(lines)

@@ -20,6 +20,8 @@ DEFAULT = "default"
 AGAIN = ", as in the run's plan"
 FOR_THE_RUN = ("-e ", "environment ")
 OF_ONE_LAUNCH = ("run_id", "follow")
+# What parameters are called elsewhere.
+OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "script_args")
 # Types for which an empty -e NAME= takes away what a lower layer gives; an empty number or choice is a slip.
@@ -126,14 +128,18 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
     parameters = [p.name for p in VERBS[verb]]
     spec = {name: {"type": "raw"} for name in (*parameters, *documented)}
     unsupported = ArgumentSpecValidator(spec).validate(dict.fromkeys(names)).unsupported_parameters
-    near = {name.lower(): name for name in spec} | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
+    near = (
+        {name.lower(): name for name in spec}
+        | OTHER_NAMES.get(verb, {})
+        | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
+    )
     takes = f"{verb} takes {', '.join(parameters)}"
     lines = []
     for name in (name for name in names if name in unsupported):
         if name == "_raw_params":
             continue
         shown = name if name.isprintable() else display(name)
-        guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.55)
+        guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
         owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
         hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
         lines.append(f"{shown}: unknown parameter ({origin.format(shown)}); {hint}{takes}")

@@ -17,6 +17,8 @@ ENDED = ("succeeded", "failed", "stopped", "lost")
 GOING = ("waiting", "running", "between", "stopping")
 SILENT = ("unreachable", "unknown")
 MISSING = ("absent", "prepared")
+# Behind `succeeded`, of a script that wrote none.
+NO_METRICS = ", no metrics reported"
 # How many nodes a line names.
 NAMED = 4
 

@@ -80,7 +80,7 @@ def test_status_of_a_run_that_goes_on(run: Show) -> None:
 
 def test_result_of_a_run_that_succeeded(run: Show) -> None:
     printed, result = run("result", going("succeeded"), succeed_on=["succeeded"])
-    assert f"{RUN_ID}  succeeded · 4 ranks on 2 nodes · 31 s" in printed
+    assert f"{RUN_ID}  succeeded, no metrics reported · 4 ranks on 2 nodes · 31 s" in printed
     assert f"  experiment: experiments/{RUN_ID}" in printed
     assert "  on node1:   /w1" in printed
     assert "failed" not in result
@@ -182,6 +182,19 @@ def test_logs_of_nobody(run: Show) -> None:
         "logs", {"node0": info("node0", "running"), "node1": {"launch__info": {"failed": True, "msg": "x"}}}
     )
     assert printed == ["no log lines", "node1: x"]
+
+
+def test_logs_of_a_rank_that_the_run_has_not(run: Show) -> None:
+    def parameters(rank: int) -> dict[str, Any]:
+        return {"parameters": {"rank": {"value": rank, "origin": "-e rank"}}}
+
+    printed, result = run("logs", going(), request=parameters(99))
+    assert (printed, result["failed"]) == ([], True)
+    assert result["msg"] == "rank: expected 0 to 3, the ranks of this run, saw 99 (-e rank)"
+    printed, result = run("logs", going(), request=parameters(3))
+    assert (printed, "failed" in result) == (["no log lines of rank 3"], False)
+    # Where no node tells how many there are, any may be meant.
+    assert "failed" not in run("logs", {"node0": info("node0", "prepared", world_size=None)}, request=parameters(99))[1]
 
 
 def test_hints(run: Show) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_sockets import EXACTLY
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
+from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.tests.unit.plan_parts import RUN_ID, node, nodes, policy, request
 from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port
 
@@ -119,3 +119,20 @@ def test_what_came_from_a_host_cannot_steer_the_terminal() -> None:
     text = render(make_plan(request(1), policy(), [node(0, workdir__path="/w\x1b[2J\nnode 9: x")]))
     assert "\x1b" not in text
     assert "\nnode 9" not in text
+
+
+def test_the_head_of_a_plan_says_that_nothing_was_started() -> None:
+    plan = make_plan(request(2, channels=42), policy(), nodes(2))
+    lines = header(plan)
+    assert [line.split("  #")[0] for line in lines] == [
+        f"run {RUN_ID}",
+        "  command     ansible-playbook launch.yml -e channels=42",
+        "  ranks       2 on 2 nodes, 1 each",
+        "  head        node0 at 10.0.0.1",
+        "  port        29655",
+        "  fabric      tcp",
+        f"  experiment  /home/ann/experiments/{RUN_ID}",
+        "  code        aaaaaaaaaaaa",
+        "  nodes       node0, node1",
+        "nothing was started; --diff shows everything: directories, commands and environment of every node",
+    ]

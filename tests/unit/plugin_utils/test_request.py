@@ -321,8 +321,25 @@ def test_the_suggestion(name: str, meant: str) -> None:
     assert f"did you mean '{meant}'?" in only_line({name: "1"})
 
 
-def test_no_suggestion_where_nothing_is_near() -> None:
-    assert "did you mean" not in only_line({"zzzzqqqq": "1"})
+@pytest.mark.parametrize("name", ["zzzzqqqq", "foo", "batch_size", "epochs", "lr"])
+def test_no_suggestion_where_nothing_is_near(name: str) -> None:
+    assert "did you mean" not in only_line({name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("value", "example"),
+    [
+        ("FOO=bar", '{"env": {"FOO": "bar"}}'),
+        ("A=1=2 ", '{"env": {"A": "1=2 "}}'),
+        ("FOO=it's", '{"env": {"FOO": "bar"}}'),
+        ("nonsense", '{"env": {"FOO": "bar"}}'),
+        (3, '{"env": {"FOO": "bar"}}'),
+    ],
+)
+def test_an_environment_that_is_no_mapping_comes_with_an_example(value: object, example: str) -> None:
+    assert only_line({"env": value}) == (
+        f"env: expected a mapping of names to values, such as -e '{example}', saw {value!r} (-e env)"
+    )
 
 
 def test_a_parameter_of_launch_given_to_another_verb() -> None:
@@ -445,8 +462,9 @@ def test_list_needs_no_nodes() -> None:
 @pytest.mark.parametrize("verb", ["launch", "stop", "list"])
 def test_limit_is_refused(verb: str) -> None:
     line = only_line(verb=verb, nodes=inventory("node0", limit="node0,localhost"))
-    assert line.startswith("--limit: expected none, saw 'node0,localhost'")
-    assert "-e nnodes=N" in line
+    assert line.startswith("--limit: expected none, saw 'node0,localhost'; ")
+    assert ("nnodes" in line) is (verb == "launch")
+    assert ("-e node=NAME" in line) is (verb == "logs")
 
 
 @pytest.mark.parametrize(
