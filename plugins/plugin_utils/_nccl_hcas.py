@@ -195,8 +195,8 @@ def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
 
 def _kind(each: HcaPort) -> tuple[str | None, ...] | None:
     """Name the kind of a card; None where the kernel does not say."""
-    kind = each.hca.hca_type or each.hca.board_id
-    return (kind, each.port.link_layer) if kind else None
+    kind = each.hca.hca_type, each.hca.board_id
+    return (*kind, each.port.link_layer) if any(kind) else None
 
 
 def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]) -> Finding:

@@ -161,6 +161,8 @@ def test_lost_links_of_the_same_cards_are_named() -> None:
     assert finding.status == "warn"
     assert "mlx5_5 DOWN, Disabled; mlx5_11 DOWN, Polling" in finding.observed
     assert "mlx5_1 " not in finding.observed
+    storage = hca("mlx5_5", down(), board_id="MT_0000000455")
+    assert findings(view(hcas=[*EIGHT[:5], storage])) == []
 
 
 @pytest.mark.parametrize(
