@@ -55,7 +55,8 @@ def of_port(hca: Hca, port: Port, key: str, wanted: Any) -> bool | None:
     if key in values:
         return same(values[key], wanted)
     if key == "netdev":
-        return wanted == hca.netdevs if isinstance(wanted, list) else wanted == port.netdev and wanted in hca.netdevs
+        names = wanted if isinstance(wanted, list) else [wanted]
+        return hca.netdevs == names and port.netdev == names[0]
     if key == "rate_text":
         return bool(wanted.startswith(f"{port.rate_gbps:g} Gb/sec"))
     if key == "no_hca_type_file":
@@ -64,7 +65,7 @@ def of_port(hca: Hca, port: Port, key: str, wanted: Any) -> bool | None:
         word = "software" if key == "soft_roce" else "EFA"
         return (not port.usable and any(word in reason for reason in port.reasons)) is wanted
     if key == "link_local_indexes":
-        return [gid.index for gid in port.gids if (gid.address or "").startswith("fe80::")] == wanted
+        return same([gid.index for gid in port.gids if (gid.address or "").startswith("fe80::")], wanted)
     if key == "gids":
         return {gid.index: [gid.address, (gid.type or "").removeprefix("IB/")] for gid in port.gids} == {
             index: [address.removeprefix("::ffff:"), kind] for index, (address, kind) in wanted.items()
@@ -99,11 +100,11 @@ def of_all(rdma: Rdma, key: str, wanted: Any) -> bool | None:
     ports = [(hca, port) for hca in rdma.hcas for port in hca.ports]
     active = [(hca, port) for hca, port in ports if port.state == "ACTIVE"]
     if key in ("hca_count", "hca_count_listed"):
-        return len(rdma.hcas) == wanted
+        return same(len(rdma.hcas), wanted)
     if key == "order_in_capture":
         return sorted(wanted) == sorted(hca.name for hca in rdma.hcas)
     if key == "active":
-        return len(active) == wanted
+        return same(len(active), wanted)
     if key == "all_active":
         return (active == ports) is wanted
     if key == "link_layers":
