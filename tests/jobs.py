@@ -47,6 +47,8 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         argv=argv,
         environment=[Variable(name, value, "muster", "") for name, value in marks.items()],
         starter="setsid",
+        starter_reason="launch_starter",
+        starter_fallback=None,
         time_limit=0,
         stop_grace=10,
         abort_grace=2,

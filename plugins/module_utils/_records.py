@@ -253,6 +253,8 @@ class Job:
     argv: list[str]
     environment: list[Variable]
     starter: str
+    starter_reason: str
+    starter_fallback: str | None
     time_limit: int
     stop_grace: int
     abort_grace: int

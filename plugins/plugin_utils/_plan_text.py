@@ -73,13 +73,14 @@ def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str,
 def _node(job: Mapping[str, Any], head: str) -> list[str]:
     last = job["first_rank"] + job["nproc"] - 1
     ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
-    limit = f"ended after {job['time_limit']} s, " if job["time_limit"] else ""
     rows = [
         ("work directory", job["workdir"], f"slot {job['slot']}"),
         ("run directory", job["run_dir"], ""),
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
-        ("starter", job["starter"], f"{limit}{job['stop_grace']} s to stop"),
+        ("starter", job["starter"], job["starter_reason"]),
+        ("to stop", f"{job['stop_grace']} s", ""),
+        *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))

@@ -52,7 +52,7 @@ def test_secrets_that_cannot_be_are_refused_without_their_value(secrets: dict[st
 
 def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
     host = Booted(run=lambda argv, timeout, cwd: _failed())
-    job = make_job(tmp_path, SLEEP, starter="auto")
+    job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
     try:
         changed, run = _start.start(host, job)
         assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")

@@ -37,7 +37,8 @@ node 0: node0 (head), ranks 0-1
   run directory   {RUN_DIR}
   outputs         {RUN_DIR}/outputs
   code directory  /home/ann/code
-  starter         auto  # 60 s to stop
+  starter         setsid  # auto: ann does not linger (loginctl enable-linger)
+  to stop         60 s
   command
     /usr/bin/python3 \\
       {RUN_DIR}/torchrun.py \\
@@ -89,7 +90,7 @@ def test_every_node_is_shown_in_full() -> None:
     for number, section in enumerate(sections):
         assert f"--node-rank={number}" in section
         assert f"MUSTER_NODE=node{number} " in section
-        assert "ended after 90 s, 60 s to stop" in section
+        assert "to stop         60 s\n  time limit      90 s\n" in section
 
 
 def test_warnings_stand_before_the_nodes_and_are_one_line_for_all_alike() -> None:
