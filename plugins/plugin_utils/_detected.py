@@ -1,0 +1,213 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was detected: every node's facts, and the environment they lead to. (`_detected.py` is private.)
+
+A pure function of what the nodes answered and the cluster's policy: no clock, no file, no environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records import Net, NodeFacts, Variable
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _environment, _head
+from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
+    FabricPolicy,
+    NodeView,
+    NotSet,
+    resolve,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint
+
+SCHEMA = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a node answered: facts are its `ansible_facts`, or None and why not.
+
+    address is how Ansible reaches the node, variables its own: environment of one node's ranks, from the inventory.
+    """
+
+    name: str
+    facts: Mapping[str, Any] | None
+    why: str = ""
+    address: str = ""
+    variables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What the cluster's owner decided.
+
+    library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell. head_address may be
+    empty. variables is the environment of all ranks; the two origins are the names of the inventory's variables.
+    """
+
+    mode: str = "auto"
+    mode_origin: str = "default"
+    head_address: str = ""
+    library: str = ""
+    version: str = ""
+    variables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    origin: str = _environment.CLUSTER
+    node_origin: str = _environment.NODE
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeReport:
+    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something."""
+
+    name: str
+    why: str = ""
+    rdma: Rdma | None = None
+    gpu: Gpu | None = None
+    facts: NodeFacts | None = None
+    library: Library | None = None
+    interface: _head.Interface | None = None
+    hcas: list[str] = dataclasses.field(default_factory=list)
+    environment: list[Variable] = dataclasses.field(default_factory=list)
+    not_set: list[NotSet] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+
+    @property
+    def answered(self) -> bool:
+        return self.facts is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; the facts have the names and shapes of `ansible_facts`."""
+        data = dataclasses.asdict(dataclasses.replace(self, facts=None))
+        facts = self.facts.to_dict() if self.facts else None
+        return {"answered": self.answered, **data, "node": facts} | ({} if self.facts is None else {"why": None})
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterReport:
+    """All nodes in node-rank order; findings are those of the whole cluster."""
+
+    nodes: list[NodeReport]
+    fabric: Fabric | None
+    mode: str
+    findings: list[Finding]
+
+    @property
+    def all_findings(self) -> list[Finding]:
+        """The cluster's findings, then each node's."""
+        return [*self.findings, *(finding for node in self.nodes for finding in node.findings)]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "mode": self.mode,
+            "fabric": dataclasses.asdict(self.fabric) if self.fabric else None,
+            "nodes": {node.name: node.to_dict() for node in self.nodes},
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
+    """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
+    facts = {each.name: NodeFacts.from_dict(each.facts["node"]) for each in answers if each.facts}
+    address, findings = _head_address(answers, facts, policy)
+    views = {each.name: _view(each, facts[each.name], address, policy) for each in answers if each.facts}
+    cluster, refused = _environment.user_layer(policy.variables, policy.origin, None)
+    findings += [*refused, *(_no_answer(each) for each in answers if not each.facts)]
+    if not views:
+        return ClusterReport([NodeReport(each.name, each.why) for each in answers], None, policy.mode, findings)
+    resolution = resolve(list(views.values()), FabricPolicy(policy.mode, policy.mode_origin))
+    findings += resolution.findings
+    reports = []
+    for each in answers:
+        if each.name not in views:
+            reports.append(NodeReport(each.name, each.why))
+            continue
+        view, own = views[each.name], resolution.nodes[each.name]
+        of_node, refused = _environment.user_layer(each.variables, policy.node_origin, each.name)
+        environment = _environment.merge([own.variables, cluster, of_node])
+        findings += [*refused, *lint(view, environment, resolution.fabric)]
+        names = {variable.name for variable in environment}
+        reports.append(
+            NodeReport(
+                name=each.name,
+                rdma=view.rdma,
+                gpu=view.gpu,
+                facts=facts[each.name],
+                library=view.library,
+                interface=view.interface,
+                hcas=[name.partition(":")[0] for name in own.hcas],
+                environment=environment,
+                not_set=[item for item in own.not_set if item.name not in names],
+            )
+        )
+    return ClusterReport(_with_findings(reports, findings), resolution.fabric, policy.mode, _of(None, findings))
+
+
+def _with_findings(reports: Iterable[NodeReport], findings: Sequence[Finding]) -> list[NodeReport]:
+    return [dataclasses.replace(report, findings=_of(report.name, findings)) for report in reports]
+
+
+def _of(node: str | None, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings of one node, each once; None: of the cluster."""
+    return list(dict.fromkeys(finding for finding in findings if finding.node == node))
+
+
+def _head_address(
+    answers: Sequence[Answer], facts: Mapping[str, NodeFacts], policy: Policy
+) -> tuple[str, list[Finding]]:
+    head = answers[0] if answers else None
+    if head is None or head.name not in facts:
+        return policy.head_address, []
+    net = facts[head.name].net
+    if net is None:
+        return policy.head_address, []
+    together = _agree.share_network(facts)
+    address, findings = _head.choose_address(head.name, policy.head_address, head.address, net, together)
+    return address.value, findings
+
+
+def _view(answer: Answer, facts: NodeFacts, address: str, policy: Policy) -> NodeView:
+    assert answer.facts is not None
+    rdma, gpu = answer.facts.get("rdma"), answer.facts.get("gpu")
+    devices = Gpu.from_dict(gpu) if gpu else None
+    return NodeView(
+        name=answer.name,
+        rdma=Rdma.from_dict(rdma) if rdma else None,
+        gpu=devices,
+        net=facts.net,
+        library=_library(library_of(facts, devices), policy),
+        interface=_interface(address, facts.net),
+        container=None if facts.container is None else facts.container.kind is not None,
+    )
+
+
+def _library(found: Library, policy: Policy) -> Library:
+    """Take what the policy says of the library, else what the node's files tell."""
+    if not policy.library and not policy.version:
+        return found
+    name = policy.library or found.name
+    version = numbers(policy.version) if policy.version else found.version if name == found.name else None
+    return dataclasses.replace(found, name=name, version=version, source="policy")
+
+
+def _interface(address: str, net: Net | None) -> _head.Interface | None:
+    return _head.interface_towards(address, net) if address and net else None
+
+
+def _no_answer(answer: Answer) -> Finding:
+    return Finding(
+        check="facts",
+        node=answer.name,
+        status="error",
+        observed=answer.why or "nothing is known about this node",
+        expected="its facts",
+        source="module node_facts",
+        remedy=f"see that Ansible reaches it: ansible {answer.name} -m ansible.builtin.ping",
+    )
