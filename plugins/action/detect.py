@@ -54,9 +54,10 @@ class ActionModule(ActionBase):
         document = json.dumps(_document(report, request), indent=2) + "\n"
         # The directory is the default, so that a page asked for elsewhere leaves none here.
         page = Path(settings["page"] or os.path.join(args["dir"], "detect.html")).expanduser()
-        wanted = {page: _html(report, request), page.with_suffix(".json"): document}
+        beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
+        wanted = {page: _html(report, request), beside: document}
         result.update(changed=_differs(page, wanted[page]), page=str(page.absolute()))
-        result["document"] = str(page.with_suffix(".json").absolute())
+        result["document"] = str(beside.absolute())
         if not self._task.check_mode:
             _write(wanted)
         if settings["output"] == "json":
@@ -65,7 +66,7 @@ class ActionModule(ActionBase):
             for line in ["", *_detected_text.render(report, WIDTH)]:
                 display.display(line)
         if not self._task.check_mode:
-            shown = [("page", _shown(page)), ("document", _shown(page.with_suffix(".json")))]
+            shown = [("page", _shown(page)), ("document", _shown(beside))]
             for line in ["", *aligned(shown)]:
                 display.display(line)
         stopping = [finding for finding in report.all_findings if finding.stops]

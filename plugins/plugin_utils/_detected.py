@@ -19,13 +19,8 @@ from ansible_collections.muster.train.plugins.plugin_utils import _agree, _envir
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
-    FabricPolicy,
-    NodeView,
-    NotSet,
-    resolve,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
 
 SCHEMA = 1
 
@@ -117,41 +112,50 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
     """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
     facts = {each.name: NodeFacts.from_dict(each.facts["node"]) for each in answers if each.facts}
     address, findings = _head_address(answers, facts, policy)
-    views = {each.name: _view(each, facts[each.name], address, policy) for each in answers if each.facts}
-    cluster, refused = _environment.user_layer(policy.variables, policy.origin, None)
+    given, refused = _given(answers, policy)
     findings += [*refused, *(_no_answer(each) for each in answers if not each.facts)]
+    views = {
+        each.name: _view(each, facts[each.name], address, policy, given[each.name]) for each in answers if each.facts
+    }
     if not views:
-        return ClusterReport([NodeReport(each.name, each.why) for each in answers], None, policy.mode, findings)
-    resolution = resolve(list(views.values()), FabricPolicy(policy.mode, policy.mode_origin))
+        nobody = [NodeReport(each.name, each.why, findings=_of(each.name, findings)) for each in answers]
+        return ClusterReport(nobody, None, policy.mode, _of(None, findings))
+    of_fabric = FabricPolicy(policy.mode, policy.mode_origin)
+    resolution = resolve(list(views.values()), of_fabric)
+    environments = {name: _environment.merge([resolution.nodes[name].variables, *given[name]]) for name in views}
     findings += resolution.findings
+    for name, view in views.items():
+        findings += lint(view, environments[name], resolution.fabric, of_fabric)
+    findings += lint_cluster(environments)
     reports = []
     for each in answers:
-        if each.name not in views:
-            reports.append(NodeReport(each.name, each.why))
-            continue
-        view, own = views[each.name], resolution.nodes[each.name]
-        of_node, refused = _environment.user_layer(each.variables, policy.node_origin, each.name)
-        environment = _environment.merge([own.variables, cluster, of_node])
-        findings += [*refused, *lint(view, environment, resolution.fabric)]
-        names = {variable.name for variable in environment}
-        reports.append(
-            NodeReport(
-                name=each.name,
+        report = NodeReport(each.name, each.why, findings=_of(each.name, findings))
+        if each.name in views:
+            view, own = views[each.name], resolution.nodes[each.name]
+            report = dataclasses.replace(
+                report,
                 rdma=view.rdma,
                 gpu=view.gpu,
                 facts=facts[each.name],
                 library=view.library,
                 interface=view.interface,
-                hcas=[name.partition(":")[0] for name in own.hcas],
-                environment=environment,
-                not_set=[item for item in own.not_set if item.name not in names],
+                hcas=own.hcas,
+                environment=environments[each.name],
+                not_set=own.not_set,
             )
-        )
-    return ClusterReport(_with_findings(reports, findings), resolution.fabric, policy.mode, _of(None, findings))
+        reports.append(report)
+    return ClusterReport(reports, resolution.fabric, policy.mode, _of(None, findings))
 
 
-def _with_findings(reports: Iterable[NodeReport], findings: Sequence[Finding]) -> list[NodeReport]:
-    return [dataclasses.replace(report, findings=_of(report.name, findings)) for report in reports]
+def _given(answers: Iterable[Answer], policy: Policy) -> tuple[dict[str, list[list[Variable]]], list[Finding]]:
+    """Read what users set: for each node the cluster's layer and its own, and what of it cannot be a variable."""
+    cluster, findings = _environment.user_layer(policy.variables, policy.origin, None)
+    layers = {}
+    for each in answers:
+        own, refused = _environment.user_layer(each.variables, policy.node_origin, each.name)
+        layers[each.name] = [cluster, own]
+        findings += refused
+    return layers, findings
 
 
 def _of(node: str | None, findings: Iterable[Finding]) -> list[Finding]:
@@ -173,7 +177,9 @@ def _head_address(
     return address.value, findings
 
 
-def _view(answer: Answer, facts: NodeFacts, address: str, policy: Policy) -> NodeView:
+def _view(
+    answer: Answer, facts: NodeFacts, address: str, policy: Policy, given: Iterable[Iterable[Variable]]
+) -> NodeView:
     assert answer.facts is not None
     rdma, gpu = answer.facts.get("rdma"), answer.facts.get("gpu")
     devices = Gpu.from_dict(gpu) if gpu else None
@@ -185,6 +191,7 @@ def _view(answer: Answer, facts: NodeFacts, address: str, policy: Policy) -> Nod
         library=_library(library_of(facts, devices), policy),
         interface=_interface(address, facts.net),
         container=None if facts.container is None else facts.container.kind is not None,
+        given={variable.name: variable.value for layer in given for variable in layer},
     )
 
 
@@ -194,7 +201,7 @@ def _library(found: Library, policy: Policy) -> Library:
         return found
     name = policy.library or found.name
     version = numbers(policy.version) if policy.version else found.version if name == found.name else None
-    return dataclasses.replace(found, name=name, version=version, source="policy")
+    return Library("rccl" if name == "rccl" else "nccl", version, "given")
 
 
 def _interface(address: str, net: Net | None) -> _head.Interface | None:

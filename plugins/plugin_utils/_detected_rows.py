@@ -160,10 +160,11 @@ def _use(hca: Hca, port: Port, report: NodeReport) -> str:
 
 def environment_lines(environment: Sequence[Variable]) -> list[tuple[str, str]]:
     """For each variable the assignment and where it comes from."""
-    return [(f"{each.name}={each.value}", _remark(each)) for each in environment]
+    return [(f"{each.name}={each.value}", remark(each)) for each in environment]
 
 
-def _remark(variable: Variable) -> str:
+def remark(variable: Variable) -> str:
+    """`D2, fabric: why`."""
     where = ", ".join(filter(None, [variable.rule, variable.origin]))
     return f"{where}: {variable.reason}" if variable.reason else where
 

@@ -46,7 +46,8 @@ def node_lines(node: NodeReport, width: int) -> list[str]:
         if body:
             lines += ["", *_indented(table(headers, body, width - 2))]
     lines += _section("would be set", rows.environment_lines(node.environment), width)
-    lines += _section("not set, on purpose", rows.not_set_lines(node), width)
+    if left := rows.not_set_lines(node):
+        lines += ["", "  not set, on purpose", *_indented(table(("", ""), left, width - 4)[1:], 4)]
     return lines + _findings(node.findings, width)
 
 
@@ -109,8 +110,8 @@ def _findings(findings: Sequence[Finding], width: int) -> list[str]:
     ]
 
 
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"  {line}".rstrip() for line in lines]
+def _indented(lines: Iterable[str], by: int = 2) -> list[str]:
+    return [f"{' ' * by}{line}".rstrip() for line in lines]
 
 
 def _wrapped(text: str, width: int, indent: str = "      ") -> list[str]:
