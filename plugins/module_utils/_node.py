@@ -58,6 +58,14 @@ class Gathered:
     gpu: Gpu | None
     warnings: list[str]
 
+    def to_facts(self, asked: Asked) -> dict[str, Any]:
+        """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
+        own = {"rdma": self.rdma, "gpu": self.gpu}
+        return {
+            "node": self.node.to_dict(),
+            **{name: found.to_dict() if found else None for name, found in own.items() if name in asked.subset},
+        }
+
 
 def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts and, in words, what could not be seen. No part waits for another or takes more than cap s."""

@@ -59,18 +59,20 @@ def read_site_packages(host: Host, interpreter: str, environ: Mapping[str, str])
     real = host.resolve(interpreter) or interpreter
     # A script in its place may set anything; so do the wrappers of Nix and Guix, which are programs.
     certain = host.read_bytes(real, 4) == b"\x7fELF" and not real.startswith(("/nix/", "/gnu/"))
-    certain = certain and "PYTHONHOME" not in environ and environ.get("PYTHONPLATLIBDIR") is None
+    certain = certain and "PYTHONHOME" not in environ and "PYTHONPLATLIBDIR" not in environ
     base = os.path.dirname(os.path.dirname(real))
     found = SitePackages(base, {}, certain)
-    candidates = [folder for folder in environ.get("PYTHONPATH", "").split(":") if folder.startswith("/")]
+    candidates = [folder for folder in environ.get("PYTHONPATH", "").split(":") if folder]
+    found.certain = certain and all(folder.startswith("/") for folder in candidates)
     venv = _virtual_environment(host, interpreter)
     if venv is None:
         candidates += _of_base(host, found, base, real, environ)
     else:
         found.prefix, settings = venv
-        candidates += _of_prefix(host, found.prefix, None)
-        found.certain = found.certain and any(host.is_dir(folder) for folder in candidates)
-        _set_version(found, settings, candidates)
+        own = _of_prefix(host, found.prefix, None)
+        candidates += own
+        found.certain = found.certain and any(host.is_dir(folder) for folder in own)
+        _set_version(found, settings, own)
         if settings.get("include-system-site-packages", "").lower() == "true":
             home = settings.get("home", "")
             candidates += _of_base(host, found, os.path.dirname(home) if home.startswith("/") else base, real, environ)
@@ -90,8 +92,9 @@ def _virtual_environment(host: Host, interpreter: str) -> tuple[str, dict[str, s
 
 
 def _set_version(found: SitePackages, settings: Mapping[str, str], folders: list[str]) -> None:
+    """Note the version of a virtual environment: as its settings tell it, else as its site-packages are named."""
     told = re.match(r"3\.[0-9]{1,3}(?:\.[0-9]{1,3})?", settings.get("version_info") or settings.get("version") or "")
-    named = [match.group(1) for match in map(_PYTHON.fullmatch, (folder.split("/")[-2] for folder in folders)) if match]
+    named = [match.group(1) for match in (_PYTHON.fullmatch(folder.split("/")[-2]) for folder in folders) if match]
     found.version = told.group() if told else next(iter(named), None)
     found.source = f"{found.prefix}/pyvenv.cfg" if told else None
 

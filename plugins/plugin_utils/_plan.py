@@ -131,12 +131,25 @@ def _check(
     findings += _agree.check_directories(facts)
     findings += _agree.check_slot(facts, policy.slot, typed)
     findings += _agree.check_python(facts)
+    if settings["launcher"]["value"] == "torchrun":
+        findings += _agree.check_torch(facts, _sent_elsewhere(settings, policy, nodes))
     findings += _agree_files.check_code(facts)
     for what, setting in files.items():
         findings += _agree_files.check_file(facts, what, setting["value"], setting["origin"])
     if "config" in files:
         findings += _agree_files.check_config(facts, files["config"]["origin"])
     return findings
+
+
+def _sent_elsewhere(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[str]:
+    """Name the nodes whose ranks get variables such as PYTHONPATH from anywhere."""
+    common = [policy.env, settings["env"]["value"]]
+    return [
+        node.name
+        for node in nodes
+        for values in [*common, node.env]
+        if isinstance(values, Mapping) and any(str(name).startswith("PYTHON") for name in values)
+    ]
 
 
 def _stop_at(findings: Sequence[Finding]) -> None:

@@ -74,8 +74,20 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
         },
         "config": None,
         "systemd": {"booted": True, "linger": False},
-        "memlock": {"soft": -1, "hard": -1},
+        "memlock": {"soft": -1, "hard": -1, "cap_ipc_lock": False, "effective": -1},
         "holder": None,
+        "limits": None,
+        "container": {"kind": None},
+        "disks": None,
+        "versions": {
+            "python": "3.11.2",
+            "torch": "2.6.0+cpu",
+            "site_packages": ["/usr/lib/python3/dist-packages"],
+            "sources": {"torch": "/usr/lib/python3/dist-packages/torch/version.py"},
+        },
+        "tools": None,
+        "kernel": None,
+        "timings": {"net": 3},
     }
     for key, value in changes.items():
         part, _separator, inner = key.partition("__")

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_presence import read_gpu
-from ansible_collections.muster.train.plugins.module_utils._limits import parse_memlock, read_memlock
 from ansible_collections.muster.train.plugins.module_utils._machine import (
     parse_cpu_list,
     read_cpus,
     read_identity,
     read_systemd,
 )
-from ansible_collections.muster.train.plugins.module_utils._records import Gpu, Memlock, Systemd
+from ansible_collections.muster.train.plugins.module_utils._records import Gpu, Systemd
 from ansible_collections.muster.train.tests.unit.machines import Machine, load
 
 
@@ -48,28 +47,6 @@ def test_cpus_this_process_may_use(tmp_path: Path, name: str, cpus: int) -> None
 def test_cpus_unknown(tmp_path: Path) -> None:
     assert read_cpus(Machine({"files": {"/proc/self/status": "Name:\tx\n"}}, tmp_path)) is None
     assert read_cpus(Machine({}, tmp_path / "none")) is None
-
-
-LIMITS = "Max open files 1024 1048576 files\nMax locked memory         {} {} bytes\n"
-
-
-@pytest.mark.parametrize(
-    ("soft", "hard", "memlock"),
-    [
-        ("8388608", "unlimited", Memlock(8388608, -1)),
-        ("unlimited", "unlimited", Memlock(-1, -1)),
-        ("0", "65536", Memlock(0, 65536)),
-        ("much", "65536", None),
-        ("", "", None),
-    ],
-)
-def test_memlock(soft: str, hard: str, memlock: Memlock | None) -> None:
-    assert parse_memlock(LIMITS.format(soft, hard)) == memlock
-
-
-def test_memlock_of_machines(tmp_path: Path) -> None:
-    assert read_memlock(load("mi300x", tmp_path / "a")) == Memlock(67108864, -1)
-    assert read_memlock(load("container", tmp_path / "b")) is None
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,20 @@ def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
     assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python (-e launcher)")
 
 
+def test_torchrun_without_torch_is_refused() -> None:
+    without = {"torch": None, "site_packages": ["/v/site-packages"]}
+    [line] = refusal(request(2), policy(), [node(0), node(1, versions=without)])
+    assert line.startswith("node1: torch: /usr/bin/python3 has no torch (looked in /v/site-packages); expected torch")
+    # Its ranks may find what the node does not know of; another launcher needs none.
+    for asked, of, env in (
+        (request(2, env={"PYTHONPATH": "/opt/torch"}), policy(), {}),
+        (request(2), policy(env={"PYTHONHOME": "/opt/py"}), {}),
+        (request(2), policy(), {"PYTHONPATH": "/opt/torch"}),
+        (request(2, launcher="python"), policy(), {}),
+    ):
+        assert make_plan(asked, of, [node(0), node(1, env, versions=without)])["nnodes"] == 2
+
+
 def test_a_work_directory_that_the_nodes_share_is_refused() -> None:
     [line] = refusal(request(2), policy(), nodes(2, workdir__filesystem="nfs4"))
     assert line.startswith(
