@@ -96,7 +96,8 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
         {
             "nodes": list(group.nodes),
             "differences": [
-                {"features": list(each.features), "here": each.here, "most": each.there} for each in group.differences
+                {"features": list(each.features), "here": each.here, "there": each.there, "other": each.other}
+                for each in group.differences
             ],
         }
         for group in groups(report.nodes)

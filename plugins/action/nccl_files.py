@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,11 +19,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WR
 
 CLUSTER = "cluster (nccl_env_variables)"
 NODE = "node (nccl_env_node_variables)"
-PLACES = ("dir", "user", "system")
+NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third is called as its library
 OPTIONS = {
     "files": {"type": "list", "elements": "str", "choices": list(WRITERS), "default": list(WRITERS)},
-    "dir": {"type": "str", "required": True},
-    "conf_place": {"type": "str", "choices": list(PLACES), "default": "dir"},
     "mode": {"type": "str", "choices": ["auto", "rdma", "tcp"], "default": "auto"},
     "library": {"type": "str", "choices": ["", "nccl", "rccl"], "default": ""},
     "version": {"type": "str", "default": ""},
@@ -63,7 +60,7 @@ class ActionModule(ActionBase):
         findings = list(report.all_findings)
         files = {}
         for node in report.nodes:
-            files[node.name], refused = _files(node, args)
+            files[node.name], refused = _files(node, args["files"])
             findings += refused
         stopping = [finding for finding in findings if finding.stops]
         if stopping:
@@ -72,25 +69,17 @@ class ActionModule(ActionBase):
         return {**result, "changed": False, "nodes": files, "warnings": _findings.lines(warnings)}
 
 
-def _files(node: NodeReport, args: dict[str, Any]) -> tuple[list[dict[str, str]], list[Finding]]:
+def _files(node: NodeReport, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:
     written, refused = [], []
     if node.answered:
-        for kind in args["files"]:
+        for kind in kinds:
             try:
                 text = WRITERS[kind](node)
             except ValueError as error:
-                refused.append(_refused(node.name, kind, str(error), args["files"]))
+                refused.append(_refused(node.name, kind, str(error), kinds))
             else:
-                written.append({"kind": kind, "path": _path(kind, node, args), "text": text})
+                written.append({"kind": kind, "name": NAMES.get(kind) or conf_name(node.library), "text": text})
     return written, refused
-
-
-def _path(kind: str, node: NodeReport, args: dict[str, Any]) -> str:
-    if kind != "conf":
-        return posixpath.join(args["dir"], {"compose": "nccl.env", "shell": "nccl.sh"}[kind])
-    name = conf_name(node.library)
-    # NCCL src/misc/param.cc initEnvFunc: the user's file, then the system's.
-    return {"dir": posixpath.join(args["dir"], name), "user": f"~/.{name}", "system": f"/etc/{name}"}[args["conf_place"]]
 
 
 def _refused(node: str, kind: str, error: str, kinds: Sequence[str]) -> Finding:

@@ -30,17 +30,6 @@ options:
     elements: str
     choices: [compose, shell, conf]
     default: [compose, shell, conf]
-  dir:
-    description: The directory on the nodes.
-    type: str
-    required: true
-  conf_place:
-    description: >-
-      Where the library's own file goes - V(dir) is beside the others, V(user) is C(~/.nccl.conf) or C(~/.rccl.conf),
-      V(system) is C(/etc/nccl.conf) or C(/etc/rccl.conf). The library reads the last two by itself.
-    type: str
-    choices: [dir, user, system]
-    default: dir
   mode:
     description: The fabric.
     type: str
@@ -94,7 +83,6 @@ EXAMPLES = r"""
 
 - name: Decide the environment of every node
   muster.train.nccl_files:
-    dir: ~/muster/nccl_env
     version: 2.23.4
   run_once: true
   register: nccl_env__files
@@ -102,12 +90,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: By the node's name its files, each with C(kind), C(path) and C(text).
+  description: By the node's name its files, each with C(kind), C(name) and C(text).
   returned: success
   type: dict
   sample:
     gpu-01:
       - kind: conf
-        path: ~/muster/nccl_env/nccl.conf
+        name: nccl.conf
         text: "NCCL_SOCKET_IFNAME==eth0\n"
 """

@@ -22,11 +22,15 @@ ABSENT = "none"
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """Features of a group that the largest group has otherwise; several that differ in the same are told together."""
+    """Features of a group that the largest group has otherwise; several that differ in the same are told together.
+
+    other is a node of the largest group, where it is `there`.
+    """
 
     features: tuple[str, ...]
     here: str
     there: str
+    other: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,18 +48,18 @@ def groups(reports: Sequence[NodeReport]) -> list[Alike]:
         if report.answered:
             found.setdefault(tuple(features(report).items()), []).append(report.name)
     order = sorted(found.items(), key=lambda item: -len(item[1]))
-    usual = dict(order[0][0]) if order else {}
-    return [Alike(tuple(names), tuple(_differences(dict(own), usual))) for own, names in order]
+    usual, other = (dict(order[0][0]), order[0][1][0]) if order else ({}, "")
+    return [Alike(tuple(names), tuple(_differences(dict(own), usual, other))) for own, names in order]
 
 
-def _differences(own: dict[str, str], usual: dict[str, str]) -> Iterator[Difference]:
+def _differences(own: dict[str, str], usual: dict[str, str], other: str) -> Iterator[Difference]:
     found: dict[tuple[str, str], list[str]] = {}
     for feature in dict.fromkeys([*usual, *own]):
         here, there = own.get(feature, ABSENT), usual.get(feature, ABSENT)
         if here != there:
             found.setdefault((here, there), []).append(feature)
     for (here, there), features_of in found.items():
-        yield Difference(tuple(features_of), here, there)
+        yield Difference(tuple(features_of), here, there, other)
 
 
 def features(report: NodeReport) -> dict[str, str]:

@@ -79,9 +79,9 @@ class NodeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the facts have the names and shapes of `ansible_facts`."""
-        data = dataclasses.asdict(dataclasses.replace(self, facts=None))
-        facts = self.facts.to_dict() if self.facts else None
-        return {"answered": self.answered, **data, "node": facts} | ({} if self.facts is None else {"why": None})
+        data = dataclasses.asdict(self)
+        facts = {"rdma": data.pop("rdma"), "gpu": data.pop("gpu"), "node": data.pop("facts")}
+        return {"name": self.name, "answered": self.answered, **data, "facts": facts}
 
 
 @dataclasses.dataclass(frozen=True)

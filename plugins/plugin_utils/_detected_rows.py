@@ -181,5 +181,5 @@ def finding_line(finding: Finding) -> str:
 
 
 def difference_line(difference: Difference) -> str:
-    """`mlx5_3 port 1: DOWN … (most: ACTIVE …)`."""
-    return f"{names(difference.features)}: {difference.here} (most: {difference.there})"
+    """`mlx5_3 port 1: DOWN … (node0: ACTIVE …)`."""
+    return f"{names(difference.features)}: {difference.here} ({difference.other}: {difference.there})"

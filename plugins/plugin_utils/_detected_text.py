@@ -84,9 +84,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _pairs(pairs: Iterable[tuple[str, str]], width: int) -> list[str]:
-    return [
-        line for title, text in pairs for line in _wrapped(f"  {f'{title}:':<11} {text}", width, indent=" " * 14)
-    ]
+    return [line for title, text in pairs for line in _wrapped(f"  {f'{title}:':<11} {text}", width, indent=" " * 14)]
 
 
 def _section(title: str, entries: Iterable[tuple[str, str]], width: int) -> list[str]:

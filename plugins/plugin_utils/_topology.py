@@ -168,7 +168,10 @@ def _nic(hca: Hca, used: bool, relation: str) -> Nic:
     reasons = [f"port {port.port}: {why}" if several else why for port in hca.ports for why in port.reasons]
     return Nic(
         name=hca.name,
-        detail=next((port.netdev for port in hca.ports if port.netdev), "") or ", ".join(hca.netdevs) or hca.hca_type or "",
+        detail=next((port.netdev for port in hca.ports if port.netdev), "")
+        or ", ".join(hca.netdevs)
+        or hca.hca_type
+        or "",
         speed=rate(best) if best and up else (best.state or "state not known") if best else "no port",
         layer=(best.link_layer or "link layer not known") if best else "",
         state="used" if used else "usable" if usable else "unusable",
@@ -194,7 +197,9 @@ def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[S
         near = {edge[2] for edge in inside} & set(NEAR)
         relation = "PXB" if "PXB" in near else "PIX" if near else ""
         # Where all is PXB there is nothing to tell apart below it.
-        parts = _components(component, [edge[:2] for edge in inside if edge[2] == "PIX"]) if "PIX" in near else [component]
+        parts = (
+            _components(component, [edge[:2] for edge in inside if edge[2] == "PIX"]) if "PIX" in near else [component]
+        )
         group = Group(relation, tuple(_cluster(part) for part in parts))
         numa = next((member.numa for member in component if member.numa is not None), None)
         places.setdefault(numa, []).append(group)
@@ -204,7 +209,9 @@ def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[S
     ]
 
 
-def _edges(gpu: Gpu | None, all_chips: Iterable[Chip], all_nics: Iterable[Nic]) -> list[tuple[Chip | Nic, Chip | Nic, str]]:
+def _edges(
+    gpu: Gpu | None, all_chips: Iterable[Chip], all_nics: Iterable[Nic]
+) -> list[tuple[Chip | Nic, Chip | Nic, str]]:
     by_index = {index: chip for chip in all_chips for index in chip.indexes}
     by_name = {nic.name: nic for nic in all_nics}
     return [

@@ -85,9 +85,7 @@ def nic_links(near: dict[int, str], names: dict[str, int | None], numas: list[in
 
 def all_pairs(count: int, relation: str, links: int | None = None) -> list[dict[str, Any]]:
     """The same word between all GPUs."""
-    return [
-        {"a": a, "b": b, "relation": relation, "count": links} for a in range(count) for b in range(a + 1, count)
-    ]
+    return [{"a": a, "b": b, "relation": relation, "count": links} for a in range(count) for b in range(a + 1, count)]
 
 
 def dgx_h100(**changes: Any) -> dict[str, Any]:
