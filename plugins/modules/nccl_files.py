@@ -22,7 +22,8 @@ options:
   files:
     description:
       - The files to render.
-      - V(compose) is C(nccl.env), C(KEY=value) without quotes, for C(docker --env-file), compose's C(env_file) and podman.
+      - V(compose) is C(nccl.env), C(KEY=value) without quotes, for C(--env-file) of docker and podman and for compose's
+        C(env_file).
       - V(shell) is C(nccl.sh), C(export KEY='value'), to be sourced.
       - V(conf) is the library's own C(nccl.conf) or C(rccl.conf), which has the variables C(NCCL_*) and C(RCCL_*) only,
         and comments only for a library of version 2.26 or newer.

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What lies between the GPUs of a node, in words. (`_links.py` is private to the collection.)
 
-PCI relations as nvidia-smi and NCCL name them, from near to far. Every other word (NV18, XGMI) is a link of the GPUs' own.
+PCI relations as nvidia-smi and NCCL name them, from near to far. Any other word (NV18, XGMI) is a link of their own.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[S
         numa = next((member.numa for member in component if member.numa is not None), None)
         places.setdefault(numa, []).append(group)
     return [
-        Socket(numa, tuple([*(g for g in places[numa] if g.relation), *_loose(places[numa])]))
+        Socket(numa, (*(group for group in places[numa] if group.relation), *_loose(places[numa])))
         for numa in sorted(places, key=lambda numa: (numa is None, numa or 0))
     ]
 
