@@ -54,11 +54,16 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
         not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *_nccl_left.left_to_nccl(node, choice)]
         resolved[node.name] = NodeEnvironment(
             variables=sorted([*transport, *hcas, *gids.variables, *sockets], key=lambda variable: variable.name),
-            not_set=[each for each in not_set if each.name not in node.given],
+            not_set=[each for each in not_set if _concerns(node, each)],
             hcas=choice.hcas,
         )
         findings += [*gids.findings, *of_sockets]
     return Resolution(fabric, resolved, findings)
+
+
+def _concerns(node: NodeView, left: NotSet) -> bool:
+    """Without GPUs there is no NCCL, only Gloo's sockets; what users set is not left out."""
+    return left.name not in node.given and (node.has_gpus or left.rule == _nccl_sockets.RULE)
 
 
 def _choice(node: NodeView, fabric: str) -> Choice:

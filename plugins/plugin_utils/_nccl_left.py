@@ -15,9 +15,7 @@ TIMEOUTS = (((2, 23), 20, "30 s"), ((2, 14), 18, "7.5 s"), ((0,), 14, "0.5 s"))
 
 
 def left_to_nccl(node: NodeView, choice: Choice) -> list[NotSet]:
-    """Return what NCCL finds out better by itself; without GPUs there is no NCCL to leave it to."""
-    if not node.has_gpus:
-        return []
+    """Return what NCCL finds out better by itself."""
     left = []
     if choice.ports:
         number, seconds = _timeout(node.library)

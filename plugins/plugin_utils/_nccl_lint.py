@@ -8,7 +8,7 @@ A user's value always wins; findings say what comes of it. Only what cannot both
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_lint_lists, _nccl_lint_values, _nccl_names
@@ -39,7 +39,7 @@ def lint(
     environment: Sequence[Variable],
     fabric: Fabric,
     policy: FabricPolicy = AUTO,
-    for_one_run: Sequence[str] = (),
+    for_one_run: Collection[str] = (),
 ) -> list[Finding]:
     """Check a node's merged environment. for_one_run are origins of what was given for this run alone."""
     values = {variable.name: variable for variable in environment if variable.name.startswith(PREFIXES)}
@@ -149,7 +149,7 @@ def _without_rdma(
     ]
 
 
-def _left_on(node: str, variables: Iterable[Variable], for_one_run: Sequence[str]) -> list[Finding]:
+def _left_on(node: str, variables: Iterable[Variable], for_one_run: Collection[str]) -> list[Finding]:
     """Name the debugging variables that the inventory keeps set."""
     left = [
         variable

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, names, one_line
 
 WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
 
@@ -27,6 +27,9 @@ def render(plan: Mapping[str, Any]) -> str:
     warnings = [Finding(**finding) for finding in plan["findings"]]
     if warnings:
         sections.append(["warnings", *(f"  {line}" for line in lines(warnings))])
+    left = _left(plan["not_set"])
+    if left:
+        sections.append(["not set", *_table(left)])
     sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in plan["nodes"]]
     return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
 
@@ -45,6 +48,19 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if code and code["commit"]:
         rows.append(("code", f"{code['commit'][:12]}{', with changes' if code['dirty'] else ''}", code["branch"] or ""))
     return rows
+
+
+def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str, str, str]]:
+    """Write what is not set, on purpose: variables with one reason together, and the nodes where it is not for all."""
+    nodes: dict[tuple[str, str, str], list[str]] = {}
+    for node, left in not_set.items():
+        for each in left:
+            nodes.setdefault((each["rule"], each["reason"], each["name"]), []).append(node)
+    variables: dict[tuple[str, str, str], list[str]] = {}
+    for (rule, reason, name), where in nodes.items():
+        on = "" if len(where) == len(not_set) else f"on {names(where)}"
+        variables.setdefault((rule, reason, on), []).append(name)
+    return [(", ".join(alike), on, f"{rule}: {reason}") for (rule, reason, on), alike in variables.items()]
 
 
 def _node(job: Mapping[str, Any], head: str) -> list[str]:
@@ -92,7 +108,8 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _remark(variable: Mapping[str, str]) -> str:
-    return f"{variable['origin']}: {variable['reason']}" if variable["reason"] else variable["origin"]
+    origin = f"{variable['origin']} {variable['rule']}".strip()
+    return f"{origin}: {variable['reason']}" if variable["reason"] else origin
 
 
 def _value(value: Any) -> str:

@@ -125,7 +125,6 @@ def net(default: str = "eth0", **networks: str) -> Net:
         {
             "addresses": [vars(each) for each in addresses],
             "routes": [vars(each) for each in routes],
-            "hcas": [],
             "listening": [],
             "holders": {},
         }

@@ -19,8 +19,10 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
-from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.unit.rdma_parts import rdma
 
+ALONE = {"rdma": rdma(()).to_dict(), "gpu": NO_GPU}
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -32,7 +34,7 @@ class Hosts(dict[str, Any]):
 
 
 def hostvars(count: int) -> Hosts:
-    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number)}} for number in range(count)})
+    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number), **ALONE}} for number in range(count)})
 
 
 def run(
@@ -78,7 +80,9 @@ def test_policy_is_the_heads_variables_templated() -> None:
     )
     job = result["plan"]["jobs"]["node0"]
     assert job["slot"] == "slow"
-    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": ""} in job["environment"]
+    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in job[
+        "environment"
+    ]
 
 
 def test_each_nodes_own_environment_and_address() -> None:
@@ -166,7 +170,7 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
     tasks = [
         # cacheable: the way into ansible_facts without a fact module.
-        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", "cacheable": True}},
+        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", **ALONE, "cacheable": True}},
         {
             "muster.train.plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
             "vars": {"root": "/r"},
@@ -209,9 +213,9 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     assert plan["jobs"]["node1"]["argv"][-1] == danger
     assert plan["jobs"]["node1"]["slot"] == "slow"
     assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
-    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": ""} in plan["jobs"][
-        "node1"
-    ]["environment"]
+    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in plan[
+        "jobs"
+    ]["node1"]["environment"]
     of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
     assert of_me == [["node0"], ["node1"]]
     assert f"+++ after: the plan of {RUN_ID}" in done.stdout

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What RDMA devices a node has, and which of their ports NCCL could use."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: rdma_facts
+short_description: The RDMA devices of a node, their ports and GIDs
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Reads the RDMA devices (InfiniBand, RoCE, EFA and others) of a node from sysfs alone, without rdma-core.
+  - It only looks. Nothing on the node is changed, and nothing is decided. RV(ansible_facts.rdma.hcas[].ports[].usable)
+    says whether NCCL could use a port from there, and RV(ansible_facts.rdma.hcas[].ports[].reasons) why not.
+  - In a container or pod it sees the devices of the whole host. Those that the container may not open, those that the
+    SR-IOV device plugin did not grant to the pod (C(PCIDEVICE_*) in the environment), and those whose addresses are of
+    another network namespace are there and are not usable.
+  - What cannot be seen is null. A warning says what could not be looked at.
+extends_documentation_fragment:
+  - muster.train.root
+  - muster.train.attributes
+  - muster.train.attributes.facts
+"""
+
+EXAMPLES = r"""
+- name: The RDMA devices of all nodes
+  muster.train.rdma_facts:
+
+- name: The ports that NCCL cannot use, and why
+  ansible.builtin.debug:
+    msg: "{{ item.0.name }}:{{ item.1.port }}: {{ item.1.reasons | join('; ') }}"
+  loop: "{{ ansible_facts.rdma.hcas | subelements('ports') | rejectattr('1.usable') }}"
+
+- name: Those of the host, from a container that has the host's tree under /host
+  muster.train.rdma_facts:
+    root: /host
+"""
+
+RETURN = r"""
+ansible_facts:
+  description: Facts to add to C(ansible_facts). Null is what could not be known from there.
+  returned: always
+  type: dict
+  contains:
+    rdma:
+      description: The RDMA devices.
+      returned: always
+      type: dict
+      contains:
+        usable:
+          description: Whether NCCL could use a port of them.
+          type: bool
+          sample: true
+        gdr:
+          description: What the kernel has for GPUDirect RDMA.
+          type: dict
+          contains:
+            nvidia_peermem: {description: 'The module C(nvidia_peermem) is there.', type: bool}
+            nv_peer_mem: {description: 'Its predecessor C(nv_peer_mem) is there.', type: bool}
+            dmabuf: {description: 'Null. Only a call of libibverbs can tell.', type: bool}
+            amd_peer: {description: 'The driver C(amdgpu) is known to the RDMA stack, or can be.', type: bool}
+        hcas:
+          description: The devices below C(/sys/class/infiniband), V(mlx5_2) before V(mlx5_10).
+          type: list
+          elements: dict
+          contains:
+            name: {description: The name., type: str, sample: mlx5_0}
+            node_type:
+              description: The kernel's word, such as V(CA), V(RNIC) (iWARP), V(usNIC), V(unspecified) (EFA).
+              type: str
+            vendor_id: {description: The PCI vendor., type: str, sample: "0x15b3"}
+            driver: {description: The driver of the PCI device., type: str, sample: mlx5_core}
+            hca_type: {description: The driver's word for the model., type: str, sample: MT4129}
+            board_id: {description: The board., type: str, sample: MT_0000000838}
+            fw_ver: {description: The firmware., type: str, sample: 28.39.1002}
+            node_guid: {description: The GUID of the device., type: str}
+            pci_address: {description: Where it is on the PCI bus. Null for a device in software., type: str}
+            numa_node: {description: 'Its NUMA node. Null where the firmware does not say, as in most VMs.', type: int}
+            physfn: {description: 'Of a virtual function, the PCI address of the physical one.', type: str}
+            uverbs:
+              description: Its device node. Null where that is missing.
+              type: str
+              sample: /dev/infiniband/uverbs0
+            netdevs: {description: Its network interfaces., type: list, elements: str}
+            ports:
+              description: Its ports.
+              type: list
+              elements: dict
+              contains:
+                port: {description: The number., type: int, sample: 1}
+                state: {description: "The kernel's word, such as V(ACTIVE), V(INIT) or V(DOWN).", type: str}
+                phys_state: {description: 'The same of the physical link, such as V(LinkUp) or V(Polling).', type: str}
+                link_layer: {description: 'V(InfiniBand), V(Ethernet) or V(Unknown).', type: str}
+                rate_gbps: {description: The rate in Gb/s. That of a port that is down is a default., type: float}
+                lid: {description: The LID. V(0) on Ethernet., type: int}
+                sm_lid: {description: The LID of the subnet manager. V(0) without one., type: int}
+                netdev: {description: 'Its network interface, as its GIDs have it.', type: str}
+                mtu:
+                  description: >-
+                    The MTU of RoCE in bytes, as the kernel derives it from that of the interface. Null on InfiniBand,
+                    where no file says it.
+                  type: int
+                  sample: 4096
+                counters:
+                  description: Counters of errors and congestion by name. Only those that can be read are there.
+                  type: dict
+                gids:
+                  description: The entries of the GID table that are set, in their order.
+                  type: list
+                  elements: dict
+                  contains:
+                    index: {description: The index., type: int}
+                    gid: {description: The GID., type: str, sample: "0000:0000:0000:0000:0000:ffff:0a00:0005"}
+                    type: {description: 'The type, such as V(RoCE v2) or V(IB/RoCE v1).', type: str}
+                    address: {description: 'The IPv4 or IPv6 address that it stands for.', type: str, sample: 10.0.0.5}
+                    ndev: {description: The network interface., type: str}
+                rocev2_gid_index:
+                  description: >-
+                    The index that NCCL takes by itself for RoCE v2 and IPv4. Null where there is none, and on InfiniBand.
+                  type: int
+                  sample: 3
+                usable: {description: Whether NCCL could use the port., type: bool}
+                reasons: {description: 'Why not, in words.', type: list, elements: str}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec={"root": {"type": "path", "default": "/"}}, supports_check_mode=True)
+    host = Host(module.params["root"])
+    if not host.is_dir("/"):
+        module.warn(f"root {host.root} is not a directory: nothing can be seen there")
+    rdma = read_rdma(host, module.warn)
+    module.exit_json(changed=False, ansible_facts={"rdma": rdma.to_dict()})
+
+
+if __name__ == "__main__":
+    main()
