@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._nvidia_topo import (
     nvlinks,
     parse_topology,
 )
-from ansible_collections.muster.train.tests.unit.captures import captures, expected, text
+from ansible_collections.muster.train.tests.unit.captures import captures, expected, text, texts
 
 KINDS = ("nvidia-smi topo -m", "nvidia-smi topo -mp", "nvidia-smi topo -p2p", "not-nvidia-smi")
 ABOUT = {"kind", "made_by", "note"}
@@ -265,7 +265,7 @@ def test_no_table(nothing: str) -> None:
 def test_fuzz() -> None:
     chance = random.Random(7)
     samples = [TABLE + LEGEND, TABLE.expandtabs()]
-    samples += [text(each.values[0]) for each in captures("nvidia_topo") if each.values[0] is not None]
+    samples += texts("nvidia_topo")
     bits = [
         "",
         "\n",
