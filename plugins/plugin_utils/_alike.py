@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu_records import G
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _links, _topology
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural, version_text
 
 ABSENT = "none"
 
@@ -66,8 +67,7 @@ def features(report: NodeReport) -> dict[str, str]:
     """Return what should be the same on all nodes, by name, in the order in which it is told."""
     found = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
     if report.library:
-        version = ".".join(map(str, report.library.version)) if report.library.version else "version not known"
-        found["library"] = f"{report.library.name.upper()} {version}"
+        found["library"] = version_text(report.library)
     found.update({variable.name: variable.value for variable in report.environment})
     return found
 
@@ -92,7 +92,7 @@ def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
     found = {"HCAs": str(len(rdma.hcas))}
     gdr = {"nvidia_peermem": rdma.gdr.nvidia_peermem, "nv_peer_mem": rdma.gdr.nv_peer_mem, "amdkfd": rdma.gdr.amd_peer}
     found["GPUDirect RDMA modules"] = ", ".join(name for name, there in gdr.items() if there) or ABSENT
-    for hca in sorted(rdma.hcas, key=lambda hca: _topology.natural(hca.name)):
+    for hca in sorted(rdma.hcas, key=lambda hca: natural(hca.name)):
         found[hca.name] = _hca(hca)
         for port in hca.ports:
             index = "" if port.rocev2_gid_index is None else f", RoCE v2 GID {port.rocev2_gid_index}"

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu_records import G
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import Net, NodeFacts, Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _environment, _head
+from ansible_collections.muster.train.plugins.plugin_utils._environments import no_interface
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
@@ -122,7 +123,9 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
         return ClusterReport(nobody, None, policy.mode, _of(None, findings))
     of_fabric = FabricPolicy(policy.mode, policy.mode_origin)
     resolution = resolve(list(views.values()), of_fabric)
-    environments = {name: _environment.merge([resolution.nodes[name].variables, *given[name]]) for name in views}
+    environments = {name: _layered(resolution.nodes[name].variables, given[name]) for name in views}
+    if address:
+        findings += [no_interface(view.name, address) for view in views.values() if view.interface is None]
     findings += resolution.findings
     for name, view in views.items():
         findings += lint(view, environments[name], resolution.fabric, of_fabric)
@@ -145,6 +148,15 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
             )
         reports.append(report)
     return ClusterReport(reports, resolution.fabric, policy.mode, _of(None, findings))
+
+
+def _layered(resolved: Iterable[Variable], given: Iterable[Iterable[Variable]]) -> list[Variable]:
+    """Lay what users set on what was detected, and on both what the verb itself was asked for, as a launch does."""
+    variables = list(resolved)
+    detected = [variable for variable in variables if variable.origin == _environment.FABRIC]
+    asked = [variable for variable in variables if variable.origin != _environment.FABRIC]
+    of_cluster, of_verb = _environment.split(asked)
+    return _environment.merge([detected, of_cluster, *given, of_verb])
 
 
 def _given(answers: Iterable[Answer], policy: Policy) -> tuple[dict[str, list[list[Variable]]], list[Finding]]:

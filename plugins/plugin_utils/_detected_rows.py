@@ -18,7 +18,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._alike import Differe
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
-from ansible_collections.muster.train.plugins.plugin_utils._topology import chips, memory, natural, rate, short_name
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural, version_text
+from ansible_collections.muster.train.plugins.plugin_utils._topology import chips, memory, rate, short_name
 
 GPU_HEADERS = ("GPU", "name", "memory", "part", "PCI address", "NUMA", "nearest NIC")
 PORT_HEADERS = ("HCA", "port", "state", "link", "netdev", "NUMA", "GID", "for a job")
@@ -91,8 +92,7 @@ def library_summary(library: Library | None) -> str:
     """`NCCL 2.23.4 (from where)`."""
     if library is None:
         return "library not known"
-    version = ".".join(map(str, library.version)) if library.version else "of unknown version"
-    return f"{library.name.upper()} {version}{f' ({library.source})' if library.source else ''}"
+    return f"{version_text(library)}{f' ({library.source})' if library.source else ''}"
 
 
 def gpu_rows(gpu: Gpu | None) -> list[list[str]]:

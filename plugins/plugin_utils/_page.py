@@ -22,7 +22,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._detected import Clus
 from ansible_collections.muster.train.plugins.plugin_utils._detected_text import BAD, group_title
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, draw
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
-from ansible_collections.muster.train.plugins.plugin_utils._topology import Socket, natural, sockets
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
+from ansible_collections.muster.train.plugins.plugin_utils._topology import Socket, sockets
 
 LEGEND = (
     "Boxes are NUMA nodes. Green GPUs, blue NICs that a job would use, grey ones that it would not; under each NIC its "

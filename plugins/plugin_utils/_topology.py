@@ -17,6 +17,7 @@ from typing import Literal
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Device, Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _links
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
 
 State = Literal["used", "usable", "unusable"]
 
@@ -96,11 +97,6 @@ class Socket:
 
     numa: int | None
     groups: tuple[Group, ...]
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Order names as a person does: mlx5_2 before mlx5_10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def short_name(name: str | None) -> str:

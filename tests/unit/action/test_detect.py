@@ -123,8 +123,12 @@ def test_mode_rdma_without_rdma_fails(run: Detect) -> None:
 
 
 def test_the_clusters_policy_is_read(run: Detect, tmp_path: Path) -> None:
-    cluster = {"launch_env": {"NCCL_DEBUG": "WARN"}, "nccl_env_version": "2.19.3", "launch_head_address": "10.0.0.1"}
-    own = {"launch_node_env": {"CUDA_VISIBLE_DEVICES": "0"}}
+    cluster: dict[str, Any] = {
+        "launch_env": {"NCCL_DEBUG": "WARN"},
+        "nccl_env_version": "2.19.3",
+        "launch_head_address": "10.0.0.1",
+    }
+    own: dict[str, Any] = {"launch_node_env": {"CUDA_VISIBLE_DEVICES": "0"}}
     run({"node0": registered(dgx_h100(), **cluster, **own), "node1": registered(dgx_h100(), 1, **cluster)})
     nodes = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]
     origins = [{each["name"]: each["origin"] for each in nodes[name]["environment"]} for name in nodes]

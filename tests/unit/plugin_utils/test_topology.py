@@ -129,8 +129,3 @@ def test_links_to_what_is_not_there_are_left_out() -> None:
 )
 def test_short_name(name: str | None, short: str) -> None:
     assert _topology.short_name(name) == short
-
-
-def test_names_in_natural_order() -> None:
-    names = ["mlx5_10", "mlx5_2", "rocep3s0", "mlx5_bond_0"]
-    assert sorted(names, key=_topology.natural) == ["mlx5_2", "mlx5_10", "mlx5_bond_0", "rocep3s0"]
