@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _agree, _envir
 from ansible_collections.muster.train.plugins.plugin_utils._environments import no_interface
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
@@ -127,6 +128,8 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
     if address:
         findings += [no_interface(view.name, address) for view in views.values() if view.interface is None]
     findings += resolution.findings
+    for view in views.values():
+        findings += find_gpus(view.name, view.gpu) if view.gpu else []
     for name, view in views.items():
         findings += lint(view, environments[name], resolution.fabric, of_fabric)
     findings += lint_cluster(environments)

@@ -99,7 +99,7 @@ def gpu_rows(gpu: Gpu | None) -> list[list[str]]:
     """A row of GPU_HEADERS for each logical GPU."""
     if gpu is None:
         return []
-    nearest = {near.gpu: f"{near.relation} {', '.join(near.names)}" for near in gpu.nearest_nics if near.names}
+    nearest = {near.gpu: _links.nearest(near) for near in gpu.nearest_nics if near.names}
     return [
         [
             str(device.index),

@@ -19,7 +19,10 @@ CELL, GAP, INSET = 108, 8, 12  # a device, between two, between a socket's frame
 TITLE, STRIP, STRIP_AT = 24, 28, 11  # heights of a socket's title and of the strip of the GPUs' own links; its middle
 BOX, LANES, WIRE = 58, 46, 46  # of a device, between GPUs and NICs, of a NIC's link
 LINE, FIRST = 16, 18  # between the lines in a box, and to the first one's foot
-SIGNS = 16  # that fit into a box
+SIZES = {"name": 13.5, "small": 11}  # of the letters; names are bold, which makes them wider than their size
+ROOM = CELL - 2  # for a text in a box
+# Of letters narrower or wider than most, in parts of their size (DejaVu Sans).
+_WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Picture:
 
 @dataclasses.dataclass(frozen=True)
 class Heights:
-    """Of the parts of a row: a machine without GPUs or without NICs has no place left free for them."""
+    """Of the parts of a row: one without GPUs or without NICs has no place left free for them."""
 
     strip: int
     chips: int
@@ -78,13 +81,12 @@ class Heights:
     nics: int
 
     @property
-    def row(self) -> int:
+    def total(self) -> int:
         return self.strip + self.chips + self.lanes + self.nics
 
 
 def draw(sockets: Sequence[Socket], own_links: str, width: float) -> Picture:
     """Draw a node at most `width` wide, unless one group alone is wider; own_links: `NVLink`, if all GPUs have it."""
-    heights = _heights(sockets, own_links)
     columns = max(1, int((width - 2 * INSET + GAP) // (CELL + GAP)))
     shapes: list[Shape] = []
     x = y = row_height = right = 0.0
@@ -92,26 +94,28 @@ def draw(sockets: Sequence[Socket], own_links: str, width: float) -> Picture:
     for socket in sockets:
         rows = _rows(socket.groups, columns)
         size = _width(max(sum(group.columns for group in row) for row in rows))
-        height = TITLE + len(rows) * (heights.row + INSET)
+        heights = [_heights(row, own_links) for row in rows]
+        height = TITLE + sum(row.total + INSET for row in heights)
         if x and x + size > width:
             x, y, row_height = 0.0, y + row_height + GAP * 2, 0.0
         shapes.append(Box(x, y, size, height, "socket"))
         shapes.append(Text(x + INSET, y + 17, _name(socket), "heading", "start"))
-        for number, row in enumerate(rows):
-            top = y + TITLE + number * (heights.row + INSET)
-            shapes += _row(row, x + INSET, top, heights)
-            if heights.strip and any(cluster.chips for group in row for cluster in group.clusters):
+        top = y + TITLE
+        for row, own in zip(rows, heights, strict=True):
+            shapes += _row(row, x + INSET, top, own)
+            if own.strip:
                 strips.append((x + INSET / 2, x + size - INSET, top + STRIP_AT))
+            top += own.total + INSET
         x, row_height, right = x + size + GAP * 2, max(row_height, height), max(right, x + size)
     shapes += _strips(strips, own_links)
     return Picture(right, y + row_height, tuple(shapes))
 
 
-def _heights(sockets: Iterable[Socket], own_links: str) -> Heights:
-    clusters = [cluster for socket in sockets for group in socket.groups for cluster in group.clusters]
+def _heights(groups: Iterable[Group], own_links: str) -> Heights:
+    clusters = [cluster for group in groups for cluster in group.clusters]
     chips, nics = any(cluster.chips for cluster in clusters), any(cluster.nics for cluster in clusters)
     return Heights(
-        strip=STRIP if own_links else 0,
+        strip=STRIP if own_links and chips else 0,
         chips=BOX if chips else 0,
         lanes=LANES if chips and nics else 0,
         nics=BOX + WIRE if nics else 0,
@@ -133,7 +137,7 @@ def _width(columns: int) -> float:
 
 
 def _name(socket: Socket) -> str:
-    return "NUMA node not known" if socket.numa is None else f"NUMA node {socket.numa}"
+    return "NUMA unknown" if socket.numa is None else f"NUMA node {socket.numa}"
 
 
 def _row(groups: Iterable[Group], x: float, y: float, heights: Heights) -> list[Shape]:
@@ -206,7 +210,7 @@ def _pill(x: float, y: float, text: str) -> list[Shape]:
 def _chip(chip: Chip, x: float, y: float) -> list[Shape]:
     lines = [chip.label, chip.name, chip.memory]
     told = [*lines[:2], chip.memory, *_details(chip), chip.nearest and f"nearest NIC: {chip.nearest}"]
-    return _device(x, y, "gpu", lines, told)
+    return _device(x, y, "gpu", lines, told, end=0)
 
 
 def _details(chip: Chip) -> list[str]:
@@ -228,39 +232,44 @@ def _nic(nic: Nic, x: float, y: float) -> list[Shape]:
     ]
 
 
-def _device(x: float, y: float, style: str, lines: Sequence[str], told: Iterable[str]) -> list[Shape]:
-    left = x - CELL / 2
-    styles = ("name", "small", "small")
+def _device(x: float, y: float, style: str, lines: Sequence[str], told: Iterable[str], end: int = 5) -> list[Shape]:
+    shown = [(line, "small" if number else "name") for number, line in enumerate(lines) if line]
+    first = y + FIRST + LINE * (len(lines) - len(shown)) / 2
     return [
-        Box(left, y, CELL, BOX, f"device {style}", "\n".join(part for part in told if part)),
+        Box(x - CELL / 2, y, CELL, BOX, f"device {style}", "\n".join(part for part in told if part)),
         *(
-            Text(x, y + FIRST + LINE * number, shortened(line), part)
-            for number, (line, part) in enumerate(zip(lines, styles, strict=True))
-            if line
+            Text(x, first + LINE * row, shortened(line, SIZES[part], end), part)
+            for row, (line, part) in enumerate(shown)
         ),
     ]
 
 
-def shortened(text: str, signs: int = SIGNS) -> str:
-    """Cut a text to what fits into a box; its end tells more than its middle: rocep139…f1np1."""
-    if len(text) <= signs:
+def text_width(text: str, size: float) -> float:
+    """Guess how wide a text is at most: nobody knows the reader's font, and this is one of the wider ones."""
+    return size * sum(_WIDTHS.get(sign, 0.72 if sign.isupper() else 0.64 if sign.isdigit() else 0.62) for sign in text)
+
+
+def shortened(text: str, size: float, end: int) -> str:
+    """Cut a text to what fits into a box, but for its last `end` signs: rocep139…f1np1."""
+    if text_width(text, size) <= ROOM:
         return text
-    return f"{text[: signs - 6]}…{text[-5:]}"
+    last = text[len(text) - end :]
+    kept = next((n for n in range(len(text) - end, 0, -1) if text_width(f"{text[:n]}…{last}", size) <= ROOM), 0)
+    return f"{text[:kept]}…{last}"
 
 
 def _strips(strips: Sequence[tuple[float, float, float]], own_links: str) -> list[Shape]:
-    """Draw the strip that joins all GPUs, row by row, and join the rows."""
+    """Draw the strip that joins all GPUs: through all sockets of a row, and the rows at their left ends."""
     shapes: list[Shape] = []
-    before: tuple[float, float, float] | None = None
+    ends: dict[float, tuple[float, float]] = {}
     for left, right, y in strips:
-        shapes.append(Wire(left, y, right, y, "strip"))
-        if before is not None and before[2] == y:
-            shapes.append(Wire(before[1], y, left, y, "strip"))
-        elif before is not None:
-            shapes.append(Wire(before[0], before[2], before[0], y, "strip"))
-        before = (left, right, y)
-    if strips:
-        left, _right, y = strips[0]
-        wide = 7 * len(own_links) + 12
-        shapes += [Box(left, y - 9, wide, 18, "pill own"), Text(left + wide / 2, y + 4, own_links, "small")]
+        first, last = ends.get(y, (left, right))
+        ends[y] = min(first, left), max(last, right)
+    shapes = [Wire(left, y, right, y, "strip") for y, (left, right) in ends.items()]
+    if ends:
+        left, top = min(left for left, _right in ends.values()), min(ends)
+        if len(ends) > 1:
+            shapes.append(Wire(left, top, left, max(ends), "strip"))
+        wide = text_width(own_links, SIZES["small"]) + 12
+        shapes += [Box(left, top - 9, wide, 18, "pill own"), Text(left + wide / 2, top + 4, own_links, "small")]
     return shapes

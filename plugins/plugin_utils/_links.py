@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Link
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Link, Nearest
 
 PCI = ("PIX", "PXB", "PHB", "NODE", "SYS")
 # Words for "through PCI" that say no more than that (rocm-smi: PCIE), and for oneself.
 _NOT_OWN = frozenset({*PCI, "PCIE", "X", "SELF"})
 ODD_PAIRS_SHOWN = 8
+NICS_SHOWN = 4
 
 
 def own(relation: str) -> bool:
@@ -66,3 +67,10 @@ def summary(gpu: Gpu) -> str:
 
 def _few(pairs: Sequence[str]) -> str:
     return f"between {', '.join(pairs)}"
+
+
+def nearest(near: Nearest) -> str:
+    """`PIX mlx5_0`; where many are as near, the first of them: then nearness chooses nothing."""
+    more = len(near.names) - NICS_SHOWN
+    shown = ", ".join(near.names[:NICS_SHOWN])
+    return f"{near.relation} {shown}{f' and {more} more' if more > 0 else ''}"

@@ -23,7 +23,7 @@ State = Literal["used", "usable", "unusable"]
 
 NEAR = ("PIX", "PXB")
 _FUNCTION = re.compile(r"\.[0-7]$")
-_MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+)?", re.IGNORECASE)
+_MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+|GeForce\s+)?", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +125,7 @@ def chips(gpu: Gpu | None) -> list[Chip]:
         partitioned = device.partition and device.pci_address
         key = _FUNCTION.sub("", str(device.pci_address)) if partitioned else device.index
         boards.setdefault(key, []).append(device)
-    nearest = {near.gpu: f"{near.relation} {', '.join(near.names)}" for near in gpu.nearest_nics if near.names}
+    nearest = {near.gpu: _links.nearest(near) for near in gpu.nearest_nics if near.names}
     return [
         Chip(
             indexes=tuple(device.index for device in devices),

@@ -118,8 +118,10 @@ def test_a_machine_without_one_of_both() -> None:
 
 
 def test_long_names_are_cut_and_told_by_the_pointer() -> None:
-    assert _drawing.shortened("rocep139s0f1np1_with_more") == "rocep139s0…_more"
-    assert _drawing.shortened("mlx5_bond_0") == "mlx5_bond_0"
+    assert _drawing.shortened("rocep139s0f1np1_with_more", 11, 5) == "rocep139…_more"
+    assert _drawing.shortened("mlx5_bond_0", 13.5, 5) == "mlx5_bond_0"
+    assert _drawing.shortened("W" * 40, 11, 0) == "WWWWWWWW…"
+    assert _drawing.shortened("H100 80GB HBM3", 11, 0) == "H100 80GB HBM3"
     machine = dgx_h100()
     machine["rdma"]["hcas"][0]["name"] = "rocep139s0f1np1_with_more"
     assert any("rocep139s0f1np1_with_more" in box.title for box in boxes(drawn(machine, WIDE), "nic"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Nearest
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.tests.unit.detect_parts import all_pairs, dgx_h100, mi300x
 
@@ -65,3 +65,8 @@ def test_kind() -> None:
     assert _links.kind(Gpu.from_dict(dgx_h100()["gpu"]).links) == "NVLink"
     assert _links.kind(Gpu.from_dict(mi300x()["gpu"]).links) == "xGMI"
     assert _links.kind(gpu(all_pairs(4, "PHB")).links) == ""
+
+
+def test_nearest() -> None:
+    assert _links.nearest(Nearest(0, "PIX", ["mlx5_0"])) == "PIX mlx5_0"
+    assert _links.nearest(Nearest(0, "SYS", list("abcdef"))) == "SYS a, b, c, d and 2 more"

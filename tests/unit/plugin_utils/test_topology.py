@@ -124,6 +124,7 @@ def test_links_to_what_is_not_there_are_left_out() -> None:
         ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
         ("AMD Instinct MI300X OAM", "MI300X OAM"),
         ("Tesla V100", "Tesla V100"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
         (None, "GPU, name not known"),
     ],
 )
