@@ -151,6 +151,14 @@ def test_a_terminal() -> None:
         pytest.param(lambda table: table.replace("GPU1\tNV18\t X", "GPU1\tNV18\tX"), id="X without blanks"),
         pytest.param(lambda table: table + "\n" + TABLE.replace("NV18", "SYS"), id="another table below"),
         pytest.param(lambda table: table.replace("N/A\n", "N/A   <-- look here\n"), id="remark"),
+        pytest.param(
+            lambda table: "".join(
+                line[:place].rstrip() + "\n" + line[place:] + "\n"
+                for line in table.expandtabs().splitlines()
+                for place in [56 if "Affinity" in line else 40]
+            ),
+            id="wrapped",
+        ),
         pytest.param(lambda table: table + "GPU0 NOT WORKING\n", id="sentence below"),
     ],
 )
