@@ -155,12 +155,10 @@ def check(rdma: Rdma, wanted: dict[str, Any]) -> dict[str, bool | None]:
     return found
 
 
-@pytest.mark.parametrize("path", [*captures.captures("rdma"), *captures.captures("sysfs")])
+@pytest.mark.parametrize("path", [*captures.captures("rdma"), *captures.captures("sysfs", but="hwloc")])
 def test_every_capture_is_read_as_it_was(path: Path, tmp_path: Path) -> None:
     wanted = captures.expected(path)
     convert: Callable[[str], dict[str, Any]] | None = rdma_trees.converter(wanted["kind"])
-    if convert is None and "hwloc" in wanted["kind"]:
-        pytest.skip("a PCI tree: test_pci.py reads it")
     assert convert is not None, f"nothing turns {wanted['kind']!r} into a tree"
     said: list[str] = []
     rdma = read_rdma(Machine(convert(captures.text(path)), tmp_path), said.append)
