@@ -9,11 +9,10 @@ A container sees every GPU of its host in sysfs, whatever it was given: what cou
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import Callable
 
-from . import _amd, _nvidia, _nvidia_sysfs
+from . import _amd, _nvidia, _nvidia_sysfs, _sysfs
 from ._gpu_records import Device, Gpu, NicLink
 from ._host import Host
 from ._nearest import nearest_nics
@@ -59,15 +58,15 @@ def _nothing(_warning: str) -> None:
 def _vendor_on_the_bus(host: Host) -> str | None:
     found = set()
     for name in host.list_dir(PCI_DEVICES) or []:
-        if (host.read_text(f"{PCI_DEVICES}/{name}/class", 64) or "").startswith(CLASSES):
-            found.add(VENDORS.get((host.read_text(f"{PCI_DEVICES}/{name}/vendor", 64) or "").strip()))
+        if (_sysfs.text(host, f"{PCI_DEVICES}/{name}/class") or "").startswith(CLASSES):
+            found.add(VENDORS.get(_sysfs.text(host, f"{PCI_DEVICES}/{name}/vendor") or ""))
     return next((vendor for vendor in VENDORS.values() if vendor in found), None)
 
 
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
     """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
     hcas = []
-    for name in sorted(host.list_dir(HCAS) or [], key=_by_number):
+    for name in sorted(host.list_dir(HCAS) or [], key=_sysfs.natural):
         address = address_in(host.resolve(f"{HCAS}/{name}/device") or "")
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device
@@ -86,8 +85,3 @@ def _path(host: Host, address: str | None) -> str | None:
     if address is None:
         return None
     return pci_path(host, address) or pci_path(host, _amd.physical(address))
-
-
-def _by_number(name: str) -> list[tuple[int, str]]:
-    """Sort mlx5_2 before mlx5_10."""
-    return [(int(digits) if digits else -1, text) for text, digits in re.findall(r"([^0-9]*)([0-9]{0,9})", name)]

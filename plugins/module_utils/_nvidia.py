@@ -34,7 +34,7 @@ CALL_CAP_S = 5.0
 # A second call comes after the first three, and both fit into what node_facts gives a subset (10 s).
 SECOND_CAP_S = 4.0
 # Many times what it says of 16 GPUs; what is longer is not read.
-ANSWER_LIMIT = 2 * 1024 * 1024
+ANSWER_LIMIT = 1024 * 1024
 MESSAGE_SHOWN = 200
 UNKNOWN = {
     DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
@@ -209,11 +209,10 @@ def _devices(
 def _partitions(
     gpu: SmiGpu, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> Sequence[tuple[str, str]]:
-    if not gpu.mig or gpu.uuid not in partitions:
-        return []
-    if not partitions[gpu.uuid]:
+    found = partitions.get(gpu.uuid or "") if gpu.mig else None
+    if found is not None and not found:
         warn(f"GPU {gpu.index} is in MIG mode without a MIG device: nothing can run on it")
-    return partitions[gpu.uuid]
+    return found or []
 
 
 def _cut(whole: Device, parts: Sequence[tuple[str, str]]) -> list[Device]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from . import _sysfs
 from ._gpu_records import Device
 from ._host import Host
 from ._nvidia_smi import normal_address
@@ -40,16 +41,15 @@ def on_bus(host: Host) -> list[str]:
     return [
         address
         for address in host.list_dir(PCI_DEVICES) or []
-        if (host.read_text(f"{PCI_DEVICES}/{address}/vendor", 64) or "").strip() == VENDOR_ID
-        and (host.read_text(f"{PCI_DEVICES}/{address}/class", 64) or "").startswith(CLASSES)
+        if _sysfs.text(host, f"{PCI_DEVICES}/{address}/vendor") == VENDOR_ID
+        and (_sysfs.text(host, f"{PCI_DEVICES}/{address}/class") or "").startswith(CLASSES)
         and not host.exists(f"{PCI_DEVICES}/{address}/physfn")
     ]
 
 
 def numa_node(host: Host, address: str | None) -> int | None:
     """Return the NUMA node of a PCI device; the kernel's -1 is None."""
-    text = (host.read_text(f"{PCI_DEVICES}/{address}/numa_node", 64) or "").strip() if address else ""
-    return int(text) if re.fullmatch("[0-9]{1,6}", text, re.ASCII) else None
+    return _sysfs.number(_sysfs.text(host, f"{PCI_DEVICES}/{address}/numa_node")) if address else None
 
 
 def read_devices(host: Host) -> list[Device]:

@@ -85,7 +85,7 @@ class _Row:
 
 def parse_topology(text: str) -> Topology:
     """Return what a table says, however it was quoted; a text without a table has no GPUs and no vendor."""
-    lines = [_ESCAPE.sub("", line).translate(_DECORATION) for line in text.splitlines()]
+    lines = _unwrap(_ESCAPE.sub("", line).translate(_DECORATION) for line in text.splitlines())
     start, labels, fields = _find_header(lines)
     rows = _read_rows(lines[start:], labels)
     legend = {label: name for line in lines for label, name in _NIC_NAME.findall(line) if name not in PCI_RELATIONS}
@@ -115,6 +115,21 @@ def nvlinks(word: str) -> int | None:
 def nic_relation(word: str | None) -> str | None:
     """Return the PCI relation that a word names: PIX, PXB, PHB, NODE or SYS."""
     return PCI_RELATIONS.get(word or "")
+
+
+def _unwrap(lines: Iterable[str]) -> list[str]:
+    """Join what a narrow terminal has broken: a line that begins with a word of the table belongs to the one before.
+
+    Words are explained in the legend, with a "="; so are the titles in old drivers' legends.
+    """
+    joined: list[list[str]] = []
+    for line in lines:
+        tokens = line.split(None, 2)[:2]
+        if joined and tokens and tokens[1:] != ["="] and (_is_known(tokens[0]) or tokens == ["CPU", "Affinity"]):
+            joined[-1].append(line)
+        else:
+            joined.append([line])
+    return ["\t".join(parts) for parts in joined]
 
 
 # The header

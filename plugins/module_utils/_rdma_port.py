@@ -115,8 +115,10 @@ def why_not_up(port: Port) -> list[str]:
     if port.state != "ACTIVE":
         why = ": no subnet manager has set it up" if port.state == "INIT" and port.link_layer == "InfiniBand" else ""
         return [f"state is {port.state} ({port.phys_state or 'phys_state unknown'}), not ACTIVE{why}"]
+    if port.link_layer is None:
+        return ["its link layer cannot be read"]
     if port.link_layer not in ("InfiniBand", "Ethernet"):
-        return [f"link layer is {port.link_layer or 'unknown'}, neither InfiniBand nor Ethernet"]
+        return [f"link layer is {port.link_layer}, neither InfiniBand nor Ethernet"]
     return []
 
 

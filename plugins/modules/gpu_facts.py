@@ -18,7 +18,6 @@ description:
   - A tool that is missing, fails, prints what cannot be read or gives no answer within five seconds costs the facts
     that it alone knows. They are null or empty then, and a warning names the command.
   - In a container only the GPUs that it was given count, although the kernel shows all.
-options: {}
 extends_documentation_fragment:
   - muster.train.root
   - muster.train.attributes

@@ -118,7 +118,7 @@ ansible_facts:
                     ndev: {description: The network interface., type: str}
                 rocev2_gid_index:
                   description: >-
-                    The index that NCCL takes by itself for RoCE v2 and IPv4. Null where there is none, and on InfiniBand.
+                    The index that NCCL takes by itself for RoCE v2 and IPv4. Null without one and on InfiniBand.
                   type: int
                   sample: 3
                 usable: {description: Whether NCCL could use the port., type: bool}

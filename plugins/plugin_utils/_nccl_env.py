@@ -24,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import Choice
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import (
     FabricPolicy,
     NodeEnvironment,
@@ -75,7 +76,7 @@ def _one_family(choices: Mapping[str, Choice]) -> list[Finding]:
     families = {
         node: family
         for node, choice in choices.items()
-        if any(each.port.link_layer == "Ethernet" for each in choice.ports)
+        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choice.ports)
         and (family := _nccl_gid.family_of(choice.ports)) is not None
     }
     if len(set(families.values())) < 2:

@@ -70,14 +70,14 @@ def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter
 def family_of(ports: Sequence[HcaPort]) -> int | None:
     """Return the address family that all RoCE ports have RoCE v2 GIDs of: 4 if they can, else 6, else None."""
     for family in (4, 6):
-        if all(v2_entries(each.port.gids, family) for each in _roce(ports)):
+        if all(v2_entries(each.port.gids, family) for each in _tables(ports)):
             return family
     return None
 
 
 def wanted(node: NodeView, ports: Sequence[HcaPort], family: int, on_ports: Networks) -> list[Wanted]:
     """Choose each RoCE port's entry: of its own network device, in the network of most ports, the first."""
-    return [_wanted(node, each, family, on_ports) for each in _roce(ports)]
+    return [_wanted(node, each, family, on_ports) for each in _tables(ports)]
 
 
 def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> Wanted:
@@ -100,6 +100,8 @@ def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gid
         return Gids(not_set=[NotSet(INDEX, RULE, "NCCL ignores it on InfiniBand")])
     if node.given.keys() & {INDEX, FAMILY, RANGE}:
         return Gids()
+    if not _tables(ports):
+        return _unknown_tables(node)
     family = family_of(ports)
     if family is None:
         return Gids(findings=[_no_common_family(node, ports)])
@@ -152,6 +154,30 @@ def _found_by_nccl(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
 
 def _roce(ports: Sequence[HcaPort]) -> list[HcaPort]:
     return [each for each in ports if each.port.link_layer == ETHERNET]
+
+
+def _tables(ports: Sequence[HcaPort]) -> list[HcaPort]:
+    """Return the RoCE ports whose GID table could be read."""
+    return [each for each in _roce(ports) if each.port.gids]
+
+
+def _unknown_tables(node: NodeView) -> Gids:
+    version = node.library.version
+    if version is None or version >= DYNAMIC:
+        return Gids(not_set=[NotSet(INDEX, RULE, f"{version_text(node.library)} finds the RoCE v2 entry by itself")])
+    return Gids(
+        findings=[
+            Finding(
+                check="gid",
+                node=node.name,
+                status="fail",
+                observed=f"the GID tables cannot be read, and {version_text(node.library)} does not look for the entry",
+                expected=f"the index of the RoCE v2 entry, for {INDEX}",
+                source="facts rdma",
+                remedy=f"set {INDEX} in launch_node_env, or use NCCL 2.21 or later",
+            )
+        ]
+    )
 
 
 def _addresses(each: Wanted) -> str:

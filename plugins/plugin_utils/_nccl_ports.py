@@ -55,6 +55,12 @@ def is_efa(hca: Hca) -> bool:
     return hca.vendor_id == AMAZON or hca.driver == "efa" or hca.name.startswith("efa_")
 
 
+def is_software(hca: Hca) -> bool:
+    """Say whether it is RDMA in software (rxe, siw, scif): without a device, by the reader or by its name."""
+    said = any("software" in reason for port in hca.ports for reason in port.reasons)
+    return hca.pci_address is None and (said or hca.name.startswith(("rxe", "siw", "scif")))
+
+
 def active(rdma: Rdma | None) -> list[HcaPort]:
     """Return the ports that NCCL takes where it can open their device (net_ib/init.cc ncclIbInitDevices)."""
     return [
@@ -63,8 +69,14 @@ def active(rdma: Rdma | None) -> list[HcaPort]:
 
 
 def openable(rdma: Rdma | None) -> list[HcaPort]:
-    """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens."""
-    return [each for each in active(rdma) if each.hca.uverbs]
+    """Return what NCCL takes here without NCCL_IB_HCA: every ACTIVE port whose device opens.
+
+    NCCL looks at nothing else. Where ports are usable and no device node is known, nobody could look at /dev, and every
+    device counts as one that opens.
+    """
+    ports = ports_of(rdma)
+    unknown = not any(each.hca.uverbs for each in ports) and any(each.port.usable for each in ports)
+    return [each for each in active(rdma) if each.hca.uverbs or each.port.usable or unknown]
 
 
 def usable(rdma: Rdma | None) -> list[HcaPort]:
@@ -82,18 +94,17 @@ def why_not(each: HcaPort) -> list[str]:
         return ["EFA, which NCCL uses only through the plugin aws-ofi-nccl"]
     if hca.node_type == "RNIC":
         return ["iWARP, which NCCL does not use"]
-    if hca.pci_address is None:
-        return ["no PCI device: RDMA in software"]
-    if not hca.uverbs:
-        return ["no device file below /dev/infiniband"]
+    if is_software(hca):
+        return ["RDMA in software"]
     if port.state != ACTIVE:
         return [f"state {port.state}"]
     if port.link_layer == INFINIBAND:
         return ["no subnet manager (sm_lid 0)"] if port.sm_lid == 0 else []
     if port.link_layer != ETHERNET:
         return [f"link layer {port.link_layer}"]
-    if not any(gid.type == ROCE_V2 and gid.ndev for gid in port.gids):
-        return ["no RoCE v2 GID with a network device of this system"]
+    # No entry at all is a table that could not be read: the reader calls an empty one not usable.
+    if port.gids and not any(gid.type in (ROCE_V2, None) for gid in port.gids):
+        return ["no RoCE v2 GID"]
     return []
 
 

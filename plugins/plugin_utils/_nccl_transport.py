@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     ACTIVE,
     explain,
     is_efa,
+    is_software,
     ports_of,
     usable,
 )
@@ -66,7 +67,9 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     elif not with_verbs and not with_efa:
         devices = any(ports_of(node.rdma) for node in nodes)
         fabric = Fabric("tcp", "no node has a usable RDMA port" if devices else "no node has RDMA devices")
-        findings += [_unusable(node) for node in without if any(each.hca.pci_address for each in ports_of(node.rdma))]
+        findings += [
+            _unusable(node) for node in without if not all(is_software(each.hca) for each in ports_of(node.rdma))
+        ]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]

@@ -25,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._jobs import Run, job_of
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy, check_alike
@@ -130,6 +131,7 @@ def _check(
     findings += _agree.check_python(facts)
     if settings["launcher"]["value"] == "torchrun":
         findings += _agree.check_torch(facts, _sent_elsewhere(settings, policy, nodes))
+    findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
     findings += _agree_files.check_code(facts)
     for what, setting in files.items():
         findings += _agree_files.check_file(facts, what, setting["value"], setting["origin"])

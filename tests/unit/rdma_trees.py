@@ -17,9 +17,10 @@ from typing import Any
 
 Manifest = dict[str, Any]
 CLASS = "/sys/class/infiniband"
-STATES = {name: number for number, name in enumerate(["NOP", "DOWN", "INIT", "ARMED", "ACTIVE"])}
-STATES["INITIALIZING"] = 2
-PHYS = {"Sleep": 1, "Polling": 2, "Disabled": 3, "LinkUp": 5, "LINK_UP": 5, "POLLING": 2, "DISABLED": 3}
+# The kernel's words for those of libibumad, libibverbs and iproute2.
+STATES = {"DOWN": "1: DOWN", "INIT": "2: INIT", "INITIALIZING": "2: INIT", "ARMED": "3: ARMED", "ACTIVE": "4: ACTIVE"}
+PHYS = {"SLEEP": "1: Sleep", "POLLING": "2: Polling", "DISABLED": "3: Disabled", "LINKUP": "5: LinkUp"}
+TRANSPORTS = {"iWARP": "4: RNIC", "usNIC": "5: usNIC", "unspecified": "7: unspecified"}
 UNSET = ":".join(["0000"] * 8)
 
 
@@ -54,10 +55,9 @@ class Tree:
             if value is None:
                 continue
             if key == "state":
-                value = value.upper().removeprefix("PORT_")
-                value = f"{STATES[value]}: {value}"
+                value = STATES.get(value.upper().removeprefix("PORT_"), value)
             elif key == "phys_state":
-                value = f"{PHYS[value]}: {value}"
+                value = PHYS.get(value.upper().replace("_", ""), value)
             elif key in ("lid", "sm_lid"):
                 value = hex(int(value, 0))
             self.write(name, f"ports/{port}/{key}", value)
@@ -140,8 +140,7 @@ def ibv_devinfo(text: str) -> Manifest:
         elif key in ("fw_ver", "node_guid", "board_id"):
             tree.write(name, key, value)
         elif key == "transport":
-            kinds = {"InfiniBand": "1: CA", "iWARP": "4: RNIC", "unspecified": "7: unspecified"}
-            tree.write(name, "node_type", kinds[value.split()[0]])
+            tree.write(name, "node_type", TRANSPORTS.get(value.split()[0], "1: CA"))
         elif key == "vendor_id" and not name.startswith(("rxe", "siw")):
             # The IEEE number of Mellanox; everybody else shows the PCI vendor.
             tree.beside(name, "vendor", "0x15b3" if value == "0x02c9" else value)
@@ -185,8 +184,17 @@ def ibdev2netdev(text: str) -> Manifest:
 
 
 def rdma_link(text: str) -> Manifest:
+    """Turn `rdma link`, as JSON or as text, into a tree."""
     tree = Tree()
-    for link in json.loads(text):
+    if text.lstrip().startswith("["):
+        links = json.loads(text)
+    else:
+        row = r"^link (\S+)/(\d+)\s+(.*)$"
+        links = [
+            {"ifname": name, "port": port, **dict(zip(*[iter(rest.split())] * 2, strict=False))}
+            for name, port, rest in re.findall(row, text, re.MULTILINE)
+        ]
+    for link in links:
         name, port = link["ifname"], str(link["port"])
         tree.port(name, port, state=link["state"], phys_state=link["physical_state"], link_layer="Ethernet")
         if "netdev" in link:

@@ -16,14 +16,14 @@ from ansible_collections.muster.train.plugins.module_utils._amd_smi import parse
 from ansible_collections.muster.train.plugins.module_utils._amd_topo import BDF, Topology, link_types, parse_tables
 from ansible_collections.muster.train.plugins.module_utils._kfd import KfdNode, parse_properties
 from ansible_collections.muster.train.tests.unit.amd_machines import mi250, mi300x_cpx
-from ansible_collections.muster.train.tests.unit.captures import CAPTURES
+from ansible_collections.muster.train.tests.unit.captures import texts
 from ansible_collections.muster.train.tests.unit.module_utils.test_amd_smi import NEW, OLD, STATIC
 from ansible_collections.muster.train.tests.unit.module_utils.test_amd_topo import ROCM_SMI
 
 INPUTS = 10_000
 TREES = [text for made in (mi250(), mi300x_cpx()) for text in made["files"].values() if text]
 SAMPLES = [ROCM_SMI, *(json.dumps(shape, indent=4) for shape in (OLD, NEW, STATIC, {"gpu_data": NEW})), *TREES[:40]]
-SAMPLES += [path.read_text(encoding="utf-8") for path in sorted((CAPTURES / "amd_topo").glob("*.txt"))]
+SAMPLES += texts("amd_topo")
 BITS = [
     "", "\n", " ", "\t", "-", ":", ",", "{", "}", "[", "]", '"', "null", "1e999", "9" * 40, "9" * 5000, "\0", "\u0663",
     "\x1b[4m", "GPU0", "GPU99999", "GPU[7] : a: b\n", "XXXX", "XGMI", "0000:0c:00.0", " LINK TYPE TABLE:\n", "...\n",

@@ -13,7 +13,8 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._gpu import read_gpu, read_presence
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Nearest, NicLink
 from ansible_collections.muster.train.plugins.module_utils._nearest import nearest_nics
-from ansible_collections.muster.train.tests.unit.amd_machines import mi300x_cpx
+from ansible_collections.muster.train.tests.unit.amd_machines import KfdGpu
+from ansible_collections.muster.train.tests.unit.amd_machines import machine as amd_machine
 from ansible_collections.muster.train.tests.unit.machines import Machine, load
 from ansible_collections.muster.train.tests.unit.nvidia_machines import BUSES, TOPOLOGY, machine, table
 
@@ -45,27 +46,19 @@ def test_hcas_in_the_order_of_their_numbers_and_only_on_the_bus(tmp_path: Path) 
 
 
 def test_partitions_are_as_near_as_their_device(tmp_path: Path) -> None:
-    manifest = mi300x_cpx()
-    gpu, _warnings = read(manifest, tmp_path / "a")
-    first = gpu.devices[0].pci_address
-    assert first is not None
-    assert len({device.pci_address for device in gpu.devices}) > 1
-    bridge, root = "0000:00:02.0", "/sys/devices/pci0000:00"
-    address = first.rpartition(".")[0] + ".0"
-    for path in [path for path in manifest.get("files", {}) if path.startswith(f"/sys/bus/pci/devices/{address}/")]:
-        manifest["files"][path.replace("/sys/bus/pci/devices", f"{root}/{bridge}")] = manifest["files"].pop(path)
-    manifest.setdefault("links", {}).update(
-        {
-            f"/sys/bus/pci/devices/{address}": f"../../../devices/pci0000:00/{bridge}/{address}",
-            "/sys/bus/pci/devices/0000:fe:00.0": f"../../../devices/pci0000:00/{bridge}/0000:fe:00.0",
-            "/sys/class/infiniband/bnxt_re0/device": "../../../bus/pci/devices/0000:fe:00.0",
-        }
-    )
-    manifest.setdefault("directories", []).extend([f"{root}/{bridge}/0000:fe:00.0"])
-    gpu, _warnings = read(manifest, tmp_path / "b")
-    parts = [device.index for device in gpu.devices if (device.pci_address or "").startswith(address[:-1])]
-    assert len(parts) > 1
-    assert gpu.nearest_nics == [Nearest(index, "PIX", ["bnxt_re0"]) for index in parts]
+    """A partition is no PCI device of its own: it is where function 0 is."""
+    manifest = amd_machine([KfdGpu(bus << 8 | part, bus, num_xcc=1) for bus in (0x05, 0x26) for part in range(3)])
+    for bus, bridge in (("05", "01"), ("26", "03")):
+        path = f"/sys/devices/pci0000:00/0000:00:{bridge}.0/0000:{bus}:00.0"
+        for name in ("vendor", "class", "numa_node"):
+            manifest["files"][f"{path}/{name}"] = manifest["files"].pop(f"/sys/bus/pci/devices/0000:{bus}:00.0/{name}")
+        manifest.setdefault("links", {})[f"/sys/bus/pci/devices/0000:{bus}:00.0"] = f"../../../..{path}"
+    hca = "/sys/devices/pci0000:00/0000:00:01.0/0000:06:00.0"
+    manifest["files"][f"{hca}/numa_node"] = "0\n"
+    manifest["links"]["/sys/bus/pci/devices/0000:06:00.0"] = f"../../../..{hca}"
+    manifest["links"]["/sys/class/infiniband/bnxt_re0/device"] = f"../../../..{hca}"
+    gpu, _warnings = read(manifest, tmp_path)
+    assert gpu.nearest_nics == [Nearest(index, "PIX" if index < 3 else "PHB", ["bnxt_re0"]) for index in range(6)]
 
 
 def test_nearest_is_the_smallest_found() -> None:
@@ -86,7 +79,8 @@ def test_nearest_is_the_smallest_found() -> None:
 )
 def test_presence(tmp_path: Path, name: str, presence: tuple[str | None, int]) -> None:
     assert read_presence(load(name, tmp_path)) == presence
-    gpu = read_gpu(load(name, tmp_path / "again"), [].append)
+    warnings: list[str] = []
+    gpu = read_gpu(load(name, tmp_path / "again"), warnings.append)
     assert (gpu.vendor, gpu.count) == presence
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_presence import read_gpu
+from ansible_collections.muster.train.plugins.module_utils._gpu import read_presence
 from ansible_collections.muster.train.plugins.module_utils._machine import (
     parse_cpu_list,
     read_cpus,
     read_identity,
     read_systemd,
 )
-from ansible_collections.muster.train.plugins.module_utils._records import Gpu, Systemd
+from ansible_collections.muster.train.plugins.module_utils._records import Systemd
 from ansible_collections.muster.train.tests.unit.machines import Machine, load
 
 
@@ -52,14 +52,14 @@ def test_cpus_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "gpu"),
     [
-        ("laptop", Gpu(None, 0)),
-        ("hgx_h100", Gpu("nvidia", 8)),
-        ("mi300x", Gpu("amd", 8)),
-        ("container", Gpu("nvidia", 0)),  # they are in the machine, but not for us
+        ("laptop", (None, 0)),
+        ("hgx_h100", ("nvidia", 8)),
+        ("mi300x", ("amd", 8)),
+        ("container", ("nvidia", 0)),  # they are in the machine, but not for us
     ],
 )
-def test_gpus(tmp_path: Path, name: str, gpu: Gpu) -> None:
-    assert read_gpu(load(name, tmp_path)) == gpu
+def test_gpus(tmp_path: Path, name: str, gpu: tuple[str | None, int]) -> None:
+    assert read_presence(load(name, tmp_path)) == gpu
 
 
 def test_a_container_with_some_of_the_gpus(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_container_with_some_of_the_gpus(tmp_path: Path) -> None:
         "/dev/kfd": "",
         "/dev/dri/renderD129": "",
     }
-    assert read_gpu(Machine({"files": some}, tmp_path)) == Gpu("amd", 1)
+    assert read_presence(Machine({"files": some}, tmp_path)) == ("amd", 1)
 
 
 def test_an_integrated_amd_gpu_beside_one_that_trains(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_an_integrated_amd_gpu_beside_one_that_trains(tmp_path: Path) -> None:
         "/dev/nvidiactl": "",
         "/dev/nvidia-modeset": "",
     }
-    assert read_gpu(Machine({"files": both}, tmp_path)) == Gpu("nvidia", 1)
+    assert read_presence(Machine({"files": both}, tmp_path)) == ("nvidia", 1)
 
 
 def test_identity(tmp_path: Path) -> None:

@@ -181,7 +181,10 @@ def test_mig_devices_that_are_not_told(tmp_path: Path) -> None:
 
 def test_another_makers_tool(tmp_path: Path) -> None:
     theirs = table().replace("NV18", "HT").replace("NV#", "HT").replace("NVLinks", "MarsLink")
-    manifest = {"commands": {TOPOLOGY: {"rc": 0, "stdout": theirs}}, "files": {"/dev/nvidia0": ""}}
+    manifest: dict[str, Any] = {
+        "commands": {TOPOLOGY: {"rc": 0, "stdout": theirs}},
+        "files": {"/dev/nvidia0": ""},
+    }
     gpu, warnings, _commands = read(manifest, tmp_path / "a")
     assert (gpu.vendor, gpu.count, len(gpu.devices)) == (None, 0, 4)
     assert gpu.links[0] == Link(0, 1, "HT", None)

@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._nvidia_topo import (
     nvlinks,
     parse_topology,
 )
-from ansible_collections.muster.train.tests.unit.captures import captures, expected, text
+from ansible_collections.muster.train.tests.unit.captures import captures, expected, text, texts
 
 KINDS = ("nvidia-smi topo -m", "nvidia-smi topo -mp", "nvidia-smi topo -p2p", "not-nvidia-smi")
 ABOUT = {"kind", "made_by", "note"}
@@ -151,6 +151,14 @@ def test_a_terminal() -> None:
         pytest.param(lambda table: table.replace("GPU1\tNV18\t X", "GPU1\tNV18\tX"), id="X without blanks"),
         pytest.param(lambda table: table + "\n" + TABLE.replace("NV18", "SYS"), id="another table below"),
         pytest.param(lambda table: table.replace("N/A\n", "N/A   <-- look here\n"), id="remark"),
+        pytest.param(
+            lambda table: "".join(
+                line[:place].rstrip() + "\n" + line[place:] + "\n"
+                for line in table.expandtabs().splitlines()
+                for place in [56 if "Affinity" in line else 40]
+            ),
+            id="wrapped",
+        ),
         pytest.param(lambda table: table + "GPU0 NOT WORKING\n", id="sentence below"),
     ],
 )
@@ -265,7 +273,7 @@ def test_no_table(nothing: str) -> None:
 def test_fuzz() -> None:
     chance = random.Random(7)
     samples = [TABLE + LEGEND, TABLE.expandtabs()]
-    samples += [text(each.values[0]) for each in captures("nvidia_topo") if each.values[0] is not None]
+    samples += texts("nvidia_topo")
     bits = [
         "",
         "\n",

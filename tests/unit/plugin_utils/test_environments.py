@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records import Varia
 from ansible_collections.muster.train.plugins.module_utils._system_records import Container, Versions
 from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, NodeInput, make
 from ansible_collections.muster.train.tests.unit.plan_parts import node, settings
-from ansible_collections.muster.train.tests.unit.rdma_parts import down, hca, roce
+from ansible_collections.muster.train.tests.unit.rdma_parts import down, hca, port, roce
 
 NVIDIA, AMD = {"vendor": "nvidia", "count": 8}, {"vendor": "amd", "count": 8}
 HCAS = [*(hca(f"mlx5_{number}") for number in range(4)), roce("mlx5_bond_0", "10.0.0.1", netdev="eth0", rate=100.0)]
@@ -93,11 +93,10 @@ def test_different_choices_on_nodes_are_said() -> None:
 
 def test_rdma_that_cannot_be_used_is_one_line_per_node_that_names_each_device() -> None:
     container = dataclasses.replace(node(0).facts, container=Container("docker"))
-    dead = dataclasses.replace(
-        node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), hca("mlx5_1", uverbs=None)]), facts=container
-    )
+    closed = hca("mlx5_1", port(usable=False, reasons=["no device node"]), uverbs=None)
+    dead = dataclasses.replace(node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), closed]), facts=container)
     [finding] = [each for each in environments([dead], mode="rdma").findings if each.stops]
-    assert "mlx5_0: state DOWN; mlx5_1: no device file" in finding.observed
+    assert "mlx5_0: state DOWN; mlx5_1: no device node" in finding.observed
     assert "give the container" in finding.remedy
 
 

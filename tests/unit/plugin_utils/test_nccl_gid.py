@@ -177,6 +177,12 @@ def test_without_a_known_network_it_says_so(addresses: tuple[str, str], status: 
     assert "NCCL_IB_ADDR_RANGE" in finding.remedy
 
 
+@pytest.mark.parametrize(("version", "status"), [(OLD, ["fail"]), (MIDDLE, []), (NEW, []), (None, [])])
+def test_tables_that_cannot_be_read(version: tuple[int, ...] | None, status: list[str]) -> None:
+    values, findings = decide(*rails([], []), version=version)
+    assert (values, [finding.status for finding in findings]) == ({}, status)
+
+
 @pytest.mark.parametrize("name", ["NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"])
 def test_what_users_set_is_left_to_them(name: str) -> None:
     assert decide(*rails(PLAIN, POD), version=OLD, given={name: "1"}) == ({}, [])

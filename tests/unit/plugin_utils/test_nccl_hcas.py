@@ -25,7 +25,8 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
 
 EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
 BOND = roce("mlx5_bond_0", "10.9.0.1", netdev="eth0", rate=200.0, hca_type="MT41692")
-PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0), hca_type="MT4120")
+NO_GID = {"usable": False, "reasons": ["its GID table is empty"]}
+PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0, **NO_GID), hca_type="MT4120")
 
 
 def value(node: NodeView, *others: NodeView) -> str | None:

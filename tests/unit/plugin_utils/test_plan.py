@@ -186,6 +186,15 @@ def test_nodes_of_one_machine_share_its_cores_and_may_meet_on_the_loopback() -> 
     assert plan["jobs"]["node0"]["run_dir"] != plan["jobs"]["node1"]["run_dir"]
 
 
+def test_a_gpu_off_the_nvlink_fabric_is_a_warning_of_the_plan() -> None:
+    links = [{"a": a, "b": b, "relation": "SYS" if b == 7 else "NV18"} for a in range(8) for b in range(a + 1, 8)]
+    findings = plan_of(1, facts={"gpu": {**NVIDIA, "links": links}})["findings"]
+    assert [(finding["node"], finding["status"], finding["check"]) for finding in findings] == [
+        ("node0", "warn", "gpus")
+    ]
+    assert "GPU 7 is SYS to the others" in findings[0]["observed"]
+
+
 def test_a_thousand_nodes() -> None:
     plan = plan_of(1000, facts={"gpu": NVIDIA})
     assert (plan["nnodes"], plan["world_size"]) == (1000, 8000)
