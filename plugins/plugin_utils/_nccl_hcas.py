@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     ACTIVE,
     INFINIBAND,
     HcaPort,
+    active,
     openable,
     ports_of,
     usable,
@@ -69,7 +70,8 @@ def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotS
     """Name the chosen ports, unless they are all that NCCL takes anyway."""
     if not choice.ports or choice.by_user:
         return [], []
-    taken = openable(node.rdma)
+    # Ports that cannot be opened here count too: a container that is given more would use them.
+    taken = active(node.rdma)
     first = choice.ports[0].port
     plural = "" if len(choice.ports) == 1 else "s"
     shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
@@ -194,9 +196,9 @@ def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
 
 
 def _kind(each: HcaPort) -> tuple[str | None, ...] | None:
-    """Name the kind of a card; None where the kernel does not say."""
-    kind = each.hca.hca_type or each.hca.board_id
-    return (kind, each.port.link_layer) if kind else None
+    """Name the kind of a card, chip and board (storage cards may have the chip alone in common); None if unknown."""
+    kind = (each.hca.hca_type, each.hca.board_id)
+    return (*kind, each.port.link_layer) if any(kind) else None
 
 
 def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]) -> Finding:

@@ -61,21 +61,21 @@ def is_software(hca: Hca) -> bool:
     return hca.pci_address is None and (said or hca.name.startswith(("rxe", "siw", "scif")))
 
 
-def openable(rdma: Rdma | None) -> list[HcaPort]:
-    """Return what NCCL takes without NCCL_IB_HCA: every ACTIVE port (net_ib/init.cc ncclIbInitDevices).
-
-    NCCL looks at the state, the link layer and whether the device opens, at nothing else. Where ports are usable and no
-    device node is known, nobody could look at /dev, and every device counts as one that opens.
-    """
-    ports = ports_of(rdma)
-    unknown = not any(each.hca.uverbs for each in ports) and any(each.port.usable for each in ports)
+def active(rdma: Rdma | None) -> list[HcaPort]:
+    """Return the ports that NCCL takes where it can open their device (net_ib/init.cc ncclIbInitDevices)."""
     return [
-        each
-        for each in ports
-        if each.port.state == ACTIVE
-        and each.port.link_layer in (INFINIBAND, ETHERNET)
-        and (each.hca.uverbs or each.port.usable or unknown)
+        each for each in ports_of(rdma) if each.port.state == ACTIVE and each.port.link_layer in (INFINIBAND, ETHERNET)
     ]
+
+
+def openable(rdma: Rdma | None) -> list[HcaPort]:
+    """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens.
+
+    Where ports are usable and no device node is known, nobody could look at /dev: every device counts as open.
+    """
+    ports = active(rdma)
+    unknown = not any(each.hca.uverbs for each in ports_of(rdma)) and any(each.port.usable for each in ports)
+    return [each for each in ports if each.hca.uverbs or each.port.usable or unknown]
 
 
 def usable(rdma: Rdma | None) -> list[HcaPort]:

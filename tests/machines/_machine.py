@@ -9,7 +9,7 @@ import errno
 import os
 import posixpath
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -57,6 +57,10 @@ class Machine(Host):
         if name is not None:
             raise OSError(getattr(errno, name), name)
         return super()._open(path)
+
+    def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
+        found = {name: self.read_bytes(f"{path}/{name}", limit) for name in names}
+        return {name: data for name, data in found.items() if data is not None}
 
     def list_dir(self, path: str) -> list[str] | None:
         return None if self._error(path) else super().list_dir(path)

@@ -17,6 +17,7 @@ import yaml
 
 KEYS = ("about", "files", "links", "errors", "directories", "commands")
 ANSWER_KEYS = ("rc", "stdout", "stderr")
+WIDTH = 100
 _PLAIN_KEY = re.compile(r"[A-Za-z/][\w./+=,~@-]*(?:[: ][\w./+=,~@-]+)*", re.ASCII)
 # Nothing that YAML would break a line at, escape or lose: text that a block may hold as it is.
 _BLOCK = re.compile(r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
@@ -154,7 +155,7 @@ def _scalar(text: str, indent: int) -> str:
     """Write a text of several lines as a block, any other in quotes (what a block cannot hold, too)."""
     body = text.rstrip("\n")
     if "\n" not in body or not _BLOCK.fullmatch(text):
-        return _quoted(text)
+        return _quoted(text, indent)
     left = len(text) - len(body)
     # Where the text itself begins with blanks the indentation has to be said.
     said = "2" if body[0] in " \t\n" else ""
@@ -162,8 +163,19 @@ def _scalar(text: str, indent: int) -> str:
     return f"|{said}{('-', '', '+')[min(left, 2)]}\n{block}"
 
 
-def _quoted(text: str) -> str:
-    return '"' + "".join(map(_escaped, text)) + '"'
+def _quoted(text: str, indent: int | None = None) -> str:
+    """Write a text in quotes; with an indent, a long one in several lines, a new one after each NUL."""
+    if indent is None or len(text) <= WIDTH:
+        return '"' + "".join(map(_escaped, text)) + '"'
+    pieces = [
+        piece[start : start + WIDTH]
+        for piece in re.findall("[^\0]*\0|[^\0]+", text)
+        for start in range(0, len(piece), WIDTH)
+    ]
+    # YAML drops the blanks that a line begins with.
+    lines = ["".join(map(_escaped, piece)) for piece in pieces]
+    lines = [f"\\x20{line[1:]}" if line.startswith(" ") else line for line in lines]
+    return '"' + ("\\\n" + " " * indent).join(lines) + '"'
 
 
 def _escaped(character: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._container import parse_cgroup, parse_environ
@@ -30,6 +29,7 @@ from ansible_collections.muster.train.plugins.module_utils._site_packages import
 )
 from ansible_collections.muster.train.plugins.module_utils._tools import parse_version
 from ansible_collections.muster.train.plugins.module_utils._versions import parse_rccl_header, parse_torch_version
+from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.unit.machines import MACHINES, Machine
 
 SITES = [
@@ -48,8 +48,8 @@ SAMPLES = [
     *(
         text
         for path in sorted(MACHINES.glob("*.yml"))
-        for text in yaml.safe_load(path.read_text())["files"].values()
-        if text
+        for text in read(path.read_text(encoding="utf-8")).files.values()
+        if "\n" in text.rstrip()
     ),
 ]
 
