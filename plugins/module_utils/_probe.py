@@ -19,12 +19,7 @@ class Probed(NamedTuple):
     timings: dict[str, int]
 
 
-def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> tuple[dict[str, Any], list[str]]:
-    """Return the answers and the warnings of timed_probes."""
-    return timed_probes(probes, cap)[:2]
-
-
-def timed_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> Probed:
+def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> Probed:
     """Return what each probe says within cap s. The time of one that is too late is what it was given.
 
     A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
