@@ -12,10 +12,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-
-def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of data that the dataclass record has a field for."""
-    return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
+from ._known import known
 
 
 @dataclasses.dataclass(frozen=True)
