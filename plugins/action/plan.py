@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
@@ -17,8 +18,10 @@ from ansible_collections.muster.train.plugins.module_utils._records import NodeF
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
+from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
+
+display = Display()
 
 NO_REQUEST = (
     "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
@@ -52,6 +55,9 @@ class ActionModule(ActionBase):
         except PlanError as error:
             return {**result, "failed": True, "msg": str(error)}
         result.update(changed=self._task.check_mode, plan=plan)
+        if self._task.check_mode and not self._task.diff:
+            for line in ("", *header(plan)):
+                display.display(line)
         if self._task.check_mode or self._task.diff:
             headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
             result["diff"] = {"before": "", "after": render(plan), **headers}

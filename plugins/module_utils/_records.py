@@ -248,7 +248,9 @@ class Job:
     rendezvous: Rendezvous
     argv: list[str]
     environment: list[Variable]
-    supervisor: str
+    starter: str
+    starter_reason: str
+    starter_fallback: str | None
     time_limit: int
     stop_grace: int
     abort_grace: int

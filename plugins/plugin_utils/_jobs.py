@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records import (
     Rendezvous,
     Variable,
 )
-from ansible_collections.muster.train.plugins.plugin_utils import _environment
+from ansible_collections.muster.train.plugins.plugin_utils import _environment, _starter
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
@@ -60,6 +60,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
             join_timeout=policy.join_timeout,
         )
     )
+    starter = _starter.choose(policy.starter, facts)
     own = {
         "MUSTER_RUN_ID": (run.run_id, ""),
         "MUSTER_NONCE": (run.nonce, ""),
@@ -92,7 +93,9 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         rendezvous=run.rendezvous,
         argv=command.argv,
         environment=whole,
-        supervisor=policy.supervisor,
+        starter=starter.name,
+        starter_reason=starter.reason,
+        starter_fallback=starter.fallback,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,

@@ -22,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _head,
     _ports,
     _ranks,
+    _starter,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
@@ -129,6 +130,7 @@ def _check(
     findings += _agree.check_directories(facts)
     findings += _agree.check_slot(facts, policy.slot, typed)
     findings += _agree.check_python(facts)
+    findings += _starter.check(policy.starter, facts)
     if settings["launcher"]["value"] == "torchrun":
         findings += _agree.check_torch(facts, _sent_elsewhere(settings, policy, nodes))
     findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]

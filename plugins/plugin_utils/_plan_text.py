@@ -34,6 +34,13 @@ def render(plan: Mapping[str, Any]) -> str:
     return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
 
 
+def header(plan: Mapping[str, Any]) -> list[str]:
+    """Write what holds for the run, for a check that does not ask for more."""
+    rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
+    last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
+    return [one_line(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
+
+
 def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     head, code = plan["head"], plan["code"]
     nodes = "1 node" if plan["nnodes"] == 1 else f"{plan['nnodes']} nodes"
@@ -66,13 +73,14 @@ def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str,
 def _node(job: Mapping[str, Any], head: str) -> list[str]:
     last = job["first_rank"] + job["nproc"] - 1
     ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
-    limit = f"ended after {job['time_limit']} s, " if job["time_limit"] else ""
     rows = [
         ("work directory", job["workdir"], f"slot {job['slot']}"),
         ("run directory", job["run_dir"], ""),
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
-        ("supervisor", job["supervisor"], f"{limit}{job['stop_grace']} s to stop"),
+        ("starter", job["starter"], job["starter_reason"]),
+        ("to stop", f"{job['stop_grace']} s", ""),
+        *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))

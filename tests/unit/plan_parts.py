@@ -30,7 +30,7 @@ POLICY: dict[str, Any] = {
     "launch_head_address": "",
     "launch_port_range": "29400-29999",
     "launch_slot": "default",
-    "launch_supervisor": "auto",
+    "launch_starter": "auto",
     "launch_stop_grace": 60,
     "launch_abort_grace": 10,
     "launch_join_timeout": 20,

@@ -18,6 +18,7 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
+from ansible_collections.muster.train.plugins.action import plan as plan_action
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
 from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
 from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
@@ -71,6 +72,17 @@ def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> 
     assert "node 0: node0 (head)" in result["diff"]["after"]
     assert "node 1: node1" in result["diff"]["after"]
     assert result["diff"]["after_header"] == f"the plan of {RUN_ID}"
+
+
+def test_a_check_without_diff_shows_the_head_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(plan_action, "display", Mock(display=printed.append))
+    for check, diff in ((False, False), (False, True), (True, True)):
+        run(request(2), hostvars(2), check=check, diff=diff)
+    assert printed == []
+    run(request(2), hostvars(2), check=True)
+    assert printed[1] == f"run {RUN_ID}"
+    assert printed[-1].startswith("nothing was started; --diff shows everything")
 
 
 def test_policy_is_the_heads_variables_templated() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_sockets import EXACTLY
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
+from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.tests.unit.plan_parts import RUN_ID, node, nodes, policy, request
 from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port
 
@@ -37,7 +37,8 @@ node 0: node0 (head), ranks 0-1
   run directory   {RUN_DIR}
   outputs         {RUN_DIR}/outputs
   code directory  /home/ann/code
-  supervisor      auto  # 60 s to stop
+  starter         setsid  # auto: ann does not linger (loginctl enable-linger)
+  to stop         60 s
   command
     /usr/bin/python3 \\
       {RUN_DIR}/torchrun.py \\
@@ -89,7 +90,7 @@ def test_every_node_is_shown_in_full() -> None:
     for number, section in enumerate(sections):
         assert f"--node-rank={number}" in section
         assert f"MUSTER_NODE=node{number} " in section
-        assert "ended after 90 s, 60 s to stop" in section
+        assert "to stop         60 s\n  time limit      90 s\n" in section
 
 
 def test_warnings_stand_before_the_nodes_and_are_one_line_for_all_alike() -> None:
@@ -119,3 +120,20 @@ def test_what_came_from_a_host_cannot_steer_the_terminal() -> None:
     text = render(make_plan(request(1), policy(), [node(0, workdir__path="/w\x1b[2J\nnode 9: x")]))
     assert "\x1b" not in text
     assert "\nnode 9" not in text
+
+
+def test_the_head_of_a_plan_says_that_nothing_was_started() -> None:
+    plan = make_plan(request(2, channels=42), policy(), nodes(2))
+    lines = header(plan)
+    assert [line.split("  #")[0] for line in lines] == [
+        f"run {RUN_ID}",
+        "  command     ansible-playbook launch.yml -e channels=42",
+        "  ranks       2 on 2 nodes, 1 each",
+        "  head        node0 at 10.0.0.1",
+        "  port        29655",
+        "  fabric      tcp",
+        f"  experiment  /home/ann/experiments/{RUN_ID}",
+        "  code        aaaaaaaaaaaa",
+        "  nodes       node0, node1",
+        "nothing was started; --diff shows everything: directories, commands and environment of every node",
+    ]
