@@ -59,6 +59,8 @@ class ActionModule(ActionBase):
             wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
         runs = runs_of(infos)
         verdict = judge(runs) if any(info.answered for info in infos) else None
+        if plan is None and verdict is not None and verdict.verdict == "absent" and not home.exists():
+            return {**result, "changed": False, "experiment": None}  # nobody knows of such a run: nothing to write
         record = _experiment.record(run_id, plan, request, runs, verdict)
         before = _text(home / "run.yml")
         wanted["run.yml"] = _experiment.dump(_experiment.merge(_known(before), record))

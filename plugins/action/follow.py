@@ -22,8 +22,13 @@ from ansible.errors import (
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.plugin_utils._hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, progress_line, read_sample
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
+    Sample,
+    progress_line,
+    read_sample,
+    told,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, one_line
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED
 
@@ -43,6 +48,10 @@ OPTIONS = {
 }
 POLL_S = 1
 PLAIN_EVERY_S = 5.0
+# A line that says nothing new: whoever waits for output wants a sign of life all the same.
+UNCHANGED_EVERY_S = 300.0
+# From the launcher's start on: a script's imports and the ranks' meeting take a while.
+HINT_AFTER_S = 30.0
 # The runner beats every second: when its counter stands still this long, nobody is there or the disk is full.
 SILENT_AFTER_S = 20.0
 # From the first failed read on: a connection that hangs is tried again, however long it hung.
@@ -70,9 +79,10 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
         asked = {key: args[key] for key in ("workdir", "run_id", "node")}
-        followed = self._follow(args["run_dir"], asked, task_vars)
+        typed = args["request"].get("command")
+        followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, typed))
         if followed["interrupted"]:
-            commands = hints(run_id, args["request"].get("command"), ("follow", "stop"))
+            commands = hints(run_id, typed, ("follow", "stop"))
             for line in (
                 f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
                 *aligned(commands),
@@ -105,8 +115,11 @@ class ActionModule(ActionBase):
         """Wait until the next read; False when the user pressed Ctrl-C."""
         return line.wait()
 
-    def _follow(self, run_dir: str, asked: dict[str, str], task_vars: dict[str, Any] | None) -> dict[str, Any]:
-        line = _Line()
+    def _follow(
+        self, run_dir: str, asked: dict[str, str], task_vars: dict[str, Any] | None, logs: str
+    ) -> dict[str, Any]:
+        line = _Line(self._clock)
+        hinted = False
         first: Sample | None = None
         phase: str | None = None
         count, moved = -1, self._clock()
@@ -128,9 +141,12 @@ class ActionModule(ActionBase):
                         count, moved = now.count, self._clock()
                     if first is None or (first.progress is None and now.progress is not None):
                         first = now
-                    line.draw(progress_line(first, now), last=phase in ENDED)
+                    line.draw(progress_line(first, now), told(now), last=phase in ENDED)
                     if phase in ENDED:
                         return {"ended": True, "phase": phase, "interrupted": False}
+                    if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
+                        hinted = True
+                        line.say(f"no progress yet: {logs}")
                 if self._clock() - moved > SILENT_AFTER_S:
                     # Only the runner's lock tells, and this raw read can't see it.
                     run = self._ask(asked, task_vars, line)
@@ -144,20 +160,30 @@ class ActionModule(ActionBase):
 class _Line:
     """One line that is drawn over and over on a terminal; elsewhere a plain line now and then."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._text = ""
         self._drawn = False
-        self._next_plain = 0.0
+        self._told = ""
+        self._next_plain = self._next_unchanged = 0.0
 
-    def draw(self, text: str, last: bool) -> None:
-        """Show the text now (plain output: when it is due, and always the last one)."""
+    def draw(self, text: str, news: str, last: bool) -> None:
+        """Show the text now (plain output: when there is news and it is due, and always the last one)."""
         self._text = text[:WIDEST]
         if ON_TERMINAL:
             if last:
                 display.display(self._over() + self._text)
-        elif last or time.monotonic() >= self._next_plain:
-            self._next_plain = time.monotonic() + PLAIN_EVERY_S
+            return
+        now = self._clock()
+        if last or (now >= self._next_plain and (news != self._told or now >= self._next_unchanged)):
+            self._told = news
+            self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
             display.display(text)
+
+    def say(self, text: str) -> None:
+        """Print a line; the drawn one goes on below it."""
+        display.display(self._over() + text)
+        self._drawn = False
 
     def warn(self, text: str) -> None:
         """Print a warning; the line goes on below it."""

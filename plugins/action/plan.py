@@ -10,13 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import render
+from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
+
+display = Display()
 
 NO_REQUEST = (
     "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
@@ -50,6 +55,9 @@ class ActionModule(ActionBase):
         except PlanError as error:
             return {**result, "failed": True, "msg": str(error)}
         result.update(changed=self._task.check_mode, plan=plan)
+        if self._task.check_mode and not self._task.diff:
+            for line in ("", *header(plan)):
+                display.display(line)
         if self._task.check_mode or self._task.diff:
             headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
             result["diff"] = {"before": "", "after": render(plan), **headers}
@@ -69,7 +77,8 @@ def _nodes(
     nodes, missing = [], []
     for name in names:
         variables = hostvars[name]
-        facts = variables.get("ansible_facts", {}).get("node")
+        all_facts = variables.get("ansible_facts", {})
+        facts, rdma, gpu = (all_facts.get(part) for part in ("node", "rdma", "gpu"))
         if facts is None:
             missing.append(_no_facts(name))
             continue
@@ -80,6 +89,8 @@ def _nodes(
                 facts=NodeFacts.from_dict(_plain(facts)),
                 env=_plain(variables.get("launch_node_env", {})),
                 policy=policies[name],
+                rdma=None if rdma is None else Rdma.from_dict(_plain(rdma)),
+                gpu=None if gpu is None else Gpu.from_dict(_plain(gpu)),
             )
         )
     if missing:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import platform
 import secrets
@@ -23,6 +24,8 @@ from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
+from ansible_collections.muster.train.plugins.plugin_utils import _runid
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
 from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation, make_request
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
@@ -53,6 +56,10 @@ class ActionModule(ActionBase):
         experiments = options["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
         defaults = policy.get("launch_defaults", {}) if options["defaults"] is None else options["defaults"]
         extra_vars, lines = _raw_extra_vars(self._loader, options["verb"])
+        where = os.path.abspath(os.path.expanduser(str(experiments)))
+        earlier, warning = (
+            _earlier_plan(where, extra_vars.get("run_id")) if options["verb"] == "launch" else (None, None)
+        )
         inventory = Inventory(
             nodes=tuple(_node(name, hostvars[name]) for name in names),
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
@@ -66,13 +73,34 @@ class ActionModule(ActionBase):
                 defaults=transform_to_native_types(defaults, redact=False),
                 documented=_documented_variables(),
                 inventory=inventory,
-                situation=_situation(os.path.abspath(os.path.expanduser(str(experiments)))),
+                situation=_situation(where),
+                earlier=earlier,
             )
         except Refused as refused:
             lines += refused.lines
         if lines:
             return {**result, "changed": False, "failed": True, "msg": "\n".join(lines)}
+        if warning:
+            result["warnings"] = [warning + command("collect", request["run_id"], request["command"])]
         return {**result, "changed": False, "request": request}
+
+
+def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:
+    """Return the plan of the run that is to be launched again, or the beginning of a warning where there is none."""
+    try:
+        home = os.path.join(experiments, _runid.check(str(run_id)))
+    except ValueError:  # none is given, or none that is one
+        return None, None
+    try:
+        plan = json.loads(Path(home, "plan.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        plan = None
+    if isinstance(plan, dict):
+        return plan, None
+    return None, (
+        f"no plan of {run_id} is in {experiments}: if it was launched before, what was given for it is not known here; "
+        "to have it, collect it first: "
+    )
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:

@@ -19,22 +19,25 @@ from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, gather, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge, members
 
 display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
+MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
+WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
 OPTIONS = {
-    "what": {"type": "str", "required": True, "choices": ["status", "result", "logs", "hints", "start", "list"]},
+    "what": {"type": "str", "required": True, "choices": list(WHAT)},
     "request": {"type": "dict", "default": {}},
     "run_id": {"type": "str"},
     "nodes": {"type": "list", "elements": "str"},
     "register": {"type": "str", "default": "launch__info"},
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
+    "grace": {"type": "int"},
 }
 
 
@@ -65,8 +68,15 @@ class ActionModule(ActionBase):
             where = _report.places([], _shown_path(request, run_id))
             _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("command"), HINTS), *where])])
             return result
-        verdict = judge(runs_of(infos))
+        if args["what"] == "stopping":
+            _print(_report.asking(infos, run_id, args["grace"]))
+            return result
+        own = members(runs_of(infos))
+        infos = [info for info in infos if info.run in own]
+        verdict = judge(own)
         if args["what"] == "logs":
+            if wrong := _report.no_such_rank(own, request.get("parameters", {}).get("rank")):
+                return {**result, "failed": True, "msg": clean(wrong)}
             _print(_logs(infos, request))
         else:
             _print_status(args["what"], run_id, infos, verdict, request)
@@ -94,6 +104,8 @@ def _print_status(
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
     display.display(_report.summary(run_id, verdict, runs), color=colour)
     _print(_report.explanation(verdict))
+    if what == "stopped":
+        _print(_report.already_ended(infos, run_id))
     after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         after += hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",))
@@ -120,8 +132,14 @@ def _show_list(request: dict[str, Any]) -> None:
     found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
-    launch = command("launch", None, request.get("command"))
+    typed = request.get("command")
+    launch = command("launch", None, typed)
     _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    going = _experiment.unseen(found)[-MOST_UNSEEN:]
+    _print([""] * bool(going))
+    for entry in going:
+        at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
+        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, typed)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import zipfile
 from typing import Any
 
 # Imported so that Ansible ships them with the module; their bytes are what is written to the node.
-from . import _records
+from . import _records, _system_records
 from .runner import _child, _failures, _files, _lock, _logs, _output, _processes, _progress, _state, _torchrun, runner
 
 _PARTS = (_child, _failures, _files, _lock, _logs, _output, _processes, _progress, _state, runner)
@@ -33,7 +33,7 @@ def _file_name(module: types.ModuleType) -> str:
 def runner_zipapp() -> bytes:
     """Return the bytes of ``runner.pyz``, the same for the same sources."""
     files = {"__main__.py": _MAIN, "muster/__init__.py": b"", "muster/runner/__init__.py": b""}
-    files["muster/" + _file_name(_records)] = _source(_records)
+    files.update({"muster/" + _file_name(part): _source(part) for part in (_records, _system_records)})
     files.update({"muster/runner/" + _file_name(part): _source(part) for part in _PARTS})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -14,7 +14,7 @@ import os
 import pwd
 import stat
 from collections.abc import Iterable, Sequence
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, NamedTuple
 
 from . import _command
 from ._command import CommandResult
@@ -24,6 +24,15 @@ READ_LIMIT = 64 * 1024 * 1024
 # The kernel answers ENOMEM to a read of /proc/sys with a buffer of 4 MiB (proc_sys_call_handler).
 READ_BLOCK = 1024 * 1024
 LINK_LIMIT = 40  # as path_resolution(7)
+
+
+class Space(NamedTuple):
+    """Room of a file system in bytes, as far as this user may use it; without a limit of inodes, that is None."""
+
+    size: int
+    free: int
+    free_inodes: int | None
+    read_only: bool
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -68,8 +77,7 @@ class Host:
                 pending.extend(target.split("/")[::-1])
         return "/" + "/".join(done)
 
-    @staticmethod
-    def _target(path: str) -> str | None:
+    def _target(self, path: str) -> str | None:
         try:
             return os.readlink(path)
         except (OSError, ValueError):
@@ -231,13 +239,18 @@ class Host:
         except (OSError, ValueError):
             return False
 
-    def free_bytes(self, path: str) -> int | None:
-        """Return what this user may still write to the file system of the path."""
+    def space(self, path: str) -> Space | None:
+        """Return how much room the file system of the path has."""
         try:
             found = os.statvfs(self.here(path))
         except (OSError, ValueError):
             return None
-        return found.f_bavail * found.f_frsize
+        return Space(
+            size=found.f_blocks * found.f_frsize,
+            free=found.f_bavail * found.f_frsize,
+            free_inodes=found.f_favail if found.f_files else None,
+            read_only=bool(found.f_flag & os.ST_RDONLY),
+        )
 
     # The user and the name
 

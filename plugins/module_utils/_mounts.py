@@ -31,15 +31,21 @@ def parse_mountinfo(text: str) -> list[Mount]:
     return mounts
 
 
-def filesystem_of(path: str, mounts: Iterable[Mount]) -> str | None:
-    """Return the type of the file system that an absolute path without links is on."""
+def mount_of(path: str, mounts: Iterable[Mount]) -> Mount | None:
+    """Return the mount that an absolute path without links is on."""
     best = None
     for mount in mounts:
         if f"{path}/".startswith(f"{mount.point.rstrip('/')}/") and (
             best is None or len(mount.point) >= len(best.point)
         ):
             best = mount  # of two on one point the later one hides the other, as on an automount point
-    return None if best is None else best.type
+    return best
+
+
+def filesystem_of(path: str, mounts: Iterable[Mount]) -> str | None:
+    """Return the type of the file system that an absolute path without links is on."""
+    mount = mount_of(path, mounts)
+    return None if mount is None else mount.type
 
 
 def _unescaped(field: str) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node reaches others: addresses, routes, HCAs, ports in use. (`_net.py` is private to the collection.)
+"""How a node reaches others: addresses, routes, ports in use. (`_net.py` is private to the collection.)
 
 IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): no `ip` is needed.
 """
@@ -43,10 +43,18 @@ def parse_addresses(text: str) -> list[str]:
     for line in map(str.strip, text.splitlines()):
         match = _LEAF.match(line)
         if match:
-            leaf = match.group(1)
+            leaf = match.group(1) if _is_address(match.group(1)) else None
         elif line == "/32 host LOCAL" and leaf is not None:
             found[leaf] = None
     return list(found)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        socket.inet_aton(text)
+    except OSError:
+        return False
+    return True
 
 
 def parse_routes(text: str, byteorder: str = sys.byteorder) -> list[Route]:
@@ -125,7 +133,6 @@ def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> N
             Address(address, interface_of(address, routes)) for address in sorted(addresses, key=socket.inet_aton)
         ],
         routes=routes,
-        hcas=host.list_dir("/sys/class/infiniband") or [],
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),
     )

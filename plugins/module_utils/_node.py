@@ -9,18 +9,27 @@ import dataclasses
 from typing import Any, Callable
 
 from ._code import read_code
+from ._container import read_container
+from ._disks import ALWAYS, read_disk
 from ._files import find_python, locate, read_config, read_file
-from ._gpu_presence import read_gpu
+from ._gpu import read_gpu
+from ._gpu_records import Gpu
 from ._host import Host
-from ._limits import read_memlock
+from ._kernel import read_kernel
+from ._limits import read_limits, read_memlock
 from ._machine import read_cpus, read_identity, read_systemd, read_user
 from ._net import read_net
 from ._probe import run_probes
-from ._records import Config, File, Memlock, NodeFacts, TrainingPython, Workdir
+from ._rdma import read_rdma
+from ._rdma_records import Rdma
+from ._records import Config, File, NodeFacts, TrainingPython, Workdir
 from ._slot import read_holder
+from ._subsets import SUBSETS
+from ._system_records import Disk, Limit, Memlock
+from ._tools import read_tools
+from ._versions import read_versions
 from ._workdir import read_workdir
 
-SUBSETS = ("net", "gpu", "code", "files", "limits", "slot")
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
 
@@ -34,40 +43,67 @@ class Asked:
     python: str = "python3"
     files: tuple[str, ...] = ()
     config: str | None = None
+    data_dirs: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
     slot: str = "default"
     subset: tuple[str, ...] = SUBSETS
 
 
-def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> tuple[NodeFacts, list[str]]:
+@dataclasses.dataclass(frozen=True)
+class Gathered:
+    """What was found; rdma and gpu are facts of their own, here only if asked for."""
+
+    node: NodeFacts
+    rdma: Rdma | None
+    gpu: Gpu | None
+    warnings: list[str]
+
+    def to_facts(self, asked: Asked) -> dict[str, Any]:
+        """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
+        own = {"rdma": self.rdma, "gpu": self.gpu}
+        return {
+            "node": self.node.to_dict(),
+            **{name: found.to_dict() if found else None for name, found in own.items() if name in asked.subset},
+        }
+
+
+def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts and, in words, what could not be seen. No part waits for another or takes more than cap s."""
     warnings: list[str] = []
     identity = read_identity(host)
     cpus = read_cpus(host)
     if cpus is None:
         warnings.append("/proc/self/status does not list the CPUs of this process: counting 1")
-    probes: dict[str, Callable[[], Any]] = {
-        "workdir": lambda: read_workdir(host, asked.workdir, identity.mark),
-        "python": lambda: find_python(host, asked.code_dir, asked.python),
-    }
     subsets: dict[str, Callable[[], Any]] = {
         "net": lambda: read_net(host, asked.ports, warnings.append),
-        "gpu": lambda: read_gpu(host),
+        "rdma": lambda: read_rdma(host, warnings.append),
+        "gpu": lambda: read_gpu(host, warnings.append),
         "code": lambda: read_code(host, asked.code_dir, warnings.append),
         "files": lambda: _read_files(host, asked, warnings.append),
         "limits": lambda: _read_limits(host, warnings.append),
         "slot": lambda: read_holder(host, asked.workdir, asked.slot),
+        "container": lambda: read_container(host),
+        "versions": lambda: read_versions(host, asked.code_dir, asked.python, warnings.append),
+        "tools": lambda: read_tools(host),
+        "kernel": lambda: read_kernel(host),
     }
-    probes.update((name, subsets[name]) for name in SUBSETS if name in asked.subset)
-    found, failures = run_probes(probes, cap)
+    probes: dict[str, Callable[[], Any]] = {
+        "workdir": lambda: read_workdir(host, asked.workdir, identity.mark),
+        "python": lambda: find_python(host, asked.code_dir, asked.python),
+        **{name: probe for name, probe in subsets.items() if name in asked.subset},
+    }
+    disks = _disks(asked) if "disk" in asked.subset else []
+    # One each: of data directories on five file servers, the one that is gone takes no other along.
+    probes.update({f"disk {path}": _disk_probe(host, path) for path in disks})
+    found, failures, times = run_probes(probes, cap)
     files, config = found.get("files") or (None, None)
-    facts = NodeFacts(
+    memlock, limits = found.get("limits") or (None, None)
+    node = NodeFacts(
         hostname=identity.hostname,
         machine_id=identity.machine_id,
         boot_id=identity.boot_id,
         user=read_user(host),
         cpus=cpus or 1,
-        gpu=found.get("gpu"),
         net=found.get("net"),
         workdir=found["workdir"] or Workdir(asked.workdir, None, False, None),
         code=found.get("code"),
@@ -75,10 +111,34 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> tuple[NodeFact
         files=files,
         config=config,
         systemd=read_systemd(host),
-        memlock=found.get("limits"),
+        memlock=memlock,
         holder=found.get("slot"),
+        limits=limits,
+        container=found.get("container"),
+        disks=[found[f"disk {path}"] or Disk(path) for path in disks] if "disk" in asked.subset else None,
+        versions=found.get("versions"),
+        tools=found.get("tools"),
+        kernel=found.get("kernel"),
+        timings=_timings(times),
     )
-    return facts, failures + warnings
+    return Gathered(node, found.get("rdma"), found.get("gpu"), failures + warnings)
+
+
+def _disks(asked: Asked) -> list[str]:
+    return list(dict.fromkeys([asked.workdir, asked.code_dir, *asked.data_dirs, *ALWAYS]))
+
+
+def _timings(times: dict[str, int]) -> dict[str, int]:
+    """Return one time for a subset: of all disks the longest, for they are looked at side by side."""
+    found: dict[str, int] = {}
+    for name, time in times.items():
+        subset = name.partition(" ")[0]
+        found[subset] = max(time, found.get(subset, 0))
+    return found
+
+
+def _disk_probe(host: Host, path: str) -> Callable[[], Disk]:
+    return lambda: read_disk(host, path)
 
 
 def _read_files(host: Host, asked: Asked, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:
@@ -88,8 +148,8 @@ def _read_files(host: Host, asked: Asked, warn: Callable[[str], None]) -> tuple[
     return files, read_config(host, locate(host, asked.code_dir, asked.config), warn)
 
 
-def _read_limits(host: Host, warn: Callable[[str], None]) -> Memlock | None:
+def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:
     memlock = read_memlock(host)
     if memlock is None:
         warn("/proc/self/limits says nothing of locked memory: the limits of this node are unknown")
-    return memlock
+    return memlock, read_limits(host)

@@ -8,25 +8,36 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 
-def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> tuple[dict[str, Any], list[str]]:
-    """Return the answers by name, None for a probe that failed or took more than cap s, and a warning for each such.
+class Probed(NamedTuple):
+    """Answers by name, None for a probe that failed or was too late; a warning for each such; what each took in ms."""
+
+    answers: dict[str, Any]
+    warnings: list[str]
+    timings: dict[str, int]
+
+
+def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> Probed:
+    """Return what each probe says within cap s. The time of one that is too late is what it was given.
 
     A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
     """
     answers: dict[str, Any] = {}
     errors: dict[str, str] = {}
+    ended: dict[str, float] = {}
 
     def answer(name: str) -> None:
         try:
             answers[name] = probes[name]()
         except Exception as error:
             errors[name] = f"{type(error).__name__}: {error}"
+        ended[name] = time.monotonic()
 
     threads = {name: threading.Thread(target=answer, args=(name,), daemon=True) for name in probes}
-    deadline = time.monotonic() + cap
+    begin = time.monotonic()
+    deadline = begin + cap
     for thread in threads.values():
         thread.start()
     for thread in threads.values():
@@ -34,5 +45,8 @@ def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> tuple[dic
     in_time = dict(answers)
     late = f"no answer within {cap} s"
     whys = {name: errors.get(name, late) for name in probes if name not in in_time}
-    warnings = [f"{name}: could not look: {why}" for name, why in whys.items()]
-    return {name: in_time.get(name) for name in probes}, warnings
+    return Probed(
+        answers={name: in_time.get(name) for name in probes},
+        warnings=[f"{name}: could not look: {why}" for name, why in whys.items()],
+        timings={name: round((min(ended.get(name, deadline), deadline) - begin) * 1000) for name in probes},
+    )

@@ -13,6 +13,7 @@ import dataclasses
 from typing import Any
 
 from ._known import known
+from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,14 +23,6 @@ class User:
     name: str
     uid: int
     home: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Gpu:
-    """GPUs that a process here can open: vendor is nvidia, amd or None (none here)."""
-
-    vendor: str | None
-    count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +59,6 @@ class Net:
 
     addresses: list[Address]
     routes: list[Route]
-    hcas: list[str]
     listening: list[int]
     holders: dict[str, PortHolder]
 
@@ -75,7 +67,6 @@ class Net:
         return cls(
             addresses=[Address(**known(Address, item)) for item in data["addresses"]],
             routes=[Route(**known(Route, item)) for item in data["routes"]],
-            hcas=list(data["hcas"]),
             listening=list(data["listening"]),
             holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
         )
@@ -141,14 +132,6 @@ class Systemd:
 
 
 @dataclasses.dataclass(frozen=True)
-class Memlock:
-    """Limits of locked memory in bytes; -1 is unlimited."""
-
-    soft: int | None
-    hard: int | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Holder:
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
@@ -172,7 +155,6 @@ class NodeFacts:
     boot_id: str | None
     user: User
     cpus: int
-    gpu: Gpu | None
     net: Net | None
     workdir: Workdir
     code: Code | None
@@ -182,20 +164,26 @@ class NodeFacts:
     systemd: Systemd
     memlock: Memlock | None
     holder: Holder | None
+    limits: dict[str, Limit] | None = None
+    container: Container | None = None
+    disks: list[Disk] | None = None
+    versions: Versions | None = None
+    tools: Tools | None = None
+    kernel: Kernel | None = None
+    timings: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
         def optional(record: Any, value: Any) -> Any:
             return None if value is None else record(**known(record, value))
 
-        net, files = data.get("net"), data.get("files")
+        net, files, limits, disks = (data.get(name) for name in ("net", "files", "limits", "disks"))
         return cls(
             hostname=data["hostname"],
             machine_id=data.get("machine_id"),
             boot_id=data.get("boot_id"),
             user=User(**known(User, data["user"])),
             cpus=data["cpus"],
-            gpu=optional(Gpu, data.get("gpu")),
             net=None if net is None else Net.from_dict(net),
             workdir=Workdir(**known(Workdir, data["workdir"])),
             code=optional(Code, data.get("code")),
@@ -205,6 +193,13 @@ class NodeFacts:
             systemd=Systemd(**known(Systemd, data["systemd"])),
             memlock=optional(Memlock, data.get("memlock")),
             holder=optional(Holder, data.get("holder")),
+            limits=None if limits is None else {name: Limit(**known(Limit, item)) for name, item in limits.items()},
+            container=optional(Container, data.get("container")),
+            disks=None if disks is None else [Disk(**known(Disk, item)) for item in disks],
+            versions=optional(Versions, data.get("versions")),
+            tools=optional(Tools, data.get("tools")),
+            kernel=optional(Kernel, data.get("kernel")),
+            timings=dict(data.get("timings") or {}),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -253,7 +248,9 @@ class Job:
     rendezvous: Rendezvous
     argv: list[str]
     environment: list[Variable]
-    supervisor: str
+    starter: str
+    starter_reason: str
+    starter_fallback: str | None
     time_limit: int
     stop_grace: int
     abort_grace: int

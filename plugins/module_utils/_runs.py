@@ -68,6 +68,7 @@ _FROM_STATE = [
     "nonce",
     "label",
     "world_size",
+    "nnodes",
     "nproc",
     "first_rank",
     "created",
@@ -153,7 +154,7 @@ def _age(host: Host, path: str) -> float | None:
 
 
 def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
-    """Return every run in this work directory, newest first: run_id, created and phase as last written."""
+    """Return every run in this work directory, newest first: run_id, created, phase as last written, alive."""
     base = os.path.join(muster_dir(workdir), "runs")
     runs = []
     for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
@@ -163,5 +164,7 @@ def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
             continue  # somebody else's directory
         state = _document(host, os.path.join(base, name, "state.json")) or {}
         created = state.get("created") or utc(host.modified(os.path.join(base, name)))
-        runs.append({"run_id": name, "created": created, "phase": state.get("phase")})
+        phase = state.get("phase")
+        alive = phase not in ENDED and _lock.Lock(_lock.run_path(os.path.join(base, name))).holder() is not None
+        runs.append({"run_id": name, "created": created, "phase": phase, "alive": alive})
     return sorted(runs, key=lambda run: (run["created"], run["run_id"]), reverse=True)

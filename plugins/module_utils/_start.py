@@ -17,7 +17,7 @@ from . import _bundle
 from ._host import Host
 from ._records import Job
 from ._runs import muster_dir, read_run
-from ._starters import Setsid, Starter, StartError, choose_starter
+from ._starters import Starter, StartError, starter_named
 from .runner import _files
 from .runner._state import ENDED
 
@@ -114,7 +114,7 @@ def start(
     except OSError as error:
         raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
     try:
-        pid = _begin(host, job, choose_starter(host, job))
+        pid = _begin(host, job, starter_named(job.starter))
         return True, _await_running(host, job, pid)
     except StartError:
         _sweep_leftovers(job)
@@ -133,9 +133,10 @@ def _begin(host: Host, job: Job, starter: Starter) -> int | None:
     try:
         return starter.start(host, job, runner_command(job, starter.name))
     except StartError:
-        if job.supervisor != "auto" or starter.name == Setsid.name:
+        if job.starter_fallback in (None, starter.name):
             raise
-        return _begin(host, job, Setsid())  # a systemd that does not take units; the state records which way it was
+        # A systemd that does not take units; the state records which way it was.
+        return _begin(host, job, starter_named(str(job.starter_fallback)))
 
 
 def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:

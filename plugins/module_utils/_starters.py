@@ -68,18 +68,11 @@ class Systemd(Starter):
         return None
 
 
-def choose_starter(host: Host, job: Job) -> Starter:
-    """Return how the runner is started: a system unit as root, a user unit where linger is on, setsid otherwise."""
-    if job.supervisor == "setsid":
-        return Setsid()
-    if host.exists("/run/systemd/system") and host.which("systemd-run"):
-        if host.user_id() == 0:
-            return Systemd(user=False)
-        if host.exists(f"/var/lib/systemd/linger/{host.user_name()}"):
-            return Systemd(user=True)
-    if job.supervisor == "systemd":
-        raise StartError(
-            f"launch_supervisor is 'systemd', but no systemd here could start a unit for uid {host.user_id()} "
-            "(root needs a running systemd, other users need linger: loginctl enable-linger); use 'auto'"
-        )
-    return Setsid()
+STARTERS: dict[str, Starter] = {each.name: each for each in (Setsid(), Systemd(user=False), Systemd(user=True))}
+
+
+def starter_named(name: str) -> Starter:
+    """Return the starter that the plan chose."""
+    if name not in STARTERS:
+        raise StartError(f"starter {name!r} is not known; expected {', '.join(STARTERS)}")
+    return STARTERS[name]

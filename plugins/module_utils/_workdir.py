@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ._disks import existing
 from ._host import Host
 from ._mounts import filesystem_of, parse_mountinfo
 from ._records import Workdir
@@ -20,16 +21,14 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
     real = host.resolve(path)
     if real is None:
         return Workdir(path, None, False, None)
-    there = real
-    while not host.exists(there) and there != "/":
-        there = os.path.dirname(there)
+    there = existing(host, real)
     found = host.identity(there)
     rest = os.path.relpath(real, there)
     identity = None
     if mark is not None and found is not None:
         identity = "/".join([mark, f"{found[0]}:{found[1]}", *([] if rest == "." else [rest])])
     writable = host.is_dir(there) and host.allows(there, os.W_OK | os.X_OK)
-    free_bytes = host.free_bytes(there)
+    space = host.space(there)
     # Last: what was asked until now has mounted what an automounter keeps unmounted.
     mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
-    return Workdir(real, identity, writable, free_bytes, filesystem_of(there, mounts))
+    return Workdir(real, identity, writable, space.free if space else None, filesystem_of(there, mounts))

@@ -87,6 +87,9 @@ run:
     node_rank:
       description: The node's rank.
       type: int
+    nnodes:
+      description: How many nodes the run has.
+      type: int
     nproc:
       description: How many ranks are here.
       type: int
@@ -151,7 +154,7 @@ run:
       description: Seconds from the launcher's start to its end, or until now.
       type: float
 runs:
-  description: All runs of the work directory, newest first (run_id, created, phase).
+  description: All runs of the work directory, newest first (run_id, created, phase as last written, alive).
   returned: always
   type: list
   elements: dict

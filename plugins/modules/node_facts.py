@@ -14,6 +14,7 @@ description:
   - Reads a node and returns the facts that a launch is planned from, in one execution.
   - It only looks. Nothing on the node is changed and nothing is decided.
   - What cannot be seen is null and a warning says why. A part that hangs costs ten seconds, and the others are told.
+    What each took is among the facts.
 options:
   workdir:
     description:
@@ -48,14 +49,25 @@ options:
     description: The slot of the work directory whose holder is of interest.
     type: str
     default: default
+  data_dirs:
+    description: Directories with data whose file systems are of interest beside those of O(workdir) and O(code_dir).
+    type: list
+    elements: path
+    default: []
   subset:
     description:
-      - The parts to look at. The others are null.
-      - The identity, the work directory and the interpreter are always there.
+      - The parts to look at, as for M(ansible.builtin.setup). The others are null.
+      - A name adds a part, V(all) adds all, and a name after C(!) takes one away (from all, if nothing is added).
+      - V(min) is what is always there, which is the identity, the work directory and the interpreter.
+      - V(rdma) and V(gpu) become facts of their own. V(gpu), V(code) and V(tools) run commands, the others do not.
     type: list
     elements: str
-    choices: [net, gpu, code, files, limits, slot]
-    default: [net, gpu, code, files, limits, slot]
+    aliases: [gather_subset]
+    choices: [
+      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, '!all', '!net',
+      '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
+      '!kernel']
+    default: [all]
 extends_documentation_fragment:
   - muster.train.root
   - muster.train.attributes
@@ -77,6 +89,12 @@ EXAMPLES = r"""
     root: /host
     workdir: /var/lib/muster
     subset: [net]
+
+- name: Everything but what commands tell
+  muster.train.node_facts:
+    workdir: ~/muster
+    data_dirs: [/data/imagenet]
+    subset: ['!gpu', '!code', '!tools']
 """
 
 RETURN = r"""
@@ -109,12 +127,6 @@ ansible_facts:
         cpus:
           description: The CPUs this user's processes may use.
           type: int
-        gpu:
-          description: GPUs that a process there can open.
-          type: dict
-          contains:
-            vendor: {description: 'V(nvidia) or V(amd), null without a GPU of theirs.', type: str}
-            count: {description: How many. 0 with a vendor where GPUs are in the machine but not for us., type: int}
         net:
           description: How the node reaches others, IPv4.
           type: dict
@@ -129,10 +141,6 @@ ansible_facts:
               description: Routes (C(destination), C(interface), C(gateway) or null, C(metric)).
               type: list
               elements: dict
-            hcas:
-              description: RDMA devices by name.
-              type: list
-              elements: str
             listening:
               description: TCP ports that somebody listens on.
               type: list
@@ -182,21 +190,122 @@ ansible_facts:
             booted: {description: Whether systemd runs the machine., type: bool}
             linger: {description: Whether the user's services outlive the last session., type: bool}
         memlock:
-          description: Limits of locked memory in bytes. V(-1) is unlimited.
+          description: How much memory the ranks may lock, in bytes. V(-1) is unlimited.
           type: dict
           contains:
             soft: {description: The limit., type: int}
             hard: {description: How far this user can raise it., type: int}
+            cap_ipc_lock:
+              description: >-
+                Whether the kernel does not count what is locked there (CAP_IPC_LOCK, and not in a user namespace).
+              type: bool
+            effective: {description: What comes of both., type: int}
         holder:
           description: >-
             Who holds the slot now (C(run_id), C(nonce), C(node), C(pid), C(since)), null when nobody does.
           type: dict
+        limits:
+          description: >-
+            Other limits by name (V(nofile), V(nproc), V(stack)), each with C(soft) and C(hard). V(-1) is unlimited.
+          type: dict
+        container:
+          description: The container that the node is.
+          type: dict
+          contains:
+            kind:
+              description: >-
+                V(docker), V(podman), V(kubernetes), V(apptainer), V(lxc), V(systemd-nspawn) or another manager's own
+                word. Null where nothing speaks for a container.
+              type: str
+            source: {description: What said so., type: str}
+            pod: {description: 'Namespace and name of the pod, such as V(team/trainer-0).', type: str}
+            shm_bytes: {description: Size of C(/dev/shm)., type: int}
+            host_network: {description: Whether it has the network of its host., type: bool}
+            host_ipc: {description: Whether it has the shared memory and semaphores of its host., type: bool}
+        disks:
+          description: File systems of O(workdir), O(code_dir), O(data_dirs), C(/dev/shm) and C(/tmp).
+          type: list
+          elements: dict
+          contains:
+            path: {description: The directory as it was asked for. It need not exist., type: str}
+            mount_point: {description: Where its file system is mounted., type: str}
+            filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
+            size_bytes: {description: Size., type: int}
+            free_bytes: {description: What this user may still write., type: int}
+            free_inodes: {description: 'How many files more, null without such a limit.', type: int}
+            read_only: {description: Whether it is mounted read-only., type: bool}
+        versions:
+          description: >-
+            Versions as files tell them. Nothing is imported and no program is started.
+          type: dict
+          contains:
+            python: {description: 'The training interpreter, as V(3.11.2) or V(3.11).', type: str}
+            torch: {description: 'PyTorch of the training interpreter, as V(2.6.0+cu124).', type: str}
+            torch_cuda: {description: The CUDA that it was built for., type: str}
+            torch_hip: {description: The HIP that it was built for., type: str}
+            nccl: {description: 'NCCL as that PyTorch would load it, from its wheel or the system.', type: str}
+            rccl: {description: 'RCCL of the system, null when PyTorch has its own (no file tells which).', type: str}
+            rocm: {description: ROCm of the system., type: str}
+            nvidia: {description: The loaded kernel module C(nvidia)., type: str}
+            nvidia_peermem: {description: The loaded kernel module C(nvidia_peermem)., type: str}
+            amdgpu: {description: 'The loaded kernel module C(amdgpu), if it has a version of its own.', type: str}
+            mlx5: {description: 'The loaded kernel module C(mlx5_core), if it is not the kernel''s own.', type: str}
+            site_packages:
+              description: >-
+                Where the training interpreter looks for packages. Null where files alone do not tell it for certain.
+              type: list
+              elements: str
+            sources: {description: 'By name, the file or directory that told the version.', type: dict}
+        tools:
+          description: Versions of container runtimes and schedulers in this user's E(PATH), by their own word.
+          type: dict
+          contains:
+            docker: {description: The command of Docker., type: str}
+            podman: {description: Podman., type: str}
+            apptainer: {description: Apptainer or Singularity., type: str}
+            slurm: {description: Slurm., type: str}
+        kernel:
+          description: The kernel.
+          type: dict
+          contains:
+            release: {description: Its release., type: str}
+            command_line:
+              description: 'The words of its command line about PCI and memory, such as V(iommu=pt), in order.'
+              type: list
+              elements: str
+            numa_balancing: {description: 'V(0) when it is off.', type: int}
+            numa_nodes: {description: How many NUMA nodes are online., type: int}
+            transparent_hugepage: {description: 'V(always), V(madvise) or V(never).', type: str}
+            modules:
+              description: Of the modules for GPUs and RDMA those that are loaded.
+              type: list
+              elements: str
+            memory_peers:
+              description: 'Drivers that offer their memory to RDMA, such as V(nv_mem) or V(amdkfd).'
+              type: list
+              elements: str
+            rdma_netns:
+              description: >-
+                V(shared) when every network namespace sees all RDMA devices, V(exclusive) when each device is in one.
+              type: str
+        timings:
+          description: What each part took, in milliseconds. Parts are looked at side by side.
+          type: dict
+    rdma:
+      description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
+      returned: when O(subset) has V(rdma)
+      type: dict
+    gpu:
+      description: The GPUs, as M(muster.train.gpu_facts) returns them.
+      returned: when O(subset) has V(gpu)
+      type: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._node import SUBSETS, Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES, select
 
 
 def main() -> None:
@@ -210,16 +319,23 @@ def main() -> None:
             "config": {"type": "str"},
             "ports": {"type": "list", "elements": "int", "default": []},
             "slot": {"type": "str", "default": "default"},
-            "subset": {"type": "list", "elements": "str", "choices": list(SUBSETS), "default": list(SUBSETS)},
+            "data_dirs": {"type": "list", "elements": "path", "default": []},
+            "subset": {
+                "type": "list",
+                "elements": "str",
+                "aliases": ["gather_subset"],
+                "choices": list(CHOICES),
+                "default": ["all"],
+            },
         },
         supports_check_mode=True,
     )
     params = module.params
-    for name in ("workdir", "code_dir"):
-        if params[name] is not None and not params[name].startswith("/"):
-            module.fail_json(
-                msg=f"{name} must be an absolute path on the node, or begin with ~; it is {params[name]!r}"
-            )
+    directories = {"workdir": [params["workdir"]], "code_dir": [params["code_dir"]], "data_dirs": params["data_dirs"]}
+    for name, paths in directories.items():
+        for path in paths:
+            if path is not None and not path.startswith("/"):
+                module.fail_json(msg=f"{name} must be an absolute path on the node, or begin with ~; it is {path!r}")
     asked = Asked(
         workdir=params["workdir"],
         code_dir=params["code_dir"] or params["workdir"],
@@ -228,15 +344,16 @@ def main() -> None:
         config=params["config"],
         ports=tuple(params["ports"]),
         slot=params["slot"],
-        subset=tuple(params["subset"]),
+        data_dirs=tuple(params["data_dirs"]),
+        subset=select(params["subset"]),
     )
     host = Host(params["root"])
     if not host.is_dir("/"):
         module.warn(f"root {host.root} is not a directory: nothing can be seen there")
-    facts, warnings = gather(host, asked)
-    for warning in warnings:
-        module.warn(f"{facts.hostname}: {warning}")
-    module.exit_json(changed=False, ansible_facts={"node": facts.to_dict()})
+    gathered = gather(host, asked)
+    for warning in gathered.warnings:
+        module.warn(f"{gathered.node.hostname}: {warning}")
+    module.exit_json(changed=False, ansible_facts=gathered.to_facts(asked))
 
 
 if __name__ == "__main__":

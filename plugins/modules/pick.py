@@ -12,7 +12,8 @@ version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
-  - Returns the run that was asked for, or the newest run of all nodes.
+  - Returns the run that was asked for, or the newest run of all nodes; for the verb C(stop) the newest that goes on, if
+    any does.
   - Fails when no node has it, and says where it looked and which runs there are.
   - Runs once, on the controller, on the registered answers of all nodes to M(muster.train.job_info).
 options:

@@ -82,6 +82,11 @@ plan:
     fabric:
       description: V(rdma) or V(tcp) as C(value), and the C(reason).
       type: dict
+    not_set:
+      description:
+        - What was left out of the ranks' environment on purpose, by the node's name.
+        - Each has its C(name), the C(rule) of the decision table and the C(reason).
+      type: dict
     findings:
       description: What is worth a warning, each with what was observed, what was expected, its source and the remedy.
       type: list

@@ -19,13 +19,16 @@ description:
   - Values of C(-e) are taken as they were typed. A template in them is text, it is never evaluated.
   - An empty value of C(-e) takes away what the cluster gives. With C(-e script) or C(-e module) the cluster's own
     C(script), C(module), C(config) and C(script_args) are left aside.
+  - A run that is launched again by its run id keeps what was given for it, with C(-e) or in the environment, and is not
+    given now. It stands in the run's C(plan.json) in the directory of the experiments; where there is none, a warning
+    says so.
   - Extra variables that are no parameters pass if they are C(ansible_*) or variables of a role of this collection.
 options:
   verb:
     description: The verb whose parameters are to be checked.
     type: str
     required: true
-    choices: [launch, status, logs, follow, stop, collect, list]
+    choices: [launch, status, logs, follow, stop, collect, list, detect]
   defaults:
     description:
       - The cluster's own defaults of launch parameters.
@@ -91,7 +94,8 @@ request:
     parameters:
       description:
         - Every parameter of the verb by name, each a dictionary with C(value) and C(origin).
-        - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default).
+        - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default). What is kept of an
+          earlier launch has C(, as in the run's plan) behind it.
       type: dict
       sample:
         channels: {value: 42, origin: -e channels}

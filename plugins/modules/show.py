@@ -14,7 +14,7 @@ author:
 description:
   - Prints tables, the verdict, logs and the commands to go on with, as plain text. What comes from hosts is made
     harmless for a terminal and never templated.
-  - A node that did not answer is a row of the table, not an error.
+  - A node that did not answer is a row of the table, not an error. A node that has no part in the run is none.
   - Runs once, on the controller, on the registered answers of all nodes.
 options:
   what:
@@ -24,10 +24,12 @@ options:
       - V(logs) shows the last log lines of all nodes, merged by time.
       - V(hints) shows the commands by which to follow, stop and read a run that was just started.
       - V(start) says who failed to start, and fails.
+      - V(stopping) says which runners are about to be asked to stop, if any are.
+      - V(stopped) shows the same as V(status), and where there was nothing to stop.
       - V(list) shows the experiments on this controller.
     type: str
     required: true
-    choices: [status, result, logs, hints, start, list]
+    choices: [status, result, logs, hints, start, stopping, stopped, list]
   request:
     description: The request that the verb was checked with. For V(list) it names the directory of the experiments.
     type: dict
@@ -36,6 +38,9 @@ options:
     description: Fail when a node gave no answer, naming it.
     type: bool
     default: false
+  grace:
+    description: Seconds between SIGTERM and SIGKILL. Needed with V(stopping).
+    type: int
   succeed_on:
     description: Verdicts with which the task succeeds. By default all of them.
     type: list

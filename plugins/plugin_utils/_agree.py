@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
@@ -162,6 +162,31 @@ def check_python(facts: Facts) -> list[Finding]:
         )
         for node, each in facts.items()
         if each.python.path is None
+    ]
+
+
+def check_torch(facts: Facts, elsewhere: Collection[str]) -> list[Finding]:
+    """Find nodes whose training interpreter has no torch for torchrun, for certain.
+
+    elsewhere is the nodes whose ranks get variables that send Python to other directories than the node knows.
+    """
+    return [
+        Finding(
+            check="torch",
+            node=node,
+            status="fail",
+            observed=f"{each.python.path} has no torch (looked in {names(each.versions.site_packages)})",
+            expected="torch, which the launcher torchrun is part of",
+            source="launch_python",
+            remedy=f"install it there with {shlex.quote(each.python.path)} -m pip install torch, "
+            "or set launch_python to the interpreter that has the training's packages",
+        )
+        for node, each in facts.items()
+        if each.python.path is not None
+        and each.versions is not None
+        and each.versions.torch is None
+        and each.versions.site_packages  # None or nothing: nobody could look
+        and node not in elsewhere
     ]
 
 

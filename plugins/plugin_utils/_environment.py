@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._head import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC as FABRIC
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter, read
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
@@ -19,7 +19,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFA
 Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name -> {value, origin}
 
 MUSTER = "muster"
-FABRIC = "fabric"
 CLUSTER = "cluster (launch_env)"
 NODE = "node (launch_node_env)"
 OF_THE_CLUSTER = (CLUSTER_DEFAULTS, DEFAULT)  # origins of parameters that were not given for this run
@@ -55,38 +54,6 @@ def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
     ]
 
 
-EXACTLY = "the second = means exactly this name"
-
-
-def sockets(interface: Interface | None) -> list[Variable]:
-    """Name the interface towards the head: `=` is NCCL's exact match, Gloo knows exact names only."""
-    if interface is None:
-        return []
-    return [
-        Variable("NCCL_SOCKET_IFNAME", f"={interface.name}", FABRIC, f"{interface.reason}; {EXACTLY}"),
-        Variable("GLOO_SOCKET_IFNAME", interface.name, FABRIC, interface.reason),
-    ]
-
-
-def from_parameters(settings: Settings, vendor: str | None) -> list[Variable]:
-    """Turn the parameters channels, threads and mode into variables; vendor is the node's GPUs'."""
-    layer: list[Variable] = []
-    channels, threads, mode = settings["channels"], settings["threads"], settings["mode"]
-    if channels["value"] is not None:
-        layer += [
-            Variable(name, str(channels["value"]), channels["origin"], "least and most alike, so that it is the number")
-            for name in ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS")
-        ]
-    if threads["value"] is not None:
-        layer.append(Variable("NCCL_NTHREADS", str(threads["value"]), threads["origin"], "threads of an NCCL block"))
-        if vendor == "amd":
-            reason = "threads of an RCCL block, read by RCCL from 2.28 on"
-            layer.append(Variable("RCCL_THREADS_PER_BLOCK", str(threads["value"]), threads["origin"], reason))
-    if mode["value"] == "tcp":
-        layer.append(Variable("NCCL_IB_DISABLE", "1", mode["origin"], "mode=tcp"))
-    return layer
-
-
 def split(layer: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
     """Part what the cluster's defaults say from what was given for this run: a node's policy lies between them."""
     variables = list(layer)
@@ -94,23 +61,6 @@ def split(layer: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
         [variable for variable in variables if variable.origin in OF_THE_CLUSTER],
         [variable for variable in variables if variable.origin not in OF_THE_CLUSTER],
     )
-
-
-def beyond_the_library(settings: Settings, vendor: str | None, node: str) -> list[Finding]:
-    """Warn of numbers that this vendor's library cuts down (device.h MAXCHANNELS, tuning.cc getNthreads)."""
-    return [
-        Finding(
-            check=name,
-            node=node,
-            status="warn",
-            observed=f"{name}={settings[name]['value']}",
-            expected=f"at most {most}, which is all that {library} takes",
-            source=settings[name]["origin"],
-            remedy=f"use -e {name}={most} or less",
-        )
-        for name, of_vendor, most, library in (("channels", "nvidia", 64, "NCCL"), ("threads", "amd", 256, "RCCL"))
-        if vendor == of_vendor and int(settings[name]["value"] or 0) > most
-    ]
 
 
 def user_layer(values: Any, origin: str, node: str | None) -> tuple[list[Variable], list[Finding]]:
@@ -126,43 +76,6 @@ def user_layer(values: Any, origin: str, node: str | None) -> tuple[list[Variabl
         else:
             layer.append(Variable(name, str(value), origin, ""))
     return layer, findings
-
-
-def contradictions(environment: Iterable[Variable], node: str, mode: Mapping[str, Any]) -> list[Finding]:
-    """Find variables that cannot both be meant."""
-    values = {variable.name: variable for variable in environment}
-    findings = []
-    least, most = values.get("NCCL_MIN_NCHANNELS"), values.get("NCCL_MAX_NCHANNELS")
-    if least and most and least.value.isdecimal() and most.value.isdecimal() and int(least.value) > int(most.value):
-        findings.append(
-            Finding(
-                check="environment",
-                node=node,
-                status="fail",
-                observed=f"{_shown(least)} is more than {_shown(most)}",
-                expected="NCCL_MIN_NCHANNELS <= NCCL_MAX_NCHANNELS",
-                source=f"{least.origin}, {most.origin}",
-                remedy="take one of them out, or set both with -e channels=N",
-            )
-        )
-    disable = values.get("NCCL_IB_DISABLE")
-    if mode["value"] == "rdma" and disable and disable.value not in ("", "0"):
-        findings.append(
-            Finding(
-                check="environment",
-                node=node,
-                status="fail",
-                observed=f"{_shown(disable)} forbids what mode=rdma ({mode['origin']}) asks for",
-                expected="RDMA",
-                source=disable.origin,
-                remedy="take NCCL_IB_DISABLE out, or choose -e mode=tcp",
-            )
-        )
-    return findings
-
-
-def _shown(variable: Variable) -> str:
-    return f"{variable.name}={variable.value} ({variable.origin})"
 
 
 def _refused(error: str, origin: str, node: str | None) -> Finding:

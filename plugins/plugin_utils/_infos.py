@@ -23,6 +23,7 @@ class Info:
     runs: list[dict[str, Any]] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
     answered: bool = True
+    changed: bool = False
 
 
 def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) -> list[Info]:
@@ -45,7 +46,7 @@ def _read(node: str, result: Any) -> Info:
         run = {**run, "node": run.get("node") or node}
         if result.get("failed"):
             run["why"] = one_line(result.get("msg") or run.get("why"))
-        return Info(node, run, result.get("runs") or [], result.get("log") or [])
+        return Info(node, run, result.get("runs") or [], result.get("log") or [], changed=bool(result.get("changed")))
     # What the node said is in the message; a module that crashed says the rest on its standard error.
     said = str(result.get("msg") or "no reason given").removeprefix("Task failed: ").removeprefix(f"{node}: ")
     phase = "unreachable" if result.get("unreachable") else "unknown"

@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records import (
     File,
     Job,
-    Net,
-    NodeFacts,
     Rendezvous,
     Variable,
 )
-from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils import _environment, _starter
+from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -29,37 +26,21 @@ MIB = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
-class NodeInput:
-    """What the plan knows of a node: address is how Ansible reaches it, env its launch_node_env.
-
-    policy is what its own variables say of the cluster's policy, the head's all of it.
-    """
-
-    name: str
-    address: str
-    facts: NodeFacts
-    env: Mapping[str, Any]
-    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
 class Run:
-    """What is the same on every node of the run; cluster is what launch_env says, env what the parameter does."""
+    """What is the same on every node of the run."""
 
     run_id: str
     nonce: str
     created: str
     settings: _environment.Settings
     policy: Policy
-    cluster: list[Variable]
-    env: list[Variable]
     nnodes: int
     world_size: int
     rendezvous: Rendezvous
 
 
-def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: int) -> tuple[Job, list[Finding]]:
-    """Make one node's job; ranks_on_machine counts those of other nodes on the same machine too."""
+def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variable]) -> Job:
+    """Make one node's job; environment is what its ranks get beside what Muster itself tells them."""
     settings, policy, facts = run.settings, run.policy, node.facts
     run_dir = f"{facts.workdir.path}/.muster/runs/{run.run_id}"
     launcher = settings["launcher"]["value"]
@@ -79,6 +60,7 @@ def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: 
             join_timeout=policy.join_timeout,
         )
     )
+    starter = _starter.choose(policy.starter, facts)
     own = {
         "MUSTER_RUN_ID": (run.run_id, ""),
         "MUSTER_NONCE": (run.nonce, ""),
@@ -88,11 +70,10 @@ def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: 
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (str(max(1, policy.stop_grace - 5)), "launch_stop_grace, less 5 s"),
         **command.environment,
     }
-    environment, findings = _environment_of(run, node, net, ranks_on_machine)
-    environment = _environment.merge(
+    whole = _environment.merge(
         [environment, [Variable(name, value, _environment.MUSTER, reason) for name, (value, reason) in own.items()]]
     )
-    job = Job(
+    return Job(
         schema=SCHEMA,
         run_id=run.run_id,
         nonce=run.nonce,
@@ -111,8 +92,10 @@ def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: 
         slot=policy.slot,
         rendezvous=run.rendezvous,
         argv=command.argv,
-        environment=environment,
-        supervisor=policy.supervisor,
+        environment=whole,
+        starter=starter.name,
+        starter_reason=starter.reason,
+        starter_fallback=starter.fallback,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
@@ -121,7 +104,6 @@ def job_of(run: Run, node: NodeInput, net: Net, place: Place, ranks_on_machine: 
         label=settings["label"]["value"],
         created=run.created,
     )
-    return job, findings
 
 
 def _program(settings: _environment.Settings, files: Mapping[str, File]) -> Program:
@@ -137,40 +119,3 @@ def _program(settings: _environment.Settings, files: Mapping[str, File]) -> Prog
     if module is not None:
         return Program("module", module, tuple(arguments))
     return Program("script", absolute(settings["script"]["value"]), tuple(arguments))
-
-
-def _environment_of(run: Run, node: NodeInput, net: Net, ranks_on_machine: int) -> tuple[list[Variable], list[Finding]]:
-    """Lay the node's layers on each other: machine, fabric, cluster, node, run."""
-    address, vendor = run.rendezvous.address, node.facts.gpu.vendor if node.facts.gpu else None
-    interface = _head.interface_towards(address, net)
-    findings = [] if interface else [_no_interface(node.name, address)]
-    findings += _environment.beyond_the_library(run.settings, vendor, node.name)
-    of_cluster, of_run = _environment.split(_environment.from_parameters(run.settings, vendor))
-    of_node, refused = _environment.user_layer(node.env, _environment.NODE, node.name)
-    env_of_cluster, env_of_run = _environment.split(run.env)
-    environment = _environment.merge(
-        [
-            _environment.of_the_machine(node.facts.cpus, ranks_on_machine),
-            _environment.sockets(interface),
-            of_cluster,
-            run.cluster,
-            env_of_cluster,
-            of_node,
-            of_run,
-            env_of_run,
-        ]
-    )
-    findings += refused
-    return environment, findings + _environment.contradictions(environment, node.name, run.settings["mode"])
-
-
-def _no_interface(node: str, address: str) -> Finding:
-    return Finding(
-        check="interface",
-        node=node,
-        status="warn",
-        observed=f"no route of it says which interface leads to the head's address {address}",
-        expected="one interface, for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME",
-        source="facts net",
-        remedy="set both in launch_node_env, or launch_head_address to an IPv4 address that the node has a route to",
-    )

@@ -43,14 +43,21 @@ class Inventory:
         return [node.name for node in self.nodes]
 
 
-def errors(inventory: Inventory, *, needed: bool, distinct: bool) -> list[str]:
-    """Return what is wrong: `needed` wants a node in the group, `distinct` one name for each machine."""
+# What to do instead of --limit.
+FEWER = {
+    "launch": "Ansible would leave out nodes without a word, use -e nnodes=N for fewer nodes",
+    "logs": "logs asks all nodes of a run, leave it out or show one node's lines with -e node=NAME",
+    "list": "list asks no node, leave it out",
+}
+
+
+def errors(inventory: Inventory, verb: str) -> list[str]:
+    """Return what is wrong: all verbs but `list` want a node in the group, `launch` one name for each machine."""
+    needed, distinct = verb != "list", verb == "launch"
     lines = []
     if inventory.limit:
-        lines.append(
-            f"--limit: expected none, saw {display(inventory.limit)}; Ansible would leave out nodes without a word, "
-            "use -e nnodes=N for fewer nodes"
-        )
+        advice = FEWER.get(verb, f"{verb} asks all nodes of a run, leave it out")
+        lines.append(f"--limit: expected none, saw {display(inventory.limit)}; {advice}")
     if needed and not inventory.nodes:
         read = ", ".join(inventory.sources) or "no inventory"
         lines.append(

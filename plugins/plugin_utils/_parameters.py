@@ -55,6 +55,7 @@ MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can repeat as it is
 # Set by Muster, set by torchrun's agent (local_elastic_agent.py: _start_workers), read by torchrun (argparse_util.py).
 OWNED = re.compile(
     r"(MUSTER|PET|TORCHELASTIC)_.*|RANK|(LOCAL|GROUP|ROLE)_RANK|((LOCAL|GROUP|ROLE)_)?WORLD_SIZE|ROLE_NAME"
@@ -76,6 +77,10 @@ def owned(name: str) -> bool:
     return OWNED.fullmatch(name) is not None
 
 
+def _a_mapping(example: dict[str, str]) -> str:
+    return "a mapping of names to values, such as -e " + shlex.quote(json.dumps({"env": example}))
+
+
 def expected(parameter: Parameter) -> str:
     """Say in words which values a parameter takes."""
     if parameter.type == "int":
@@ -86,12 +91,13 @@ def expected(parameter: Parameter) -> str:
         "choice": "one of " + ", ".join(parameter.choices),
         "seconds": "seconds (90) or a number with s, m, h or d (30m), from 1 second to 365 days",
         "label": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
+        "file": "a path on the controller, not beginning with '-' and without control characters",
         "path": "a path on the node, not beginning with '-' and without control characters",
         "module": "a dotted Python name such as package.train",
         "node": "the name of a node",
         "run_id": f"a run id such as {_runid.EXAMPLE}",
         "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
-        "environment": "a mapping of names to values (as JSON)",
+        "environment": _a_mapping({"FOO": "bar"}),
     }[parameter.type]
 
 
@@ -204,7 +210,13 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
 
 
 def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
-    mapping = json.loads(raw) if isinstance(raw, str) else raw
+    try:
+        mapping = json.loads(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        if assignment := ASSIGNMENT.fullmatch(str(raw)):
+            example = _a_mapping({assignment[1]: assignment[2]})
+            raise _Explained(f"expected {example}, saw {display(raw)}") from None
+        raise
     if not isinstance(mapping, dict):
         raise ValueError
     environment = {}
@@ -229,6 +241,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "choice": _choice,
     "seconds": _seconds,
     "label": _matching(_runid.LABEL),
+    "file": _path,
     "path": _path,
     "module": _matching(MODULE),
     "node": _path,

@@ -24,9 +24,12 @@ class NoRun(ValueError):
         super().__init__(clean(text))
 
 
-def pick(infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: Mapping[str, str]) -> str:
+def pick(
+    infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: Mapping[str, str], verb: str | None = None
+) -> str:
     """Return the run that was asked for, or the newest on any node; raise NoRun when no node knows it.
 
+    To stop, the newest is one that lives, if any does: a launch that lost a race is newer than its winner, and dead.
     `typed` is the command that was typed, `workdirs` has the nodes' work directories, as far as they are known.
     """
     silent = [info.node for info in infos if not info.answered]
@@ -34,15 +37,20 @@ def pick(infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: 
     if not looked:
         raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run['why']}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
+    alive = set()
     for run in (run for info in infos for run in info.runs if NAME.fullmatch(str(run["run_id"]))):
         created[run["run_id"]] = max(run["created"], created.get(run["run_id"], ""))
+        if verb == "stop" and run.get("alive"):
+            alive.add(run["run_id"])
     newest = sorted(created, key=lambda run_id: (created[run_id], run_id), reverse=True)
     if asked is None and newest:
-        return newest[0]
+        return next((run_id for run_id in newest if run_id in alive), newest[0])
     if asked is not None and asked in created:
         return asked
-    what = f"no run {asked}" if asked else "no run"
+    what = f"no run {asked} on any node" if asked else "no run on any node"
+    if verb == "stop":
+        what = f"nothing to stop: no node knows {asked or 'a run'}"
     where = f"looked in {names(looked)}" + (f"; no answer from {names(silent)}" if silent else "")
     if newest:
-        raise NoRun(f"{what} on any node ({where}); the newest there are: {', '.join(newest[:NEWEST])}")
-    raise NoRun(f"{what} on any node ({where}); to start one: {command('launch', None, typed)}")
+        raise NoRun(f"{what} ({where}); the newest there are: {', '.join(newest[:NEWEST])}")
+    raise NoRun(f"{what} ({where}); to start one: {command('launch', None, typed)}")

@@ -18,13 +18,16 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _agree,
     _agree_files,
     _environment,
-    _fabric,
+    _environments,
     _head,
     _ports,
     _ranks,
+    _starter,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput, Run, job_of
+from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
+from ansible_collections.muster.train.plugins.plugin_utils._jobs import Run, job_of
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy, check_alike
 
@@ -42,9 +45,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
     decided = _decide(request, policy, nodes, nets)
-    cluster, refused = _environment.user_layer(policy.env, _environment.CLUSTER, None)
-    env, refused_too = _environment.user_layer(settings["env"]["value"] or {}, settings["env"]["origin"], None)
-    findings += [*decided.findings, *refused, *refused_too]
+    findings += decided.findings
     places = _ranks.place([node.name for node in nodes], decided.count.nproc)
     world_size = len(nodes) * decided.count.nproc
     run = Run(
@@ -53,20 +54,19 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         created=request["created"],
         settings=settings,
         policy=policy,
-        cluster=cluster,
-        env=env,
         nnodes=len(nodes),
         world_size=world_size,
         rendezvous=Rendezvous(decided.address.value, decided.port.number),
     )
     machines = {node.name: _agree.machine(node.name, node.facts) for node in nodes}
     nodes_on = Counter(machines.values())
-    jobs = {}
-    for node, place in zip(nodes, places, strict=True):
-        ranks_on_machine = nodes_on[machines[node.name]] * place.nproc
-        job, found = job_of(run, node, nets[node.name], place, ranks_on_machine)
-        jobs[node.name] = job.to_dict()
-        findings += found
+    ranks_on_machine = {name: nodes_on[machine] * decided.count.nproc for name, machine in machines.items()}
+    environments = _environments.make(nodes, settings, policy.env, decided.address.value, ranks_on_machine)
+    findings += environments.findings
+    jobs = {
+        node.name: job_of(run, node, place, environments.variables[node.name]).to_dict()
+        for node, place in zip(nodes, places, strict=True)
+    }
     _stop_at(findings)
     head = nodes[0]
     return {
@@ -78,11 +78,12 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         "nproc": decided.count.nproc,
         "nproc_reason": decided.count.reason,
         "world_size": world_size,
-        "fabric": dataclasses.asdict(decided.fabric),
+        "fabric": dataclasses.asdict(environments.fabric),
         "master_port": decided.port.number,
         "port_reason": decided.port.reason,
         "code": _code(head),
         "findings": [finding.to_dict() for finding in findings],
+        "not_set": {name: [dataclasses.asdict(each) for each in left] for name, left in environments.not_set.items()},
         "jobs": jobs,
     }
 
@@ -92,7 +93,6 @@ class _Decided:
     """What is decided once for all nodes, and what was found on the way."""
 
     count: _ranks.Count
-    fabric: _fabric.Fabric
     address: _head.Address
     port: _ports.Port
     findings: list[Finding]
@@ -102,17 +102,16 @@ def _decide(
     request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput], nets: Mapping[str, Net]
 ) -> _Decided:
     head, settings = nodes[0], request["parameters"]
-    nproc, mode, port = settings["nproc"], settings["mode"], settings["master_port"]
-    gpus = {node.name: node.facts.gpu.count if node.facts.gpu else None for node in nodes}
+    nproc, port = settings["nproc"], settings["master_port"]
+    gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
     together = _agree.share_network({node.name: node.facts for node in nodes})
     on_head = nets[head.name]
     count, of_count = _ranks.count(nproc["value"], nproc["origin"], gpus)
-    fabric, of_fabric = _fabric.decide(mode["value"], mode["origin"], {name: net.hcas for name, net in nets.items()})
     address, of_address = _head.choose_address(head.name, policy.head_address, head.address, on_head, together)
     number, of_port = _ports.pick(
         port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head
     )
-    return _Decided(count, fabric, address, number, [*of_count, *of_fabric, *of_address, *of_port])
+    return _Decided(count, address, number, [*of_count, *of_address, *of_port])
 
 
 def _check(
@@ -131,12 +130,27 @@ def _check(
     findings += _agree.check_directories(facts)
     findings += _agree.check_slot(facts, policy.slot, typed)
     findings += _agree.check_python(facts)
+    findings += _starter.check(policy.starter, facts)
+    if settings["launcher"]["value"] == "torchrun":
+        findings += _agree.check_torch(facts, _sent_elsewhere(settings, policy, nodes))
+    findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
     findings += _agree_files.check_code(facts)
     for what, setting in files.items():
         findings += _agree_files.check_file(facts, what, setting["value"], setting["origin"])
     if "config" in files:
         findings += _agree_files.check_config(facts, files["config"]["origin"])
     return findings
+
+
+def _sent_elsewhere(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[str]:
+    """Name the nodes whose ranks get variables such as PYTHONPATH from anywhere."""
+    common = [policy.env, settings["env"]["value"]]
+    return [
+        node.name
+        for node in nodes
+        for values in [*common, node.env]
+        if isinstance(values, Mapping) and any(str(name).startswith("PYTHON") for name in values)
+    ]
 
 
 def _stop_at(findings: Sequence[Finding]) -> None:

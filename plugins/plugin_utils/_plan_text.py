@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, names, one_line
 
 WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
 
@@ -27,8 +27,18 @@ def render(plan: Mapping[str, Any]) -> str:
     warnings = [Finding(**finding) for finding in plan["findings"]]
     if warnings:
         sections.append(["warnings", *(f"  {line}" for line in lines(warnings))])
+    left = _left(plan["not_set"])
+    if left:
+        sections.append(["not set", *_table(left)])
     sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in plan["nodes"]]
     return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
+
+
+def header(plan: Mapping[str, Any]) -> list[str]:
+    """Write what holds for the run, for a check that does not ask for more."""
+    rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
+    last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
+    return [one_line(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
 
 
 def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -47,16 +57,30 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str, str, str]]:
+    """Write what is not set, on purpose: variables with one reason together, and the nodes where it is not for all."""
+    nodes: dict[tuple[str, str, str], list[str]] = {}
+    for node, left in not_set.items():
+        for each in left:
+            nodes.setdefault((each["rule"], each["reason"], each["name"]), []).append(node)
+    variables: dict[tuple[str, str, str], list[str]] = {}
+    for (rule, reason, name), where in nodes.items():
+        on = "" if len(where) == len(not_set) else f"on {names(where)}"
+        variables.setdefault((rule, reason, on), []).append(name)
+    return [(", ".join(alike), on, f"{rule}: {reason}") for (rule, reason, on), alike in variables.items()]
+
+
 def _node(job: Mapping[str, Any], head: str) -> list[str]:
     last = job["first_rank"] + job["nproc"] - 1
     ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
-    limit = f"ended after {job['time_limit']} s, " if job["time_limit"] else ""
     rows = [
         ("work directory", job["workdir"], f"slot {job['slot']}"),
         ("run directory", job["run_dir"], ""),
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
-        ("supervisor", job["supervisor"], f"{limit}{job['stop_grace']} s to stop"),
+        ("starter", job["starter"], job["starter_reason"]),
+        ("to stop", f"{job['stop_grace']} s", ""),
+        *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))
@@ -92,7 +116,8 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _remark(variable: Mapping[str, str]) -> str:
-    return f"{variable['origin']}: {variable['reason']}" if variable["reason"] else variable["origin"]
+    origin = f"{variable['origin']} {variable['rule']}".strip()
+    return f"{origin}: {variable['reason']}" if variable["reason"] else origin
 
 
 def _value(value: Any) -> str:

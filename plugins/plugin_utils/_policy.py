@@ -26,7 +26,7 @@ DAY = 86400
 
 VARIABLES = (
     Parameter("launch_slot", "label", "Slot"),
-    Parameter("launch_supervisor", "choice", "Starter", choices=("auto", "setsid", "systemd")),
+    Parameter("launch_starter", "choice", "Starter", choices=("auto", "setsid", "systemd")),
     Parameter("launch_stop_grace", "int", "Seconds", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", "Seconds", minimum=1, maximum=DAY),
     Parameter("launch_join_timeout", "int", "Seconds", minimum=1, maximum=DAY),
@@ -44,7 +44,7 @@ class Policy:
     head_address: str
     port_range: tuple[int, int]
     slot: str
-    supervisor: str
+    starter: str
     stop_grace: int
     abort_grace: int
     join_timeout: int

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, NO_METRICS
 
 
 @dataclass(frozen=True)
@@ -82,22 +83,24 @@ def eta_s(first: Sample, now: Sample) -> float | None:
     return max(0.0, left) if math.isfinite(left) else None
 
 
+def told(now: Sample) -> str:
+    """Return what the line says but for the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
+    if now.progress is None:
+        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
+        return now.phase + ends.get(now.phase, "  no step yet")
+    parts = [now.phase]
+    step, total = now.progress.get("step"), now.progress.get("total_steps")
+    if _number(step) is not None:
+        parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
+    loss, rate = _number(now.progress.get("loss")), _number(now.progress.get("tokens_per_s"))
+    if loss is not None:
+        parts.append(f"loss {loss:.4g}")
+    if rate is not None:
+        parts.append(f"{_rate(rate)} tokens/s")
+    return "  ".join(parts)
+
+
 def progress_line(first: Sample, now: Sample) -> str:
     """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
-    parts = [now.phase]
-    if now.progress is None:
-        parts.append("no step yet")
-    else:
-        step, total = now.progress.get("step"), now.progress.get("total_steps")
-        if _number(step) is not None:
-            parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
-        loss, rate = _number(now.progress.get("loss")), _number(now.progress.get("tokens_per_s"))
-        if loss is not None:
-            parts.append(f"loss {loss:.4g}")
-        if rate is not None:
-            parts.append(f"{_rate(rate)} tokens/s")
-    parts.append(f"{clock(now.elapsed_s)} elapsed")
     left = eta_s(first, now)
-    if left:
-        parts.append(f"ETA {clock(left)}")
-    return "  ".join(parts)
+    return f"{told(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(left)}" if left else "")

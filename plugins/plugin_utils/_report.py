@@ -15,7 +15,14 @@ from typing import Any
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import NAMED, Verdict, members
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import (
+    ENDED,
+    NAMED,
+    NO_METRICS,
+    Verdict,
+    members,
+    names,
+)
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -111,12 +118,31 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
     ranks = sum(run["nproc"] for run in parts)
     loss = losses(first_progress(runs))
     facts = [
-        verdict.verdict,
+        verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
         f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
         f"loss {loss}" if loss else "",
         duration(verdict.elapsed_s),
     ]
     return clean(f"{run_id or 'no run'}  " + " · ".join(fact for fact in facts if fact))
+
+
+def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list[str]:
+    """Say, before a stop that may take its time, whom it asks and for how long; nothing where no runner lives."""
+    alive = [info.node for info in infos if any(run["run_id"] == run_id and run.get("alive") for run in info.runs)]
+    if not alive:
+        return []
+    return [
+        clean(f"asking the runners of {run_id} on {names(alive)} to stop: SIGTERM, and SIGKILL after up to {grace} s")
+    ]
+
+
+def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
+    """Say, after a stop, where there was nothing to stop."""
+    parts = list(infos)
+    over = [info.node for info in parts if not info.changed and info.run["phase"] in ENDED]
+    if over and len(over) == len(parts):
+        return [clean(f"{run_id} had already ended: nothing to stop")]
+    return [clean(f"  {node} had already ended") for node in over]
 
 
 def explanation(verdict: Verdict) -> list[str]:
@@ -170,6 +196,16 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
     entries = entries[-(limit or len(entries)) :]
     size = max((len(who) for _time, who, _text in entries), default=0)
     return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
+
+
+def no_such_rank(runs: Iterable[Mapping[str, Any]], asked: Mapping[str, Any] | None) -> str | None:
+    """Say that the run has no such rank (a setting of the request), as far as its nodes tell how many it has."""
+    rank = number((asked or {}).get("value"))
+    world_size = max((run.get("world_size") or 0 for run in runs), default=0)
+    if asked is None or rank is None or not world_size or rank < world_size:
+        return None
+    last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"
+    return f"rank: expected {last}, saw {rank:.0f} ({asked.get('origin')})"
 
 
 def _time(stamp: object) -> str:

@@ -75,8 +75,9 @@ def make_request(
     documented: Collection[str],
     inventory: Inventory,
     situation: Situation,
+    earlier: object = None,
 ) -> Request:
-    """Return the request, or raise Refused."""
+    """Return the request, or raise Refused. `earlier` is the plan of the run that is launched again, if it is known."""
     launch = verb == "launch"
     lines: list[str] = []
     if words := extra_vars.get("_raw_params"):
@@ -86,8 +87,8 @@ def make_request(
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
     refuse_unknown(verb, extra_vars, documented, lines)
-    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines)
-    lines += _nodes.errors(inventory, needed=verb != "list", distinct=launch)
+    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
+    lines += _nodes.errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     if lines:
         raise Refused(lines)
@@ -97,7 +98,7 @@ def make_request(
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
             settings["nproc"] = Setting(value=1, origin=DEFAULT)
-    run_id = _text(values["run_id"])
+    run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         run_id = _runid.make(*numbers, situation.now, _text(values["label"]))

@@ -17,6 +17,8 @@ ENDED = ("succeeded", "failed", "stopped", "lost")
 GOING = ("waiting", "running", "between", "stopping")
 SILENT = ("unreachable", "unknown")
 MISSING = ("absent", "prepared")
+# Behind `succeeded`, of a script that wrote none.
+NO_METRICS = ", no metrics reported"
 # How many nodes a line names.
 NAMED = 4
 
@@ -48,12 +50,16 @@ class Verdict:
 
 
 def members(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the parts that belong to the run: where all its ranks are found, the other nodes have no part in it."""
+    """Return the parts that belong to the run: of the group's, in node-rank order, as many as it has nodes.
+
+    Where all its ranks are found no other node has a part in it, even if the group's order is another by now.
+    """
     parts = list(runs)
     found = [run for run in parts if run["phase"] not in (*SILENT, *MISSING)]
     world = max((run.get("world_size") or 0 for run in found), default=0)
     complete = world and sum(run.get("nproc") or 0 for run in found) >= world
-    return found if complete else parts
+    nnodes = max((run.get("nnodes") or 0 for run in found), default=0) or len(parts)
+    return found if complete else [run for rank, run in enumerate(parts) if rank < nnodes or run in found]
 
 
 def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:

@@ -79,6 +79,14 @@ def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluste
     assert "CUDA_VISIBLE_DEVICES=2,3 # node (launch_node_env)" in nodes[1]
 
 
+def test_launch_without_diff_shows_the_head_of_the_plan(cluster: Cluster) -> None:
+    played = cluster.launch("--check", channels=42)
+    assert played.rc == 0, played.out
+    (heading,) = re.findall(rf"^run {RUN_ID}\n(?:  .*\n)+nothing was started; --diff shows", played.out, re.MULTILINE)
+    assert "ranks       2 on 2 nodes, 1 each" in heading
+    assert "MUSTER_NODE" not in played.out
+
+
 def test_stop_and_collect_say_what_they_would_do(cluster: Cluster) -> None:
     launched = cluster.launch(script_args=["--seconds", "300"])
     assert launched.rc == 0, launched.out

@@ -42,11 +42,12 @@ def untouched(neighbour: Cluster, cluster: Cluster) -> Iterator[None]:
     assert [neighbour.state(node)["phase"] for node in neighbour.names] == ["running", "running"]
 
 
-def stop(cluster: Cluster) -> None:
-    """Stop the run: nothing of it is left."""
+def stop(cluster: Cluster) -> str:
+    """Stop the run: nothing of it is left. Return what was printed, with single blanks."""
     stopped = cluster.verb("stop")
     assert stopped.rc == 0, stopped.out
     assert cluster.processes() == []
+    return " ".join(stopped.out.split())
 
 
 def running(cluster: Cluster, *nodes: str) -> None:
@@ -115,11 +116,14 @@ def test_a_rank_killed_by_a_signal_is_named_while_the_others_go_on(cluster: Clus
 def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster, launcher: str) -> None:
     assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
     running(cluster)
-    stop(cluster)
+    said = stop(cluster)
+    assert f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 5 s" in said
     for rank, node in enumerate(cluster.names):
         assert "deaf to SIGTERM" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
         state = cluster.state(node)
-        assert (state["phase"], state["why"]) == ("stopped", "stop was asked for")
+        killed = f"rank {rank} did not end after SIGTERM and was killed"
+        assert killed in said
+        assert (state["phase"], state["why"]) == ("stopped", f"stop was asked for; {killed}")
         assert state["signal"] == ("SIGKILL" if launcher == "python" else None)
 
 
@@ -168,5 +172,5 @@ def test_launch_says_that_the_runner_was_killed_over_a_script_that_ignores_sigte
     assert [process.pid for process in cluster.processes()] == [cluster.state("node0")["launcher"]["pid"]]
     stop(cluster)
     status = cluster.verb("status")
-    assert status.phases == {"node0": "lost", "node1": "absent"}
+    assert status.phases == {"node0": "lost"}
     assert f"node0: the runner (pid {pid}) ended without a verdict; stop swept 1 process(es)" in status.out

@@ -23,19 +23,19 @@ TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.lr=0.0
 STEPS = 12
 
 
-def launch(cluster: Cluster, steps: int) -> Played:
+def launch(cluster: Cluster, steps: int, *given: str, **more: Any) -> Played:
     """Launch on inventories/local, as `make launch` does; only the directories are the cluster's of this test."""
     overrides = [part for override in (*TINY, f"training.steps={steps}") for part in ("--override", override)]
     parameters = {
         "run_id": RUN_ID,
-        "label": "first",
         "script_args": overrides,
+        **more,
         "launch_experiments_dir": str(cluster.experiments),
         "launch_workdir": str(cluster.home / "work") + "/{{ inventory_hostname }}",
     }
     ansible_playbook = str(Path(sys.executable).with_name("ansible-playbook"))
     done = subprocess.run(
-        [ansible_playbook, "launch.yml", "-e", "channels=42", "-e", json.dumps(parameters)],
+        [ansible_playbook, "launch.yml", *given, "-e", json.dumps(parameters)],
         cwd=ROOT,
         env=cluster.environment(),
         stdin=subprocess.DEVNULL,
@@ -62,7 +62,7 @@ def assert_succeeded(played: Played) -> tuple[float, float]:
 
 
 def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
-    first, last = assert_succeeded(launch(cluster, STEPS))
+    first, last = assert_succeeded(launch(cluster, STEPS, "-e", "channels=42", label="first"))
     assert last < first - 0.5
     home = cluster.experiments / RUN_ID
     assert sorted(path.name for path in home.iterdir()) == ["logs", "nodes", "outputs", "plan.json", "ranks", "run.yml"]
@@ -88,6 +88,11 @@ def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
     for rank in range(4):
         assert [line["step"] for line in metrics(home, rank)] == list(range(1, STEPS + 5))
     assert f"/checkpoints/step_{STEPS:06d}" in (home / "ranks" / "rank_00.log").read_text()
+    record = cluster.record(RUN_ID)
+    assert record["label"] == "first"
+    assert record["parameters"]["channels"] == {"value": 42, "origin": "-e channels, as in the run's plan"}
+    (attempt,) = record["attempts"]
+    assert (attempt["verdict"], attempt["loss"]["last"]) == ("succeeded", pytest.approx(last, rel=0.01))
 
 
 def check_record(cluster: Cluster, first: float, last: float) -> None:

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, W
 ROUNDS = 20
 # The loser may wait for its member's slot; meanwhile the next rounds play.
 AT_ONCE = 3
+LATER = "multinode_1ch_autoth_20261120_143053_later"
 
 
 def race(home: Path) -> None:
@@ -59,3 +60,16 @@ def judge(nodes: Cluster, rivals: list[Cluster], ends: list[Played]) -> None:
 def test_one_of_two_launches_wins_twenty_times(tmp_path: Path) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(race, [tmp_path / f"round{number}" for number in range(ROUNDS)]))
+
+
+def test_a_bare_stop_stops_what_lives_not_what_is_newer_and_dead(cluster: Cluster) -> None:
+    lives = cluster.launch(script_args="--seconds 3000")
+    assert lives.rc == 0, lives.out
+    ends = cluster.launch(run_id=LATER, launch_slot="second", script_args="--seconds 0.1", follow=True)
+    assert ends.rc == 0, ends.out
+    status = cluster.verb("status")
+    assert f"{LATER}  succeeded" in status.out
+    stopped = cluster.verb("stop")
+    assert stopped.rc == 0, stopped.out
+    assert f"{RUN_ID}  stopped" in stopped.out
+    assert cluster.processes() == []

@@ -72,6 +72,16 @@ def test_a_run_that_no_node_knows(runs: tuple[Cluster, str]) -> None:
     assert cluster.identities() == alive
 
 
+def test_stop_of_a_run_that_no_node_knows_writes_nothing(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    played = cluster.verb("stop", run_id=STRANGER)
+    assert played.rc == 2
+    (line,) = played.messages
+    assert line.startswith(f"nothing to stop: no node knows {STRANGER} (looked in node0:")
+    assert line.endswith(f"; the newest there are: {new}, {OLD}")
+    assert not (cluster.experiments / STRANGER).exists()
+
+
 def test_without_any_run(cluster: Cluster) -> None:
     played = cluster.verb("collect")
     assert played.rc == 2
@@ -103,6 +113,9 @@ def test_logs_of_one_node_and_of_one_rank(runs: tuple[Cluster, str]) -> None:
     assert {"rank 2 ends", "rank 3 ends"} <= {line.partition("| ")[2] for line in of_node}
     (of_rank,) = log_lines(cluster.verb("logs", run_id=OLD, rank=2, lines=1))
     assert of_rank.endswith(" node1/rank2 | rank 2 ends")
+    no_rank = cluster.verb("logs", run_id=OLD, rank=99)
+    assert no_rank.rc == 2
+    assert no_rank.messages == ["rank: expected 0 to 3, the ranks of this run, saw 99 (-e rank)"]
     nobody = cluster.verb("logs", node="node7")
     assert nobody.rc == 2
     assert nobody.messages == ["node: expected one of node0, node1, saw 'node7' (-e node)"]
@@ -118,11 +131,15 @@ def test_list(runs: tuple[Cluster, str]) -> None:
     cluster, new = runs
     played = cluster.verb("list")
     assert played.rc == 0
-    # The last column is wrapped: a run's row goes on to the next run.
-    rows = {row.split()[0]: row.split() for row in re.split(r"^(?=multinode_)", played.out, flags=re.MULTILINE)[1:]}
+    lines = [line for line in played.out.splitlines() if line.startswith("multinode_")]
+    rows = {line.split()[0]: line.split() for line in lines}
     assert list(rows) == [OLD, new]
-    assert {"first", "succeeded", "launcher=torchrun", "nproc=2"} <= set(rows[OLD])
-    assert {"second", "running", "channels=2"} <= set(rows[new])
+    assert max(map(len, lines)) <= 100
+    assert {"succeeded", "0.5", "s"} <= set(rows[OLD])
+    assert "running?" in rows[new]
+    assert rows[new][-1].startswith("script_args=[")
+    assert f"muster.train.collect -e run_id={new}" in played.out
+    assert f"muster.train.collect -e run_id={OLD}" not in played.out
     one = cluster.verb("list", run_id=OLD)
     assert [line.split()[0] for line in one.out.splitlines() if line.startswith("multinode_")] == [OLD]
 
@@ -170,7 +187,12 @@ def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
     assert stopped.changed["node0"] >= 1
     assert stopped.changed["node1"] == 1
     assert cluster.processes() == []
+    asking = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 5 s"
+    assert asking in stopped.out
+    assert "had already ended" not in stopped.out
     again = cluster.verb("stop", run_id=RUN_ID)
+    assert f"{RUN_ID} had already ended: nothing to stop" in again.out
+    assert "asking the runners" not in again.out
     assert (again.rc, again.phases) == (0, {"node0": "stopped", "node1": "stopped"}), again.out
     assert again.changed == {"localhost": 0, "node0": 0, "node1": 0}
     assert cluster.record()["verdict"] == "stopped"

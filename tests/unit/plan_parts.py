@@ -6,17 +6,22 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
+from ansible_collections.muster.train.tests.unit.rdma_parts import rdma
 
+NO_GPU: dict[str, Any] = {"vendor": None, "count": 0}
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
 NONCE = "000000000000000000000000000000ff"
 
@@ -25,7 +30,7 @@ POLICY: dict[str, Any] = {
     "launch_head_address": "",
     "launch_port_range": "29400-29999",
     "launch_slot": "default",
-    "launch_supervisor": "auto",
+    "launch_starter": "auto",
     "launch_stop_grace": 60,
     "launch_abort_grace": 10,
     "launch_join_timeout": 20,
@@ -42,7 +47,6 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
         "boot_id": f"boot-{number}",
         "user": {"name": "ann", "uid": 1000, "home": "/home/ann"},
         "cpus": 8,
-        "gpu": {"vendor": None, "count": 0},
         "net": {
             "addresses": [
                 {"address": "127.0.0.1", "interface": "lo"},
@@ -55,7 +59,6 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
                 {"destination": "127.0.0.0/8", "interface": "lo", "gateway": None, "metric": 0},
                 {"destination": "192.168.7.0/24", "interface": "eth1", "gateway": None, "metric": 101},
             ],
-            "hcas": [],
             "listening": [22],
             "holders": {},
         },
@@ -74,8 +77,20 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
         },
         "config": None,
         "systemd": {"booted": True, "linger": False},
-        "memlock": {"soft": -1, "hard": -1},
+        "memlock": {"soft": -1, "hard": -1, "cap_ipc_lock": False, "effective": -1},
         "holder": None,
+        "limits": None,
+        "container": {"kind": None},
+        "disks": None,
+        "versions": {
+            "python": "3.11.2",
+            "torch": "2.6.0+cpu",
+            "site_packages": ["/usr/lib/python3/dist-packages"],
+            "sources": {"torch": "/usr/lib/python3/dist-packages/torch/version.py"},
+        },
+        "tools": None,
+        "kernel": None,
+        "timings": {"net": 3},
     }
     for key, value in changes.items():
         part, _separator, inner = key.partition("__")
@@ -91,9 +106,22 @@ def facts(number: int, **changes: Any) -> NodeFacts:
     return NodeFacts.from_dict(facts_dict(number, **changes))
 
 
-def node(number: int, env: dict[str, Any] | None = None, **changes: Any) -> NodeInput:
-    """Node `number`: reached by its name, which is no address."""
-    return NodeInput(f"node{number}", f"node{number}", facts(number, **changes), env or {})
+def node(
+    number: int,
+    env: dict[str, Any] | None = None,
+    gpu: dict[str, Any] | None = NO_GPU,
+    hcas: Sequence[Hca] | None = (),
+    **changes: Any,
+) -> NodeInput:
+    """Node `number`: reached by its name, which is no address. gpu or hcas None: nobody could look."""
+    return NodeInput(
+        f"node{number}",
+        f"node{number}",
+        facts(number, **changes),
+        env or {},
+        rdma=None if hcas is None else rdma(hcas),
+        gpu=None if gpu is None else Gpu.from_dict(gpu),
+    )
 
 
 def nodes(count: int, **changes: Any) -> list[NodeInput]:

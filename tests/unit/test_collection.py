@@ -17,6 +17,7 @@ ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
+RECORDS = ("_records", "_gpu_records", "_rdma_records", "_system_records")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,
@@ -119,7 +120,7 @@ def test_imports_go_down(path: str) -> None:
     allowed = {
         "module_utils": ("plugins.module_utils",),
         "modules": ("plugins.module_utils",),
-        "plugin_utils": ("plugins.plugin_utils", "plugins.module_utils._records"),
+        "plugin_utils": ("plugins.plugin_utils", *(f"plugins.module_utils.{name}" for name in RECORDS)),
     }.get(room, ("plugins.plugin_utils", "plugins.module_utils"))
     assert {name for name in own_imports(path) if not name.startswith(allowed)} == set()
 

@@ -15,19 +15,22 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid
 from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, FABRIC, MUSTER, NODE
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import Library, resolve
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
+from ansible_collections.muster.train.tests.unit.rdma_parts import AUTO, MUST_TCP, hca, port, roce, view
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-ROLE = ROOT / "roles" / "launch"
-PAGES = [README, ROLE / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
+PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").glob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 # What a user makes by following the pages.
-MADE = ("inventories/mycluster", "experiments")
+MADE = ("inventories/mycluster", "experiments", "detect")
 # A cell may hold an escaped bar.
 CELL = re.compile(r"(?<!\\)\|")
 
@@ -110,7 +113,7 @@ def test_paths_exist(page: Path) -> None:
 
 @each_page
 def test_playbooks_exist_and_take_what_they_are_given(page: Path) -> None:
-    variables = set(yaml.safe_load(read(ROLE / "defaults" / "main.yml")))
+    variables = {name for role in ROLES for name in yaml.safe_load(read(role / "defaults" / "main.yml"))}
     for words in commands(page, "ansible-playbook"):
         named = [word for word in words if word.endswith(".yml") or word.startswith("muster.train.")]
         assert len(named) == 1, words
@@ -178,10 +181,11 @@ def test_launchers_are_named() -> None:
     assert set(re.findall(r"`(\w+)`", rows(ROOT / "docs" / "concepts.md", "word")["launcher"][0])) == set(LAUNCHERS)
 
 
-def test_the_table_of_role_variables_is_the_specification() -> None:
-    specification: dict[str, Any] = yaml.safe_load(read(ROLE / "meta" / "argument_specs.yml"))["argument_specs"]
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: str(role.name))
+def test_the_table_of_role_variables_is_the_specification(role: Path) -> None:
+    specification: dict[str, Any] = yaml.safe_load(read(role / "meta" / "argument_specs.yml"))["argument_specs"]
     options = {name: option for entry in specification.values() for name, option in entry["options"].items()}
-    table = rows(ROLE / "README.md", "variable")
+    table = rows(role / "README.md", "variable")
     shown = {name: "" if cells[0] == "empty" else yaml.safe_load(cells[0].strip("`")) for name, cells in table.items()}
     assert shown == {name: option["default"] for name, option in options.items()}
 
@@ -205,10 +209,27 @@ def test_origins_are_spelled_as_the_plan_spells_them() -> None:
 def test_variables_that_are_said_not_to_be_set_are_not() -> None:
     text = read(ROOT / "docs" / "environment.md")
     unset = text.partition("## What is not set")[2].partition("##")[0]
-    names = set(re.findall(r"`([A-Z_]{4,})`", unset))
+    names = set(re.findall(r"`([A-Z][A-Z0-9_]{3,})`", unset))
     assert len(names) >= 10
-    sources = "".join(read(path) for path in (ROOT / "plugins" / "plugin_utils").rglob("*.py"))
-    assert not {name for name in names if f'"{name}"' in sources}
+    node = view(hcas=[hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))], library=Library("nccl", (2, 19, 3)))
+    rail = view(hcas=[roce("mlx5_0", "10.2.0.5")], library=Library("nccl", (2, 19, 3)))
+    found = [resolve([each], policy).nodes["node0"] for each in (node, rail) for policy in (AUTO, MUST_TCP)]
+    given = {variable.name for own in found for variable in own.variables}
+    assert {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_DISABLE", "NCCL_SOCKET_IFNAME"} <= given
+    assert not names & given
+    left = {each.name for own in found for each in own.not_set}
+    assert left - given - names == {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"}  # set by the parameter channels
+
+
+def test_every_variable_that_is_set_is_in_the_table_with_its_rule() -> None:
+    table = rows(ROOT / "docs" / "environment.md", "variable")
+    rules = {name: cells[0] for names, cells in table.items() for name in re.findall(r"[A-Z][A-Z_]+", names)}
+    sources = "".join(read(path) for path in (ROOT / "plugins" / "plugin_utils").glob("_nccl_*.py"))
+    assert {rules[name] for name in ("NCCL_IB_DISABLE", "NCCL_NET")} == {"D1"}
+    assert (rules["NCCL_IB_HCA"], rules["NCCL_IB_GID_INDEX"], rules["NCCL_SOCKET_IFNAME"]) == ("D2", "D3", "D4")
+    named = set(re.findall(r'decided\(\s*"([A-Z_]+)"', sources)) | {_nccl_gid.INDEX, _nccl_gid.FAMILY, _nccl_gid.RANGE}
+    assert len(named) >= 6
+    assert named <= set(rules)
 
 
 @each_page

@@ -35,14 +35,31 @@ def parse_report(data: bytes) -> list[dict[str, Any]]:
     Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
     file as torch's ErrorHandler writes it, or null).
     """
+    failures = [describe(record) for record in _records(data) if "killed" not in record]
+    return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
+
+
+def killed_ranks(data: bytes, first_rank: int) -> list[str]:
+    """Return the ranks that torchrun killed because SIGTERM did not end them; ``torchrun.py`` tells local ranks."""
+    killed = [record["killed"] for record in _records(data) if "killed" in record]
+    return [str(first_rank + local_rank) for local_rank in killed if isinstance(local_rank, int)]
+
+
+def _records(data: bytes) -> list[dict[str, Any]]:
     try:
         records = json.loads(data)
     except ValueError:
         return []
-    if not isinstance(records, list):
-        return []
-    failures = [describe(record) for record in records if isinstance(record, dict)]
-    return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
+    return [record for record in records if isinstance(record, dict)] if isinstance(records, list) else []
+
+
+def explain_stop(why: str, killed: list[str | None]) -> str:
+    """Say in one line why the run was stopped, and which ranks did not end by themselves (None: no rank)."""
+    ranks = sorted({rank for rank in killed if rank is not None}, key=lambda rank: (len(rank), rank))
+    if not killed:
+        return why
+    who = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"
+    return f"{why}; {who} did not end after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
 
 
 def describe(record: dict[str, Any]) -> dict[str, Any]:

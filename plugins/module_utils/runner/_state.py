@@ -18,7 +18,7 @@ STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # Of the job, what its state repeats.
-IDENTITY = ("run_id", "nonce", "node", "node_rank", "nproc", "first_rank", "world_size", "label", "created")
+IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
 
 
 def utc(seconds: float | None = None) -> str:

@@ -14,6 +14,7 @@ import importlib
 import inspect
 import json
 import os
+import signal
 import sys
 from typing import Any
 
@@ -44,6 +45,27 @@ def _lengthen_exit_barrier(api: Any) -> None:
         api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=EXIT_BARRIER_S)
 
 
+def _note_kills(handlers: Any) -> list[int]:
+    """Return a list that gets the local rank of each process that torch kills because SIGTERM did not end it."""
+    killed: list[int] = []
+    if not hasattr(handlers, "SubprocessHandler"):
+        return killed
+    close = handlers.SubprocessHandler.close
+
+    def noting(self: Any, death_sig: Any = None) -> None:
+        if death_sig == signal.SIGKILL:
+            killed.append(self.local_rank_id)
+        close(self, death_sig)
+
+    handlers.SubprocessHandler.close = noting
+    return killed
+
+
+def _tell(records: list[dict[str, Any]], descriptor: int) -> None:
+    with os.fdopen(descriptor, "w") as stream:
+        json.dump(records, stream)
+
+
 def _report(failures: dict[int, Any], descriptor: int) -> None:
     """Tell the runner which ranks failed, earliest first."""
     records = [
@@ -57,8 +79,7 @@ def _report(failures: dict[int, Any], descriptor: int) -> None:
         }
         for rank, failure in sorted(failures.items(), key=lambda item: item[1].timestamp)
     ]
-    with os.fdopen(descriptor, "w") as stream:
-        json.dump(records, stream)
+    _tell(records, descriptor)
 
 
 def main(argv: list[str]) -> int:
@@ -71,6 +92,7 @@ def main(argv: list[str]) -> int:
     report = int(os.environ.pop("MUSTER_REPORT_FD"))  # ours, not the ranks'
     args = torchrun.parse_args(argv)
     _lengthen_exit_barrier(api)
+    killed = _note_kills(logs)
     run_dir = os.environ["MUSTER_RUN_DIR"]
     try:
         if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):
@@ -83,6 +105,7 @@ def main(argv: list[str]) -> int:
         _report(error.failures, report)
         return 1
     except logs.SignalException as error:
+        _tell([{"killed": local_rank} for local_rank in killed], report)
         return 128 + int(error.sigval)
     return 0
 

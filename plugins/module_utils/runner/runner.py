@@ -41,6 +41,7 @@ class Runner:
         self._stop_why: str | None = None
         self._kill_at: float | None = None
         self._killed_at: float | None = None
+        self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
         self._orphans_asked = False
         self._next_beat = 0.0
         self._began = self._began_at = 0.0
@@ -173,6 +174,8 @@ class Runner:
             limit = now + self.job.abort_grace
             self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
         if self._kill_at is not None and now >= self._kill_at:
+            if self._killed_at is None and child.code is None:
+                self._killed = [_processes.environment(process.pid).get("RANK") for process in child.tree()]
             self._killed_at = self._killed_at or now
             child.signal_tree(signal.SIGKILL)
 
@@ -186,6 +189,7 @@ class Runner:
         return self._killed_at is not None and time.monotonic() - self._killed_at > UNKILLABLE_AFTER_S
 
     def _finish(self, state: State, child: Child, output: Output) -> int:
+        job = self.job
         output.close()
         stuck = child.tree()
         code = child.code if child.code is not None else -signal.SIGKILL
@@ -196,7 +200,8 @@ class Runner:
             fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
             phase = "failed"
         elif self._stop_why is not None:
-            phase, fields["why"] = "stopped", self._stop_why
+            ranks = [*self._killed, *_failures.killed_ranks(output.report, job.first_rank)]
+            phase, fields["why"] = "stopped", _failures.explain_stop(self._stop_why, ranks)
         elif code == 0:
             phase = "succeeded"
         else:

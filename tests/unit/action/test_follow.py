@@ -195,7 +195,7 @@ def test_a_connection_that_hangs_is_tried_again(make: Make) -> None:
 def test_garbage_is_no_sample(make: Make, printed: list[str], text: str) -> None:
     action = make([text], [reads("succeeded", {"count": 2})])
     assert outcome(action) == ended("succeeded")
-    assert printed == ["succeeded  no step yet  0:00 elapsed"]
+    assert printed == ["succeeded, no metrics reported  0:00 elapsed"]
 
 
 def test_garbage_for_long_is_a_silence(make: Make) -> None:
@@ -208,6 +208,43 @@ def test_a_runner_that_has_not_beaten_yet(make: Make, printed: list[str]) -> Non
     action = make(['Welcome!\n{"phase": "waiting"}\n'], [reads("succeeded", {"count": 1})])
     assert outcome(action) == ended("succeeded")
     assert printed[0] == "waiting  no step yet  0:00 elapsed"
+
+
+def test_elsewhere_than_on_a_terminal_only_what_changed_is_printed(make: Make, printed: list[str]) -> None:
+    def at(seconds: int, step: int) -> str:
+        return reads("running", {"count": seconds, "elapsed_s": seconds, "progress": {"step": step, "total_steps": 9}})
+
+    steps = [1] * 20 + [2] * 20 + [3, 4, 5, 6, 7]
+    texts = [at(seconds, step) for seconds, step in enumerate(steps, 1)]
+    assert outcome(make(texts, [reads("succeeded", {"count": 99, "elapsed_s": 46})])) == ended("succeeded")
+    assert [line.partition("  ETA")[0] for line in printed] == [
+        "running  step 1/9  0:01 elapsed",
+        "running  step 2/9  0:21 elapsed",
+        # Not more often than every five seconds.
+        "running  step 3/9  0:41 elapsed",
+        "succeeded, no metrics reported  0:46 elapsed",
+    ]
+
+
+def test_a_run_that_says_nothing_for_long_is_mentioned_now_and_then(make: Make, printed: list[str]) -> None:
+    texts = [
+        reads("running", {"count": number, "elapsed_s": number, "progress": {"step": 1}}) for number in range(1, 701)
+    ]
+    assert outcome(make(texts, [reads("failed", {"count": 701, "elapsed_s": 701})])) == ended("failed")
+    assert [line.split()[3] for line in printed[:-1]] == ["0:01", "5:01", "10:01"]
+
+
+def test_without_a_step_for_long_it_says_once_where_to_look(make: Make, printed: list[str]) -> None:
+    texts = [reads("running", {"count": number, "elapsed_s": number}) for number in range(1, 100)]
+    action = make(
+        texts, [reads("succeeded", {"count": 100, "elapsed_s": 100})], request={"command": "ansible-playbook -i lab x"}
+    )
+    assert outcome(action) == ended("succeeded")
+    assert printed == [
+        "running  no step yet  0:01 elapsed",
+        "no progress yet: ansible-playbook -i lab muster.train.logs -e run_id=run1",
+        "succeeded, no metrics reported  1:40 elapsed",
+    ]
 
 
 @pytest.mark.parametrize("total", [float("inf"), 10**400])

@@ -42,6 +42,12 @@ def test_the_run_that_the_request_or_the_task_names() -> None:
     assert run(hosts, request={"run_id": None})["run_id"] == "run3"
 
 
+def test_the_verb_of_the_request_counts() -> None:
+    hosts = {"node0": host("run1", "run2")}
+    hosts["node0"]["launch__info"]["runs"][0]["alive"] = True
+    assert run(hosts, request={"verb": "stop"})["run_id"] == "run1"
+
+
 def test_only_the_requests_nodes_count() -> None:
     hosts = {"node0": host("run1"), "node1": host("run2")}
     assert run(hosts, request={"nodes": ["node0"]})["run_id"] == "run1"

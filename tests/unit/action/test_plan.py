@@ -18,9 +18,12 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
+from ansible_collections.muster.train.plugins.action import plan as plan_action
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
-from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
 
+ALONE = {"rdma": rdma(()).to_dict(), "gpu": NO_GPU}
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -32,7 +35,7 @@ class Hosts(dict[str, Any]):
 
 
 def hostvars(count: int) -> Hosts:
-    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number)}} for number in range(count)})
+    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number), **ALONE}} for number in range(count)})
 
 
 def run(
@@ -71,6 +74,17 @@ def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> 
     assert result["diff"]["after_header"] == f"the plan of {RUN_ID}"
 
 
+def test_a_check_without_diff_shows_the_head_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(plan_action, "display", Mock(display=printed.append))
+    for check, diff in ((False, False), (False, True), (True, True)):
+        run(request(2), hostvars(2), check=check, diff=diff)
+    assert printed == []
+    run(request(2), hostvars(2), check=True)
+    assert printed[1] == f"run {RUN_ID}"
+    assert printed[-1].startswith("nothing was started; --diff shows everything")
+
+
 def test_policy_is_the_heads_variables_templated() -> None:
     word = trust_as_template("{{ 'sl' ~ 'ow' }}")
     result = run(
@@ -78,7 +92,9 @@ def test_policy_is_the_heads_variables_templated() -> None:
     )
     job = result["plan"]["jobs"]["node0"]
     assert job["slot"] == "slow"
-    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": ""} in job["environment"]
+    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in job[
+        "environment"
+    ]
 
 
 def test_each_nodes_own_environment_and_address() -> None:
@@ -91,6 +107,27 @@ def test_each_nodes_own_environment_and_address() -> None:
         [item["name"] for item in plan["jobs"][name]["environment"] if item["name"] == "B"] for name in plan["nodes"]
     ]
     assert of_node == [[], ["B"]]
+
+
+def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
+    hosts = hostvars(2)
+    hcas = rdma([hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))])
+    for variables in hosts.values():
+        variables["ansible_facts"].update(rdma=hcas.to_dict(), gpu={"vendor": "nvidia", "count": 4})
+    plan = run(request(2), hosts)["plan"]
+    assert (plan["fabric"]["value"], plan["nproc"]) == ("rdma", 4)
+    [variable] = [item for item in plan["jobs"]["node1"]["environment"] if item["name"] == "NCCL_IB_HCA"]
+    assert (variable["value"], variable["rule"], variable["origin"]) == ("=mlx5_0", "D2", "fabric")
+    assert "NCCL_IB_GID_INDEX" in [item["name"] for item in plan["not_set"]["node0"]]
+
+
+@pytest.mark.parametrize(("part", "check"), [("rdma", "fabric"), ("gpu", "nproc")])
+def test_facts_that_nobody_could_gather_are_named(part: str, check: str) -> None:
+    hosts = hostvars(2)
+    del hosts["node1"]["ansible_facts"][part]
+    message = run(request(2), hosts)["msg"]
+    assert message.startswith(f"node1: {check}: ")
+    assert len(message.splitlines()) == 1
 
 
 def test_without_a_request_it_says_what_happened() -> None:
@@ -166,7 +203,7 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
     tasks = [
         # cacheable: the way into ansible_facts without a fact module.
-        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", "cacheable": True}},
+        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", **ALONE, "cacheable": True}},
         {
             "muster.train.plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
             "vars": {"root": "/r"},
@@ -209,9 +246,9 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     assert plan["jobs"]["node1"]["argv"][-1] == danger
     assert plan["jobs"]["node1"]["slot"] == "slow"
     assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
-    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": ""} in plan["jobs"][
-        "node1"
-    ]["environment"]
+    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in plan[
+        "jobs"
+    ]["node1"]["environment"]
     of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
     assert of_me == [["node0"], ["node1"]]
     assert f"+++ after: the plan of {RUN_ID}" in done.stdout

@@ -74,6 +74,36 @@ def test_a_request(run: Run, tmp_path: Path) -> None:
     assert json.loads(json.dumps(request)) == request
 
 
+def test_a_run_is_launched_again_as_its_plan_says(run: Run, tmp_path: Path) -> None:
+    first = run("channels=42", "label=base", "launch_experiments_dir=runs")["request"]
+    home = tmp_path / "experiments" / first["run_id"]
+    home.mkdir(parents=True)
+    (home / "plan.json").write_text(json.dumps(first))
+    again = run(f"run_id={first['run_id']}")
+    assert again["request"]["parameters"]["channels"] == {"value": 42, "origin": "-e channels, as in the run's plan"}
+    assert value(again, "label") == "base"
+    assert "warnings" not in again
+    assert value(run("channels=7"), "label") is None
+    # Another verb has no plan to keep to.
+    assert run(f"run_id={first['run_id']}", verb="status")["request"]["parameters"].keys() == {"run_id"}
+
+
+@pytest.mark.parametrize("text", [None, "{", "[1]"])
+def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_path: Path, text: str | None) -> None:
+    run_id = "multinode_42ch_autoth_20261120_143052"
+    (tmp_path / "experiments" / run_id).mkdir(parents=True)
+    if text is not None:
+        (tmp_path / "experiments" / run_id / "plan.json").write_text(text)
+    result = run(f"run_id={run_id}")
+    assert value(result, "channels") is None
+    assert result["warnings"] == [
+        f"no plan of {run_id} is in {tmp_path}/experiments: if it was launched before, what was given for it is not "
+        f"known here; to have it, collect it first: ansible-playbook muster.train.collect -e run_id={run_id}"
+    ]
+    assert "warnings" not in run(f"run_id={run_id}", verb="status")
+    assert run("run_id=../../x")["failed"] is True
+
+
 def test_two_requests_have_two_nonces(run: Run) -> None:
     assert run()["request"]["nonce"] != run()["request"]["nonce"]
 

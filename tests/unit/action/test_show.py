@@ -80,7 +80,7 @@ def test_status_of_a_run_that_goes_on(run: Show) -> None:
 
 def test_result_of_a_run_that_succeeded(run: Show) -> None:
     printed, result = run("result", going("succeeded"), succeed_on=["succeeded"])
-    assert f"{RUN_ID}  succeeded · 4 ranks on 2 nodes · 31 s" in printed
+    assert f"{RUN_ID}  succeeded, no metrics reported · 4 ranks on 2 nodes · 31 s" in printed
     assert f"  experiment: experiments/{RUN_ID}" in printed
     assert "  on node1:   /w1" in printed
     assert "failed" not in result
@@ -124,6 +124,43 @@ def test_nothing_is_known(run: Show) -> None:
     assert not any("ansible-playbook" in line for line in printed)
 
 
+def test_only_the_runs_own_nodes_are_rows(run: Show) -> None:
+    hosts = {"node0": info("node0", "running", nproc=4), "node1": info("node1", "absent", nproc=None, world_size=None)}
+    printed, _result = run("status", hosts)
+    assert [line.split()[0] for line in printed[1:4] if line] == ["node", "node0"]
+    # A node that has no part in the run need not answer.
+    silent = {"launch__info": {"unreachable": True, "msg": "no route"}}
+    assert "failed" not in run("stopped", {**hosts, "node1": silent}, all_answer=True)[1]
+    apart = {"node0": info("node0", "running", nnodes=2), "node1": silent}
+    assert run("stopped", apart, all_answer=True)[1]["msg"].startswith("node1: unreachable: no route. What runs there")
+
+
+def test_before_a_stop_it_says_what_comes(run: Show) -> None:
+    hosts = going()
+    for node, host in hosts.items():
+        host["launch__info"]["runs"] = [
+            {"run_id": RUN_ID, "alive": True},
+            {"run_id": "other", "alive": node == "node0"},
+        ]
+    line = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 60 s"
+    assert run("stopping", hosts, grace=60)[0] == [line]
+    hosts["node1"]["launch__info"]["runs"][0]["alive"] = False
+    assert run("stopping", hosts, grace=60)[0] == [line.replace("node0, node1", "node0")]
+    hosts["node0"]["launch__info"]["runs"] = []
+    assert run("stopping", hosts, grace=60)[0] == []
+
+
+def test_after_a_stop_it_says_where_there_was_nothing_to_stop(run: Show) -> None:
+    hosts = going("stopped")
+    for host in hosts.values():
+        host["launch__info"]["changed"] = True
+    assert not [line for line in run("stopped", hosts)[0] if "had already ended" in line]
+    hosts["node1"] = info("node1", "succeeded")
+    assert "  node1 had already ended" in run("stopped", hosts)[0]
+    printed, _result = run("stopped", going("succeeded"))
+    assert f"{RUN_ID} had already ended: nothing to stop" in printed
+
+
 def test_logs(run: Show) -> None:
     hosts = going()
     for number, node in enumerate(hosts):
@@ -145,6 +182,19 @@ def test_logs_of_nobody(run: Show) -> None:
         "logs", {"node0": info("node0", "running"), "node1": {"launch__info": {"failed": True, "msg": "x"}}}
     )
     assert printed == ["no log lines", "node1: x"]
+
+
+def test_logs_of_a_rank_that_the_run_has_not(run: Show) -> None:
+    def parameters(rank: int) -> dict[str, Any]:
+        return {"parameters": {"rank": {"value": rank, "origin": "-e rank"}}}
+
+    printed, result = run("logs", going(), request=parameters(99))
+    assert (printed, result["failed"]) == ([], True)
+    assert result["msg"] == "rank: expected 0 to 3, the ranks of this run, saw 99 (-e rank)"
+    printed, result = run("logs", going(), request=parameters(3))
+    assert (printed, "failed" in result) == (["no log lines of rank 3"], False)
+    # Where no node tells how many there are, any may be meant.
+    assert "failed" not in run("logs", {"node0": info("node0", "prepared", world_size=None)}, request=parameters(99))[1]
 
 
 def test_hints(run: Show) -> None:
@@ -181,11 +231,17 @@ def test_list(run: Show, tmp_path: Path) -> None:
     (folder / "run_b" / "run.yml").write_text("{verdict: failed, created: a}")
     assert [line.split()[0] for line in run("list", {}, request={"run_id": None})[0]] == [
         "run",
-        "run_c",
         "run_b",
         "run_a",
+        "run_c",
     ]
     assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
+    (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
+    assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [
+        "",
+        "as last seen, at 2026-11-20 14:31 UTC; to look again: "
+        "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
+    ]
 
 
 PLAYBOOK = """

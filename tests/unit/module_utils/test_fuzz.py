@@ -7,24 +7,59 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
-from ansible_collections.muster.train.plugins.module_utils._limits import parse_memlock
+from ansible_collections.muster.train.plugins.module_utils._container import parse_cgroup, parse_environ
+from ansible_collections.muster.train.plugins.module_utils._kernel import parse_chosen, parse_command_line
+from ansible_collections.muster.train.plugins.module_utils._limits import (
+    parse_cap_ipc_lock,
+    parse_limits,
+    parse_memlock,
+)
 from ansible_collections.muster.train.plugins.module_utils._machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._mounts import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._net import parse_addresses, parse_listeners, parse_routes
-from ansible_collections.muster.train.tests.unit.machines import MACHINES
+from ansible_collections.muster.train.plugins.module_utils._site_packages import (
+    parse_pth,
+    parse_pyvenv,
+    read_site_packages,
+)
+from ansible_collections.muster.train.plugins.module_utils._tools import parse_version
+from ansible_collections.muster.train.plugins.module_utils._versions import parse_rccl_header, parse_torch_version
+from ansible_collections.muster.train.tests.machines._manifest import read
+from ansible_collections.muster.train.tests.unit.machines import MACHINES, Machine
 
-PARSERS = [parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo]
-SAMPLES = [
-    text
-    for path in sorted(MACHINES.glob("*.yml"))
-    for text in yaml.safe_load(path.read_text())["files"].values()
-    if text
+SITES = [
+    "home = /usr/bin\ninclude-system-site-packages = true\nversion_info = 3.11.2.final.0\n",
+    "/v/extra\n../..\n# comment\nimport site; site.addsitedir('/x')\n",
 ]
+SAMPLES = [
+    *SITES,
+    "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n",
+    "#define NCCL_MAJOR 2\n#define NCCL_MINOR 20\n#define NCCL_PATCH 5\n",
+    "0::/kubepods.slice/docker-3f1c2d4e5a6b.scope\n1:name=systemd:/lxc.payload.a/libpod-1\n",
+    "Docker version 24.0.7, build afdd53b\n",
+    "BOOT_IMAGE=/vmlinuz iommu=pt pci=realloc\n",
+    "always [madvise] never\n",
+    "CapEff:\t000001ffffffffff\n",
+    *(
+        text
+        for path in sorted(MACHINES.glob("*.yml"))
+        for text in read(path.read_text(encoding="utf-8")).files.values()
+        if "\n" in text.rstrip()
+    ),
+]
+
+
+def parse_cap_ipc_lock_alone(text: str) -> object:
+    return parse_cap_ipc_lock(text, text)
+
+
+def parse_version_of_docker(text: str) -> object:
+    return parse_version(text, "Docker version")
 
 
 def mutate(text: str, chance: random.Random) -> str:
@@ -37,8 +72,26 @@ def mutate(text: str, chance: random.Random) -> str:
     return "".join(parts)
 
 
+PARSERS = [
+    *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo),
+    *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
+    *(parse_pth, parse_pyvenv, parse_rccl_header, parse_torch_version, parse_version_of_docker),
+]
+
+
 @pytest.mark.parametrize("parse", PARSERS, ids=lambda parse: parse.__name__)
 def test_no_text_is_an_exception(parse: Callable[[str], object]) -> None:
     chance = random.Random(42)
-    for _case in range(2000):
+    for _case in range(10000):
         parse(mutate(chance.choice(SAMPLES), chance))
+
+
+def test_no_virtual_environment_is_an_exception(tmp_path: Path) -> None:
+    files = {"/v/pyvenv.cfg": "", "/v/lib/python3.11/site-packages/a.pth": "", "/usr/lib/python3.11/os.py": ""}
+    machine = Machine({"files": files, "links": {"/v/bin/python": "/usr/bin/python3.11"}}, tmp_path)
+    chance = random.Random(42)
+    for _case in range(500):
+        for path in list(files)[:2]:
+            Path(machine.root + path).write_text(mutate(chance.choice(SITES), chance), encoding="utf-8")
+        environ = {"PYTHONPATH": mutate(":/v:x", chance), "PYTHONUSERBASE": mutate("/v", chance)}
+        read_site_packages(machine, "/v/bin/python", environ)

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_presence import read_gpu
-from ansible_collections.muster.train.plugins.module_utils._limits import parse_memlock, read_memlock
+from ansible_collections.muster.train.plugins.module_utils._gpu import read_presence
 from ansible_collections.muster.train.plugins.module_utils._machine import (
     parse_cpu_list,
     read_cpus,
     read_identity,
     read_systemd,
 )
-from ansible_collections.muster.train.plugins.module_utils._records import Gpu, Memlock, Systemd
+from ansible_collections.muster.train.plugins.module_utils._records import Systemd
 from ansible_collections.muster.train.tests.unit.machines import Machine, load
 
 
@@ -50,39 +49,17 @@ def test_cpus_unknown(tmp_path: Path) -> None:
     assert read_cpus(Machine({}, tmp_path / "none")) is None
 
 
-LIMITS = "Max open files 1024 1048576 files\nMax locked memory         {} {} bytes\n"
-
-
-@pytest.mark.parametrize(
-    ("soft", "hard", "memlock"),
-    [
-        ("8388608", "unlimited", Memlock(8388608, -1)),
-        ("unlimited", "unlimited", Memlock(-1, -1)),
-        ("0", "65536", Memlock(0, 65536)),
-        ("much", "65536", None),
-        ("", "", None),
-    ],
-)
-def test_memlock(soft: str, hard: str, memlock: Memlock | None) -> None:
-    assert parse_memlock(LIMITS.format(soft, hard)) == memlock
-
-
-def test_memlock_of_machines(tmp_path: Path) -> None:
-    assert read_memlock(load("mi300x", tmp_path / "a")) == Memlock(67108864, -1)
-    assert read_memlock(load("container", tmp_path / "b")) is None
-
-
 @pytest.mark.parametrize(
     ("name", "gpu"),
     [
-        ("laptop", Gpu(None, 0)),
-        ("hgx_h100", Gpu("nvidia", 8)),
-        ("mi300x", Gpu("amd", 8)),
-        ("container", Gpu("nvidia", 0)),  # they are in the machine, but not for us
+        ("laptop", (None, 0)),
+        ("hgx_h100", ("nvidia", 8)),
+        ("mi300x", ("amd", 8)),
+        ("container", ("nvidia", 0)),  # they are in the machine, but not for us
     ],
 )
-def test_gpus(tmp_path: Path, name: str, gpu: Gpu) -> None:
-    assert read_gpu(load(name, tmp_path)) == gpu
+def test_gpus(tmp_path: Path, name: str, gpu: tuple[str | None, int]) -> None:
+    assert read_presence(load(name, tmp_path)) == gpu
 
 
 def test_a_container_with_some_of_the_gpus(tmp_path: Path) -> None:
@@ -95,7 +72,7 @@ def test_a_container_with_some_of_the_gpus(tmp_path: Path) -> None:
         "/dev/kfd": "",
         "/dev/dri/renderD129": "",
     }
-    assert read_gpu(Machine({"files": some}, tmp_path)) == Gpu("amd", 1)
+    assert read_presence(Machine({"files": some}, tmp_path)) == ("amd", 1)
 
 
 def test_an_integrated_amd_gpu_beside_one_that_trains(tmp_path: Path) -> None:
@@ -108,7 +85,7 @@ def test_an_integrated_amd_gpu_beside_one_that_trains(tmp_path: Path) -> None:
         "/dev/nvidiactl": "",
         "/dev/nvidia-modeset": "",
     }
-    assert read_gpu(Machine({"files": both}, tmp_path)) == Gpu("nvidia", 1)
+    assert read_presence(Machine({"files": both}, tmp_path)) == ("nvidia", 1)
 
 
 def test_identity(tmp_path: Path) -> None:

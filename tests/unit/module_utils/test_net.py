@@ -30,6 +30,10 @@ down	0000100A	00000000	0000	0	0	0	0000FFFF	0	0	0
 """
 
 
+def test_what_is_no_address_is_left_out() -> None:
+    assert parse_addresses("|-- 999.1.1.1\n/32 host LOCAL\n|-- 10.0.0.1\n/32 host LOCAL\n") == ["10.0.0.1"]
+
+
 def test_routes() -> None:
     assert parse_routes(ROUTES, "little") == [
         Route("0.0.0.0/0", "eth0", "10.0.0.1", 100),
@@ -120,7 +124,6 @@ def test_laptop(tmp_path: Path) -> None:
         Route("192.168.178.0/24", "wlp2s0", None, 600),
         Route("127.0.0.0/8", "lo", None, 0),
     ]
-    assert net.hcas == []
     assert net.listening == [22, 631, 29500]
     assert net.holders == {
         "631": PortHolder(1, "systemd", None, 0),
@@ -140,7 +143,6 @@ def test_hgx_h100(tmp_path: Path) -> None:
     ]
     assert Route("10.30.0.0/16", "storage0", "10.30.7.1", 0) in net.routes
     assert [route for route in net.routes if route.destination == "10.99.0.0/16"] == []
-    assert net.hcas == ["mlx5_0", "mlx5_1"]
     assert net.listening == [22, 8080, 29500]
     # Another user's process: nothing but whose it is.
     assert net.holders == {"29500": PortHolder(None, None, None, 4001)}

@@ -15,13 +15,16 @@ def fail() -> None:
 
 
 def test_answers() -> None:
-    assert run_probes({"a": lambda: 1, "b": lambda: "x", "c": lambda: None}, 60) == ({"a": 1, "b": "x", "c": None}, [])
+    answers, warnings, timings = run_probes({"a": lambda: 1, "b": lambda: "x", "c": lambda: None}, 60)
+    assert (answers, warnings, list(timings)) == ({"a": 1, "b": "x", "c": None}, [], ["a", "b", "c"])
 
 
 def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
     released = threading.Event()
-    answers, warnings = run_probes({"good": lambda: 1, "bad": fail, "hung": released.wait}, 0.2)
+    answers, warnings, timings = run_probes({"good": lambda: 1, "bad": fail, "hung": released.wait}, 0.2)
     released.set()
+    assert timings["hung"] == 200  # what it was given
+    assert 0 <= timings["good"] <= 200
     assert answers == {"good": 1, "bad": None, "hung": None}
     assert warnings == [
         "bad: could not look: OSError: [Errno 5] Input/output error",
@@ -31,7 +34,7 @@ def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
 
 def test_they_run_side_by_side() -> None:
     meeting = threading.Barrier(2, timeout=60)
-    assert sorted(run_probes({"a": meeting.wait, "b": meeting.wait}, 60)[0].values()) == [0, 1]
+    assert sorted(run_probes({"a": meeting.wait, "b": meeting.wait}, 60).answers.values()) == [0, 1]
 
 
 def test_an_answer_that_comes_late_does_not_change_what_was_said() -> None:
@@ -42,7 +45,7 @@ def test_an_answer_that_comes_late_does_not_change_what_was_said() -> None:
         written.set()
         return 1
 
-    answers, _warnings = run_probes({"late": late}, 0.05)
+    probed = run_probes({"late": late}, 0.05)
     released.set()
     written.wait()
-    assert answers == {"late": None}
+    assert (probed.answers, probed.timings) == ({"late": None}, {"late": 50})

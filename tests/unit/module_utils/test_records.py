@@ -13,6 +13,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
 from ansible_collections.muster.train.plugins.module_utils._records import Holder, Job, NodeFacts, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._subsets import SUBSETS
+from ansible_collections.muster.train.plugins.module_utils._system_records import Memlock
 from ansible_collections.muster.train.tests.unit.machines import load
 
 JOB: dict[str, Any] = {
@@ -35,7 +37,9 @@ JOB: dict[str, Any] = {
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
     "argv": ["python3", "train.py"],
     "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
-    "supervisor": "auto",
+    "starter": "setsid",
+    "starter_reason": "auto",
+    "starter_fallback": None,
     "time_limit": 0,
     "stop_grace": 60,
     "abort_grace": 10,
@@ -61,23 +65,39 @@ def test_a_job_is_taken_whole_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["laptop", "hgx_h100", "mi300x", "container"])
-@pytest.mark.parametrize("subset", [("net", "gpu", "code", "files", "limits", "slot"), ()])
+@pytest.mark.parametrize("subset", [SUBSETS, ()])
 def test_facts_survive_the_way_to_the_controller(tmp_path: Path, name: str, subset: tuple[str, ...]) -> None:
     asked = Asked(
         "/home/me/muster", "/home/me/code", files=("train.py",), config="c.yaml", ports=(29500,), subset=subset
     )
-    facts, _warnings = gather(load(name, tmp_path), asked)
+    facts = gather(load(name, tmp_path), asked).node
     assert NodeFacts.from_dict(json.loads(json.dumps(facts.to_dict()))) == facts
 
 
 def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    facts, _warnings = gather(load("laptop", tmp_path), Asked("/home/me/muster", "/home/me/code"))
+    facts = gather(load("laptop", tmp_path), Asked("/home/me/muster", "/home/me/code")).node
     data = facts.to_dict()
     data["new"] = 1
     data["user"]["new"] = 1
     data["net"]["routes"][0]["new"] = 1
+    for part in (data["container"], data["disks"][0], data["versions"], data["limits"]["nofile"]):
+        part["new"] = 1
     del data["holder"]
     assert NodeFacts.from_dict(data) == facts
+
+
+def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
+    asked = Asked("/home/me/muster", "/home/me/code", subset=("net", "limits"))
+    facts = gather(load("laptop", tmp_path), asked).node
+    data = facts.to_dict()
+    for name in ("limits", "container", "disks", "versions", "tools", "kernel", "timings"):
+        del data[name]
+    data["memlock"] = {"soft": 8388608, "hard": 8388608}
+    data["gpu"] = {"vendor": None, "count": 0}
+    data["net"]["hcas"] = ["mlx5_0"]
+    old = NodeFacts.from_dict(data)
+    assert (old.net, old.memlock, old.timings) == (facts.net, Memlock(8388608, 8388608), {})
+    assert (old.limits, old.container, old.disks, old.versions, old.tools, old.kernel) == (None,) * 6
 
 
 def test_a_holder_with_more_to_say() -> None:

@@ -87,6 +87,19 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     assert _runs.list_runs(Host(), str(tmp_path / "none")) == []
 
 
+def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
+    running, ended = write_run(tmp_path, "a", phase="running"), write_run(tmp_path, "b", phase="stopped")
+    locks = [_lock.Lock(_lock.run_path(str(run_dir))) for run_dir in (running, ended)]
+    assert all(lock.acquire({}) for lock in locks)
+    try:
+        listed = _runs.list_runs(Host(), str(tmp_path))
+    finally:
+        for lock in locks:
+            lock.release()
+    assert {run["run_id"]: run["alive"] for run in listed} == {"a": True, "b": False}
+    assert {run["alive"] for run in _runs.list_runs(Host(), str(tmp_path))} == {False}
+
+
 def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
     write_run(tmp_path, "real", phase="running")
     (tmp_path / ".muster/runs/notes").mkdir()
@@ -109,7 +122,8 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {
         "muster/runner/_torchrun.py"
     }
-    assert shipped == expected | {"__main__.py", "muster/__init__.py", "muster/_records.py"}
+    records = {"muster/_records.py", "muster/_system_records.py"}
+    assert shipped == expected | records | {"__main__.py", "muster/__init__.py"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()
     assert _bundle.torchrun_launcher() == (source / "runner" / "_torchrun.py").read_bytes()

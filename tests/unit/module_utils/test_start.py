@@ -52,14 +52,14 @@ def test_secrets_that_cannot_be_are_refused_without_their_value(secrets: dict[st
 
 def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
     host = Booted(run=lambda argv, timeout, cwd: _failed())
-    job = make_job(tmp_path, SLEEP, supervisor="auto")
+    job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
     try:
         changed, run = _start.start(host, job)
         assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")
     finally:
         stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False)
     with pytest.raises(StartError, match="systemd-run failed: no bus"):
-        _start.start(host, make_job(tmp_path, SLEEP, supervisor="systemd", nonce="b" * 32))
+        _start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32))
 
 
 def _failed() -> Any:

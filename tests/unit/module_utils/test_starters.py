@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which way a runner is started on which node, and the systemd command line."""
+"""The ways a runner is started, by name, and the systemd command line."""
 
 from __future__ import annotations
 
@@ -10,49 +10,18 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _starters
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._starters import StartError, choose_starter
+from ansible_collections.muster.train.plugins.module_utils._starters import StartError, starter_named
 from ansible_collections.muster.train.tests.jobs import make_job
 
 
-class Node(Host):
-    """A machine below tmp_path that somebody else looks at."""
-
-    def __init__(self, root: Path, uid: int, booted: bool, linger: bool) -> None:
-        super().__init__(root=str(root))
-        self._uid = uid
-        files = {"usr/bin/systemd-run": True, "run/systemd/system/x": booted, "var/lib/systemd/linger/ann": linger}
-        for name in (name for name, there in files.items() if there):
-            (root / name).parent.mkdir(parents=True)
-            (root / name).touch(0o755)
-
-    def user_id(self) -> int:
-        return self._uid
-
-    def user_name(self) -> str:
-        return "ann"
+@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user"])
+def test_the_starter_is_the_plans(name: str) -> None:
+    assert starter_named(name).name == name
 
 
-@pytest.mark.parametrize(
-    ("uid", "booted", "linger", "asked", "name"),
-    [
-        (0, True, False, "auto", "systemd"),
-        (1000, True, True, "auto", "systemd-user"),
-        (1000, True, False, "auto", "setsid"),
-        (0, False, True, "auto", "setsid"),
-        (0, True, True, "setsid", "setsid"),
-        (0, True, False, "systemd", "systemd"),
-    ],
-)
-def test_choice(tmp_path: Path, uid: int, booted: bool, linger: bool, asked: str, name: str) -> None:
-    host = Node(tmp_path, uid, booted, linger)
-    assert choose_starter(host, make_job(tmp_path, ["true"], supervisor=asked)).name == name
-
-
-def test_systemd_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    host = Node(tmp_path, 1000, booted=True, linger=False)
-    with pytest.raises(StartError, match=r"uid 1000 .* loginctl enable-linger"):
-        choose_starter(host, make_job(tmp_path, ["true"], supervisor="systemd"))
+def test_a_starter_that_is_not_known_is_refused() -> None:
+    with pytest.raises(StartError, match=r"^starter 'cron' is not known; expected setsid, systemd, systemd-user"):
+        starter_named("cron")
 
 
 def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> None:

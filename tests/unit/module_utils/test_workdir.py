@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def test_two_names_of_one_directory(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     for rest in ("", "/deep/er", "/./x/../deep"):
-        real, link = (read_workdir(Host(), f"{tmp_path}/{name}{rest}", "m/b") for name in ("real", "link"))
+        both = (read_workdir(Host(), f"{tmp_path}/{name}{rest}", "m/b") for name in ("real", "link"))
+        real, link = (dataclasses.replace(found, free_bytes=None) for found in both)  # others write meanwhile
         assert real == link
     other = read_workdir(Host(), f"{tmp_path}/real/other", "m/b")
     assert other.identity != read_workdir(Host(), f"{tmp_path}/real/another", "m/b").identity

@@ -15,8 +15,10 @@ import yaml
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.muster.train.plugins.module_utils import _node
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES
 from ansible_collections.muster.train.plugins.modules import node_facts
 from ansible_collections.muster.train.tests.unit.machines import load
 
@@ -48,9 +50,11 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "failed" not in result
     assert result["warnings"] == []
     assert result["changed"] is False
-    assert list(result["ansible_facts"]) == ["node"]
+    assert list(result["ansible_facts"]) == ["node", "rdma", "gpu"]
     node = result["ansible_facts"]["node"]
     assert NodeFacts.from_dict(node).to_dict() == node
+    for record, name in ((Rdma, "rdma"), (Gpu, "gpu")):
+        assert record.from_dict(result["ansible_facts"][name]).to_dict() == result["ansible_facts"][name]
     assert node["hostname"] == "laptop"
     assert node["workdir"]["path"] == "/home/me/muster"
     assert node["net"]["holders"]["29500"]["run_id"] == "multinode_20261120_143052"
@@ -69,11 +73,36 @@ def test_what_cannot_be_seen_is_a_warning_that_says_so(tmp_path: Path, capsys: p
     assert result["ansible_facts"]["node"]["memlock"] is None
 
 
-def test_subset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+PARTS = {
+    *("net", "code", "files", "config", "memlock", "limits", "holder"),
+    *("container", "disks", "versions", "tools", "kernel"),
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "parts"),
+    [
+        ({"subset": ["gpu"]}, ["node", "gpu"], set()),
+        ({"subset": ["limits", "rdma"]}, ["node", "rdma"], {"memlock", "limits"}),
+        ({"gather_subset": ["min"]}, ["node"], set()),
+        ({"subset": ["!gpu", "!code", "!tools"]}, ["node", "rdma"], PARTS - {"code", "tools", "config", "holder"}),
+    ],
+)
+def test_subset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], facts: list[str], parts: set[str]
+) -> None:
     load("hgx_h100", tmp_path)
-    node = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", subset=["gpu"])["ansible_facts"]["node"]
-    assert node["gpu"] == {"vendor": "nvidia", "count": 8}
-    assert [key for key in ("net", "code", "files", "config", "memlock", "holder") if node[key] is not None] == []
+    found = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", **options)["ansible_facts"]
+    assert list(found) == facts
+    assert {part for part in PARTS if found["node"][part] is not None} == parts
+    if "gpu" in found:
+        assert (found["gpu"]["vendor"], found["gpu"]["count"]) == ("nvidia", 8)
+
+
+def test_data_directories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = run_module(capsys, workdir=str(tmp_path), data_dirs=[f"{tmp_path}/data"], subset=["disk"])
+    paths = [disk["path"] for disk in node["ansible_facts"]["node"]["disks"]]
+    assert paths == [str(tmp_path), f"{tmp_path}/data", "/dev/shm", "/tmp"]
 
 
 def test_home_and_variables(
@@ -95,6 +124,10 @@ def test_home_and_variables(
             {"workdir": "/w", "code_dir": "c"},
             "code_dir must be an absolute path on the node, or begin with ~; it is 'c'",
         ),
+        (
+            {"workdir": "/w", "data_dirs": ["/d", "d"]},
+            "data_dirs must be an absolute path on the node, or begin with ~; it is 'd'",
+        ),
         ({"workdir": "/w", "subset": ["gpus"]}, "value of subset must be one or more of"),
         ({"workdir": "/w", "ports": ["http"]}, "ports"),
     ],
@@ -114,14 +147,17 @@ def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_what_is_documented_is_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = yaml.safe_load(node_facts.DOCUMENTATION)["options"]
-    assert options["subset"]["choices"] == options["subset"]["default"] == list(_node.SUBSETS)
+    assert options["subset"]["choices"] == list(CHOICES)
     load("laptop", tmp_path)
-    node = run_module(capsys, root=str(tmp_path), workdir="/w", config="c", files=["f"])["ansible_facts"]["node"]
-    documented = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]["node"]["contains"]
-    assert list(documented) == list(node)
-    for key, entry in documented.items():
+    result = run_module(capsys, root=str(tmp_path), workdir="/w", config="c", files=["f"])
+    documented = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]
+    assert list(documented) == list(result["ansible_facts"])
+    node = result["ansible_facts"]["node"]
+    assert list(documented["node"]["contains"]) == list(node)
+    for key, entry in documented["node"]["contains"].items():
         if "contains" in entry and node[key]:
-            assert list(entry["contains"]) == list(node[key])
+            one = node[key][0] if entry["type"] == "list" else node[key]
+            assert list(entry["contains"]) == list(one)
 
 
 def test_the_example_is_a_task_for_this_module() -> None:

@@ -42,6 +42,7 @@ def test_a_healthy_cluster_agrees() -> None:
         *_agree.check_filesystems(nodes),
         *_agree.check_directories(nodes),
         *_agree.check_python(nodes),
+        *_agree.check_torch(nodes, []),
         *_agree.check_slot(nodes, "default", None),
         *_agree_files.check_code(nodes),
         *check_script(nodes),
@@ -159,6 +160,40 @@ def test_the_training_interpreter() -> None:
     assert seen(findings) == [("node1", "fail")]
     assert line(findings[0]).startswith("node1: python: /opt/py/bin/python is not there; expected")
     assert "launch_python" in findings[0].remedy
+
+
+NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
+
+
+def test_an_interpreter_without_torch() -> None:
+    python = {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}
+    findings = _agree.check_torch(cluster({}, {"python": python, "versions": NO_TORCH}), [])
+    assert seen(findings) == [("node1", "fail")]
+    text = line(findings[0])
+    assert text.startswith(
+        "node1: torch: /home/ann/my v/bin/python has no torch (looked in /v/lib/python3.11/site-packages and /opt/more)"
+    )
+    assert "(launch_python); install it there with '/home/ann/my v/bin/python' -m pip install torch, or set" in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"versions": None},
+        {"versions": {**NO_TORCH, "site_packages": None}},
+        {"versions": {**NO_TORCH, "site_packages": []}},
+        {"versions": {**NO_TORCH, "torch": "2.6.0"}},
+        {"versions": NO_TORCH, "python": {"command": "python3", "path": None}},
+    ],
+)
+def test_torch_is_missed_only_where_somebody_could_look(changes: dict[str, Any]) -> None:
+    assert _agree.check_torch(cluster(changes), []) == []
+
+
+def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
+    assert seen(_agree.check_torch(cluster({"versions": NO_TORCH}, {"versions": NO_TORCH}), ["node0"])) == [
+        ("node1", "fail")
+    ]
 
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:

@@ -61,6 +61,7 @@ def test_the_record_of_a_run() -> None:
         "label": "base",
         "verdict": "succeeded",
         "why": None,
+        "looked": None,
         "created": "2026-11-20T14:30:52Z",
         "started": "2026-11-20T14:30:53Z",
         "ended": "2026-11-20T14:31:24Z",
@@ -140,6 +141,40 @@ def test_a_second_launch_by_the_same_name_starts_anew() -> None:
     )
 
 
+def test_earlier_launches_are_kept_as_attempts() -> None:
+    def launched(nonce: str, created: str) -> dict[str, Any]:
+        return _experiment.record(RUN_ID, {**PLAN, "nonce": nonce * 32, "created": created}, {}, [], None)
+
+    second = _experiment.merge({**record(DONE), "notes": "kept"}, launched("b", "2026-11-21T00:00:00Z"))
+    assert second["attempts"] == [
+        {
+            "created": "2026-11-20T14:30:52Z",
+            "started": "2026-11-20T14:30:53Z",
+            "ended": "2026-11-20T14:31:24Z",
+            "verdict": "succeeded",
+            "why": None,
+            "elapsed_s": 31.0,
+            "loss": {"first": 5.55, "last": 1.93},
+            "exit_codes": {"node0": 0, "node1": 0},
+            "command": PLAN["command"],
+            "nonce": "a" * 32,
+        }
+    ]
+    # A later look at the same launch keeps them; the next one adds to them.
+    looked = _experiment.merge(second, launched("b", "2026-11-21T00:00:00Z"))
+    assert (looked["attempts"], looked["notes"]) == (second["attempts"], "kept")
+    third = _experiment.merge(looked, launched("c", "2026-11-22T00:00:00Z"))
+    assert [attempt["nonce"][0] for attempt in third["attempts"]] == ["a", "b"]
+    assert _experiment.load(_experiment.dump(third)) == third
+    assert [*third][-2:] == ["attempts", "notes"]
+
+
+def test_attempts_that_a_user_spoiled_are_begun_anew() -> None:
+    again = _experiment.record(RUN_ID, {**PLAN, "nonce": "b" * 32}, {}, [], None)
+    assert len(_experiment.merge({**record(DONE), "attempts": "mine"}, again)["attempts"]) == 1
+    assert "attempts" not in _experiment.merge({}, again)
+
+
 def test_keys_of_the_user_are_kept() -> None:
     assert _experiment.merge({**record(DONE), "notes": "the good one"}, record(DONE))["notes"] == "the good one"
 
@@ -152,6 +187,19 @@ def test_load_refuses(text: str) -> None:
         _experiment.load(text)
 
 
+def test_of_a_run_that_goes_on_it_is_kept_when_it_was_looked_at() -> None:
+    going = [run("node0", "running"), run("node1", "running")]
+    first = record(going, created="2026-11-20T14:31:00Z")
+    assert first["looked"] == "2026-11-20T14:31:00Z"
+    later = record(going, created="2026-11-20T14:32:00Z")
+    assert _experiment.merge(first, later)["looked"] == "2026-11-20T14:32:00Z"
+    assert _experiment.merge(first, record(DONE, created="2026-11-20T14:33:00Z"))["looked"] is None
+    unasked = _experiment.record(RUN_ID, None, {"created": "2026-11-20T14:33:00Z"}, [], None)
+    assert _experiment.merge(first, unasked)["looked"] == "2026-11-20T14:31:00Z"
+    # A node that has forgotten the run is no later look at it.
+    assert _experiment.merge(record(DONE), first)["looked"] is None
+
+
 def test_the_line_of_an_experiment() -> None:
     entry = _experiment.summarize(RUN_ID, _experiment.dump(record(DONE)))
     assert entry == _experiment.Entry(
@@ -159,9 +207,20 @@ def test_the_line_of_an_experiment() -> None:
         label="base",
         commit="01234567+",
         verdict="succeeded",
+        loss="1.93",
+        elapsed="31 s",
         created="2026-11-20T14:30:52Z",
-        parameters="channels=42 script_args=[--lr 3e-4] env={A=1}",
+        parameters=("channels=42", "script_args=[--lr 3e-4]", "env={A=1}"),
     )
+
+
+def test_the_line_of_a_run_that_nobody_has_seen_end() -> None:
+    going = record([run("node0", "running"), run("node1", "running")], created="2026-11-20T14:31:00Z")
+    entry = _experiment.summarize(RUN_ID, _experiment.dump(going))
+    assert (entry.verdict, entry.looked) == ("running?", "2026-11-20T14:31:00Z")
+    assert _experiment.unseen([entry, _experiment.Entry("b", verdict="failed")]) == [entry]
+    unknown = _experiment.summarize(RUN_ID, "{}")
+    assert (unknown.verdict, _experiment.unseen([unknown])) == ("unknown", [])
 
 
 @pytest.mark.parametrize(
@@ -185,16 +244,41 @@ def test_an_experiment_with_little_in_it() -> None:
     assert _experiment.summarize("name", "{}") == _experiment.Entry("name", verdict="unknown")
 
 
-def test_the_list_has_the_newest_last() -> None:
+def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
     entries = [
         _experiment.Entry("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
         _experiment.Entry("run_c", problem="unreadable: no run.yml"),
-        _experiment.Entry("run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters="channels=42"),
+        _experiment.Entry("run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters=("channels=42",)),
     ]
     assert _experiment.list_table(entries, 100) == [
         "run id  commit     verdict    created (UTC)     parameters",
-        "run_c                                           unreadable: no run.yml",
         "run_a              succeeded  2026-11-20 11:00  channels=42",
         "run_b   01234567+  failed     2026-11-20 14:30",
+        "run_c                                           unreadable: no run.yml",
     ]
     assert _experiment.list_table([], 100) == []
+
+
+def test_the_list_fits_its_width_a_line_for_each_run() -> None:
+    chosen = ("channels=42", "nproc=2", "script_args=[--override training.steps=100 --override training.lr=0.02]")
+    full = {"label": "base", "commit": "01234567+", "verdict": "succeeded", "loss": "1.93", "elapsed": "12 min 31 s"}
+    entries = [
+        _experiment.Entry(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
+        _experiment.Entry(RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters=chosen[:1]),
+    ]
+    # What the run id tells goes first: when it was created, its label, its channels.
+    assert _experiment.list_table(entries, 100) == [
+        "run id                                      commit     verdict    loss  elapsed      parameters",
+        "multinode_42ch_autoth_20261120_143052_base  01234567+  succeeded  1.93  12 min 31 s  nproc=2 script…",
+        "multinode_42ch_autoth_20261120_143052_b                                              channels=42",
+    ]
+    wide = _experiment.list_table(entries, 220)
+    assert "label" in wide[0] and "created (UTC)" in wide[0]
+    assert wide[1].endswith(" ".join(chosen))
+    for width in (60, 80, 100, 140, 160):
+        assert len(_experiment.list_table(entries, width)) == 3
+
+
+def test_a_label_that_no_run_id_tells_stays_in_the_list() -> None:
+    entries = [_experiment.Entry(RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,))]
+    assert "label" in _experiment.list_table(entries, 100)[0]

@@ -25,7 +25,7 @@ ROUTES = [
 
 def net(addresses: list[Address] | None = None, routes: list[Route] | None = None) -> Net:
     addresses, routes = ADDRESSES if addresses is None else addresses, ROUTES if routes is None else routes
-    return Net(addresses=addresses, routes=routes, hcas=[], listening=[], holders={})
+    return Net(addresses=addresses, routes=routes, listening=[], holders={})
 
 
 @pytest.mark.parametrize(

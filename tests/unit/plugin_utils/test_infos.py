@@ -30,6 +30,12 @@ def test_an_answer() -> None:
     )
 
 
+def test_an_answer_says_whether_something_was_changed() -> None:
+    assert only({"changed": True, "run": RUN}).changed
+    assert not only({"changed": False, "run": RUN}).changed
+    assert not only({"run": RUN}).changed
+
+
 def test_an_answer_without_a_name_gets_the_inventorys() -> None:
     assert only({"run": {"node": None, "phase": "absent"}}).run["node"] == "node0"
 

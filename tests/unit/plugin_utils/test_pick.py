@@ -13,8 +13,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, r
 from ansible_collections.muster.train.plugins.plugin_utils._pick import NoRun, pick
 
 
-def info(node: str, *runs: tuple[str, str]) -> Info:
-    listed = [{"run_id": run_id, "created": created, "phase": "running"} for run_id, created in runs]
+def info(node: str, *runs: tuple[str, str], alive: str | None = None) -> Info:
+    listed = [
+        {"run_id": name, "created": created, "phase": "running", "alive": name == alive} for name, created in runs
+    ]
     result: dict[str, Any] = {"run": {"node": node, "phase": "absent"}, "runs": listed}
     return read_infos([(node, result)])[0]
 
@@ -44,6 +46,25 @@ def test_of_two_of_the_same_second_the_later_name() -> None:
 def test_a_run_is_as_new_as_its_newest_part() -> None:
     parts = [info("node0", ("run_a", "2026-11-20T10:00:00Z"), NEW), info("node1", ("run_a", "2026-11-20T12:00:00Z"))]
     assert pick(parts, None, None, {}) == "run_a"
+
+
+def test_to_stop_the_newest_that_lives() -> None:
+    """The loser of a race is newer than the winner, and on the nodes that it reached first it left a dead run."""
+    race = [info("node0", OLD, alive="run_a"), info("node1", NEW, OLD, alive="run_a")]
+    assert pick(race, None, None, {}, "stop") == "run_a"
+    assert pick(race, None, None, {}, "status") == "run_b"
+    assert pick(race, "run_b", None, {}, "stop") == "run_b"
+    two = [info("node0", OLD, NEW, ("run_c", "2026-11-20T09:00:00Z"), alive="run_c"), info("node1", NEW, alive="run_b")]
+    assert pick(two, None, None, {}, "stop") == "run_b"
+    assert pick([info("node0", OLD, NEW)], None, None, {}, "stop") == "run_b"
+
+
+def test_nothing_to_stop() -> None:
+    with pytest.raises(NoRun) as caught:
+        pick([info("node0", OLD)], "run_x", None, {}, "stop")
+    assert str(caught.value) == ("nothing to stop: no node knows run_x (looked in node0); the newest there are: run_a")
+    with pytest.raises(NoRun, match=r"^nothing to stop: no node knows a run "):
+        pick([info("node0")], None, None, {}, "stop")
 
 
 def test_the_run_that_was_asked_for() -> None:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records import Job
-from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.tests.unit.plan_parts import (
     NONCE,
@@ -24,6 +25,7 @@ from ansible_collections.muster.train.tests.unit.plan_parts import (
     refusal,
     request,
 )
+from ansible_collections.muster.train.tests.unit.rdma_parts import hca
 
 RUN_DIR = f"/home/ann/muster/.muster/runs/{RUN_ID}"
 NVIDIA = {"vendor": "nvidia", "count": 8}
@@ -53,7 +55,7 @@ def local_nodes(count: int) -> list[NodeInput]:
 
 
 def named(inputs: list[NodeInput]) -> list[NodeInput]:
-    return [NodeInput(f"node{number}", "127.0.0.1", each.facts, each.env) for number, each in enumerate(inputs)]
+    return [dataclasses.replace(each, name=f"node{number}", address="127.0.0.1") for number, each in enumerate(inputs)]
 
 
 # -- whole plans -----------------------------------------------------------------------------------------------------
@@ -88,6 +90,7 @@ def test_two_cpu_nodes() -> None:
         "port_reason": "free on node0, of launch_port_range 29400-29999",
         "code": {"path": "/home/ann/code", "commit": "a" * 40, "branch": "main", "dirty": False},
         "findings": [],
+        "not_set": {"node0": [], "node1": []},
     }
     assert list(jobs) == ["node0", "node1"]
     job = jobs["node1"]
@@ -138,7 +141,9 @@ def test_two_cpu_nodes() -> None:
             "--max-restarts=0",
             "/home/ann/code/train.py",
         ],
-        "supervisor": "auto",
+        "starter": "setsid",
+        "starter_reason": "auto: ann does not linger (loginctl enable-linger)",
+        "starter_fallback": None,
         "time_limit": 0,
         "stop_grace": 60,
         "abort_grace": 10,
@@ -157,8 +162,8 @@ def test_one_node_without_a_route_meets_itself() -> None:
 
 
 def test_three_nvidia_nodes() -> None:
-    plan = plan_of(3, facts={"gpu": NVIDIA, "net__hcas": ["mlx5_0"]}, threads=512)
-    assert plan["fabric"] == {"value": "rdma", "reason": "every node has RDMA devices"}
+    plan = plan_of(3, facts={"gpu": NVIDIA, "hcas": [hca("mlx5_0")]}, threads=512)
+    assert plan["fabric"] == {"value": "rdma", "reason": "every node has usable RDMA ports"}
     assert [job["first_rank"] for job in plan["jobs"].values()] == [0, 8, 16]
     assert [job["node_rank"] for job in plan["jobs"].values()] == [0, 1, 2]
     assert plan["world_size"] == 24
@@ -181,6 +186,15 @@ def test_nodes_of_one_machine_share_its_cores_and_may_meet_on_the_loopback() -> 
         assert environment(plan, name)["OMP_NUM_THREADS"] == "2"
         assert environment(plan, name)["NCCL_SOCKET_IFNAME"] == "=lo"
     assert plan["jobs"]["node0"]["run_dir"] != plan["jobs"]["node1"]["run_dir"]
+
+
+def test_a_gpu_off_the_nvlink_fabric_is_a_warning_of_the_plan() -> None:
+    links = [{"a": a, "b": b, "relation": "SYS" if b == 7 else "NV18"} for a in range(8) for b in range(a + 1, 8)]
+    findings = plan_of(1, facts={"gpu": {**NVIDIA, "links": links}})["findings"]
+    assert [(finding["node"], finding["status"], finding["check"]) for finding in findings] == [
+        ("node0", "warn", "gpus")
+    ]
+    assert "GPU 7 is SYS to the others" in findings[0]["observed"]
 
 
 def test_a_thousand_nodes() -> None:
@@ -281,7 +295,7 @@ def test_the_clusters_env_parameter_lies_below_the_nodes() -> None:
 
 
 def test_mode_tcp_disables_rdma_on_every_node_and_says_who_wanted_it() -> None:
-    plan = plan_of(mode="tcp", facts={"net__hcas": ["mlx5_0"]})
+    plan = plan_of(mode="tcp", facts={"hcas": [hca("mlx5_0")]})
     assert plan["fabric"] == {"value": "tcp", "reason": "mode=tcp (-e mode)"}
     for name in plan["nodes"]:
         assert variable(plan, "NCCL_IB_DISABLE", name)[:2] == ("1", "-e mode")

@@ -11,10 +11,8 @@ import random
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._jobs import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.tests.unit.plan_parts import (
-    facts,
     facts_dict,
     node,
     nodes,
@@ -22,6 +20,7 @@ from ansible_collections.muster.train.tests.unit.plan_parts import (
     refusal,
     request,
 )
+from ansible_collections.muster.train.tests.unit.rdma_parts import down, hca
 
 NVIDIA = {"vendor": "nvidia", "count": 8}
 AMD = {"vendor": "amd", "count": 8}
@@ -36,6 +35,20 @@ def test_no_node() -> None:
 def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
     [line] = refusal(request(2, launcher="mpirun"), policy(), nodes(2))
     assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python (-e launcher)")
+
+
+def test_torchrun_without_torch_is_refused() -> None:
+    without = {"torch": None, "site_packages": ["/v/site-packages"]}
+    [line] = refusal(request(2), policy(), [node(0), node(1, versions=without)])
+    assert line.startswith("node1: torch: /usr/bin/python3 has no torch (looked in /v/site-packages); expected torch")
+    # Its ranks may find what the node does not know of; another launcher needs none.
+    for asked, of, env in (
+        (request(2, env={"PYTHONPATH": "/opt/torch"}), policy(), {}),
+        (request(2), policy(env={"PYTHONHOME": "/opt/py"}), {}),
+        (request(2), policy(), {"PYTHONPATH": "/opt/torch"}),
+        (request(2, launcher="python"), policy(), {}),
+    ):
+        assert make_plan(asked, of, [node(0), node(1, env, versions=without)])["nnodes"] == 2
 
 
 def test_a_work_directory_that_the_nodes_share_is_refused() -> None:
@@ -56,12 +69,12 @@ def test_a_policy_of_one_node_is_refused() -> None:
 
 
 def test_rdma_without_devices_is_an_error() -> None:
-    lines = refusal(request(2, mode="rdma"), policy(), [node(0, net__hcas=["mlx5_0"]), node(1)])
+    lines = refusal(request(2, mode="rdma"), policy(), [node(0, hcas=[hca("mlx5_0")]), node(1)])
     assert [line.split(": ")[:2] for line in lines] == [["node1", "fabric"]]
 
 
 def test_rdma_that_an_environment_disables_is_an_error() -> None:
-    on = nodes(2, net__hcas=["mlx5_0"])
+    on = nodes(2, hcas=[hca("mlx5_0")])
     [line] = refusal(request(2, mode="rdma"), policy(env={"NCCL_IB_DISABLE": 1}), on)
     assert "NCCL_IB_DISABLE=1 (cluster (launch_env)) forbids what mode=rdma (-e mode) asks for" in line
 
@@ -135,6 +148,7 @@ def test_whatever_is_wrong_the_answer_is_a_plan_or_its_findings() -> None:
         "code": [None, facts_dict(0)["code"]],
         "files": [None, {}, facts_dict(0)["files"]],
         "gpu": [None, NVIDIA, AMD, {"vendor": None, "count": 0}],
+        "hcas": [None, [], [hca("mlx5_0")], [hca("mlx5_0", down())]],
         "boot_id": [None, "b"],
         "config": [None, {"path": "/c", "text": None}, {"path": "/c", "text": "a: 1"}, {"path": "/c", "text": ":"}],
         "holder": [None, None, {}],
@@ -142,7 +156,7 @@ def test_whatever_is_wrong_the_answer_is_a_plan_or_its_findings() -> None:
     outcomes = []
     for _round in range(300):
         on = [
-            NodeInput(f"n{number}", "n", facts(number, **{key: choice.choice(parts[key]) for key in parts}), {})
+            node(number, **{key: choice.choice(parts[key]) for key in parts})
             for number in range(choice.choice([1, 1, 2, 3]))
         ]
         asked = request(

@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._ports import Port, p
 
 def net(*listening: int, **holders: PortHolder) -> Net:
     held = {name.removeprefix("port"): holder for name, holder in holders.items()}
-    return Net(addresses=[], routes=[], hcas=[], listening=list(listening), holders=held)
+    return Net(addresses=[], routes=[], listening=list(listening), holders=held)
 
 
 def free(nonce: int, *listening: int) -> int:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._progress_line import Sample, clock, eta_s, progress_line
+from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
+    Sample,
+    clock,
+    eta_s,
+    progress_line,
+    told,
+)
 
 
 def sample(elapsed: float, step: object = None, **more: object) -> Sample:
@@ -28,6 +34,24 @@ def test_whole_line() -> None:
 
 def test_before_the_first_step() -> None:
     assert progress_line(sample(3), sample(3)) == "running  no step yet  0:03 elapsed"
+
+
+@pytest.mark.parametrize(
+    ("phase", "text"),
+    [
+        ("succeeded", "succeeded, no metrics reported  0:03 elapsed"),
+        ("failed", "failed  0:03 elapsed"),
+        ("stopping", "stopping  no step yet  0:03 elapsed"),
+    ],
+)
+def test_the_end_of_a_run_without_metrics(phase: str, text: str) -> None:
+    end = Sample(phase, 1, 3, None)
+    assert progress_line(end, end) == text
+
+
+def test_what_is_told_has_no_times() -> None:
+    assert told(sample(1, 20, loss=2.0)) == told(sample(9, 20, loss=2.0)) == "running  step 20/400  loss 2"
+    assert told(sample(1, 21, loss=2.0)) != told(sample(1, 20, loss=2.0))
 
 
 @pytest.mark.parametrize("step", [None, "12", True, float("nan")])

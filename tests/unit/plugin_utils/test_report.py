@@ -104,6 +104,10 @@ def test_summary() -> None:
     )
     one = [run("node0", "waiting", nproc=1, world_size=1, progress=None, elapsed_s=None)]
     assert _report.summary(RUN_ID, judge(one), one) == f"{RUN_ID}  waiting · 1 rank on 1 node"
+    mute = [run("node0", "succeeded", nproc=1, world_size=1, progress=None)]
+    assert _report.summary(RUN_ID, judge(mute), mute).startswith(
+        f"{RUN_ID}  succeeded, no metrics reported · 1 rank on "
+    )
     nothing = [{"node": "node0", "phase": "absent", "why": "x"}]
     assert _report.summary(None, judge(nothing), nothing) == "no run  absent"
 

@@ -44,6 +44,7 @@ def make(
     nodes: Inventory | None = None,
     script: bool = True,
     situation: Situation = SITUATION,
+    earlier: object = None,
 ) -> _request.Request:
     if script and verb == "launch" and defaults is None:
         defaults = {"script": "train.py"}
@@ -55,6 +56,7 @@ def make(
         documented=documented,
         inventory=nodes or inventory("node0", "node1"),
         situation=situation,
+        earlier=earlier,
     )
 
 
@@ -124,6 +126,70 @@ def test_a_given_run_id_is_kept() -> None:
     request = make({"run_id": RUN_ID, "channels": 7})
     assert request["run_id"] == RUN_ID
     assert request["experiment"] == f"/work/experiments/{RUN_ID}"
+
+
+def plan_of(request: _request.Request) -> dict[str, Any]:
+    """What is kept of a request in the plan: all that a second launch by the same run id looks at."""
+    return {"run_id": request["run_id"], "parameters": request["parameters"]}
+
+
+def test_launched_again_by_its_run_id_a_run_keeps_what_was_given_for_it() -> None:
+    first = make({"channels": 42, "label": "base", "env": {"A": "1"}, "follow": False}, {"THREADS": "256"})
+    again = make({"run_id": first["run_id"], "env": {"A": "2"}}, {"CONFIG_FILE": "c.yml"}, earlier=plan_of(first))
+    assert again["run_id"] == first["run_id"]
+    given = {name: item for name, item in again["parameters"].items() if item["origin"] != "default"}
+    assert given == {
+        "channels": {"value": 42, "origin": "-e channels, as in the run's plan"},
+        "threads": {"value": 256, "origin": "environment THREADS, as in the run's plan"},
+        "label": {"value": "base", "origin": "-e label, as in the run's plan"},
+        "config": {"value": "c.yml", "origin": "environment CONFIG_FILE"},
+        "env": {"value": {"A": "2"}, "origin": "-e env"},
+        "script": {"value": "train.py", "origin": "cluster (launch_defaults)"},
+        "run_id": {"value": first["run_id"], "origin": "-e run_id"},
+    }
+    third = make({"run_id": first["run_id"]}, earlier=plan_of(again))
+    assert third["parameters"]["label"] == {"value": "base", "origin": "-e label, as in the run's plan"}
+    assert third["parameters"]["env"] == {"value": {"A": "2"}, "origin": "-e env, as in the run's plan"}
+
+
+def test_launched_again_an_empty_value_takes_away_what_the_plan_has() -> None:
+    first = make({"label": "base", "script_args": ["--x"]})
+    again = make({"run_id": first["run_id"], "label": "", "script_args": []}, earlier=plan_of(first))
+    assert again["parameters"]["label"] == {"value": None, "origin": "-e label"}
+    assert again["parameters"]["script_args"] == {"value": [], "origin": "-e script_args"}
+
+
+def test_launched_again_a_program_keeps_its_own_arguments_only() -> None:
+    cluster = {"script": "train.py", "config": "c.yml", "script_args": ["--x"]}
+    first = make({"module": "mine", "script_args": ["--y"]}, defaults=cluster)
+    again = make({"run_id": first["run_id"]}, defaults=cluster, earlier=plan_of(first))
+    kept = {name: again["parameters"][name]["value"] for name in ("script", "module", "config", "script_args")}
+    assert kept == {"script": None, "module": "mine", "config": None, "script_args": ["--y"]}
+    other = make({"run_id": first["run_id"], "script": "b.py"}, defaults=cluster, earlier=plan_of(first))
+    kept = {name: other["parameters"][name]["value"] for name in ("script", "module", "config", "script_args")}
+    assert kept == {"script": "b.py", "module": None, "config": None, "script_args": []}
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        [],
+        "text",
+        {"parameters": 3},
+        {"parameters": {"channels": 7}},
+        {"parameters": {"channels": {"value": 7}}},
+        {"parameters": {"channels": {"value": 7, "origin": None}, "gone": {"value": 1, "origin": "-e gone"}}},
+    ],
+)
+def test_a_plan_that_is_none_says_nothing(earlier: object) -> None:
+    assert make({"run_id": RUN_ID}, earlier=earlier) == make({"run_id": RUN_ID})
+
+
+def test_what_a_plan_says_is_checked_like_everything_else() -> None:
+    earlier = {"parameters": {"channels": {"value": 1000, "origin": "-e channels"}}}
+    assert only_line({"run_id": RUN_ID}, earlier=earlier) == (
+        "channels: expected a whole number from 1 to 128, saw 1000 (-e channels, as in the run's plan)"
+    )
 
 
 def test_unset_channels_and_threads_appear_as_auto() -> None:
@@ -255,8 +321,25 @@ def test_the_suggestion(name: str, meant: str) -> None:
     assert f"did you mean '{meant}'?" in only_line({name: "1"})
 
 
-def test_no_suggestion_where_nothing_is_near() -> None:
-    assert "did you mean" not in only_line({"zzzzqqqq": "1"})
+@pytest.mark.parametrize("name", ["zzzzqqqq", "foo", "batch_size", "epochs", "lr"])
+def test_no_suggestion_where_nothing_is_near(name: str) -> None:
+    assert "did you mean" not in only_line({name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("value", "example"),
+    [
+        ("FOO=bar", '{"env": {"FOO": "bar"}}'),
+        ("A=1=2 ", '{"env": {"A": "1=2 "}}'),
+        ("FOO=it's", '{"env": {"FOO": "bar"}}'),
+        ("nonsense", '{"env": {"FOO": "bar"}}'),
+        (3, '{"env": {"FOO": "bar"}}'),
+    ],
+)
+def test_an_environment_that_is_no_mapping_comes_with_an_example(value: object, example: str) -> None:
+    assert only_line({"env": value}) == (
+        f"env: expected a mapping of names to values, such as -e '{example}', saw {value!r} (-e env)"
+    )
 
 
 def test_a_parameter_of_launch_given_to_another_verb() -> None:
@@ -379,8 +462,9 @@ def test_list_needs_no_nodes() -> None:
 @pytest.mark.parametrize("verb", ["launch", "stop", "list"])
 def test_limit_is_refused(verb: str) -> None:
     line = only_line(verb=verb, nodes=inventory("node0", limit="node0,localhost"))
-    assert line.startswith("--limit: expected none, saw 'node0,localhost'")
-    assert "-e nnodes=N" in line
+    assert line.startswith("--limit: expected none, saw 'node0,localhost'; ")
+    assert ("nnodes" in line) is (verb == "launch")
+    assert ("-e node=NAME" in line) is (verb == "logs")
 
 
 @pytest.mark.parametrize(

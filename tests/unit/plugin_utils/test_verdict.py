@@ -47,6 +47,17 @@ def test_succeeded() -> None:
     }
 
 
+def test_other_nodes_of_the_group_are_no_members() -> None:
+    """Two of four nodes: where not all ranks are found, the run's number of nodes tells who belongs to it."""
+    one = run("node0", "running", nproc=4, nnodes=1)
+    assert members([one, run("node1", "absent"), run("node2", "unreachable")]) == [one]
+    two = [run("node0", "running", nnodes=2), run("node1", "unreachable")]
+    assert members([*two, run("node2", "absent"), run("node3", "unreachable")]) == two
+    moved = [run("node0", "absent"), run("node1", "running", nnodes=2), run("node2", "running", nnodes=2)]
+    assert members([*moved, run("node3", "absent")]) == moved[1:]
+    assert len(members([run("node0", "absent"), run("node1", "prepared")])) == 2
+
+
 def test_failed_names_the_cause_and_what_followed() -> None:
     segfault = first(3, exit_code=None, signal="SIGSEGV", log_tail=["Fatal Python error: Segmentation fault"])
     verdict = judge([run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=segfault)])

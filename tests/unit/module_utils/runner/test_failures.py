@@ -61,3 +61,23 @@ def test_launcher_without_a_report() -> None:
 
 def test_a_signal_without_a_name() -> None:
     assert _failures.split_status(-77) == (None, "signal 77")
+
+
+def test_ranks_that_torchrun_killed_at_a_stop() -> None:
+    report = b'[{"killed": 1}, {"killed": "x"}, {"rank": 2, "code": -15}, 7]'
+    assert _failures.killed_ranks(report, 4) == ["5"]
+    assert [failure["rank"] for failure in _failures.parse_report(report)] == [2]
+    assert _failures.killed_ranks(b"{", 4) == _failures.killed_ranks(b"3", 4) == []
+
+
+@pytest.mark.parametrize(
+    ("killed", "said"),
+    [
+        ([], "why"),
+        ([None, None], "why; the launcher did not end after SIGTERM and was killed"),
+        ([None, "2", "2"], "why; rank 2 did not end after SIGTERM and was killed"),
+        (["10", "9", None], "why; ranks 9, 10 did not end after SIGTERM and were killed"),
+    ],
+)
+def test_why_a_run_was_stopped(killed: list[str | None], said: str) -> None:
+    assert _failures.explain_stop("why", killed) == said

@@ -128,7 +128,31 @@ def test_stop_ends_a_job_that_ignores_sigterm(tmp_path: Path) -> None:
     runner.wait(30)
     state = state_of(job)
     assert (state["phase"], state["signal"]) == ("stopped", "SIGKILL")
+    assert state["why"] == "stop was asked for; the launcher did not end after SIGTERM and was killed"
     assert _processes.of_run(job.run_id, job.run_dir) == []
+
+
+def test_ranks_that_were_killed_at_a_stop_are_named(tmp_path: Path) -> None:
+    """Of two ranks that the launcher started: one it killed itself and reports, one is left to the runner."""
+    report = [{"killed": 0}]
+    code = f"""
+import json, os, signal, subprocess, sys, time
+def killed(*_):
+    os.write(int(os.environ["MUSTER_REPORT_FD"]), json.dumps({report!r}).encode())
+    os.close(int(os.environ["MUSTER_REPORT_FD"]))
+signal.signal(signal.SIGTERM, killed)
+subprocess.Popen([sys.executable, "-c", {IGNORES_TERM!r}], env={{**os.environ, "RANK": "3"}})
+print("up", flush=True)
+while True:
+    time.sleep(1)
+"""
+    job = make_job(tmp_path, python(code), nproc=2, first_rank=2, world_size=4)
+    runner = spawn(job)
+    log = Path(job.run_dir, "logs/node.log")
+    wait_for(lambda: log.exists() and "deaf" in log.read_text(), "the rank is up")
+    stop(job, 1)
+    runner.wait(30)
+    assert state_of(job)["why"] == "stop was asked for; ranks 2, 3 did not end after SIGTERM and were killed"
 
 
 def test_sigterm_to_the_runner_is_a_stop(tmp_path: Path) -> None:

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter `nccl_env`: the resolver of NCCL's environment, for playbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_facts import resolve_facts
+
+DOCUMENTATION = r"""
+name: nccl_env
+short_description: Resolve the NCCL or RCCL environment of nodes from their facts
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Decides the fabric for all nodes together, and for each node the environment variables of NCCL (NVIDIA) or RCCL
+    (AMD), each with the rule of the decision table, the reason and where it is from.
+  - Sets only what the library cannot find out better by itself, and says of the rest why not.
+  - Values that users set always win. What they would really do on the node is said as findings.
+  - The decision table is in the collection's page C(docs/environment.md).
+positional: _input
+options:
+  _input:
+    description:
+      - The nodes by name; the first is the head.
+      - Each node has its facts as C(rdma), C(gpu) and C(node), as the modules of this collection return them. What
+        is missing counts as not known.
+      - C(library), V(nccl) or V(rccl), and C(version), such as V(2.23.4), are what the ranks load. They are needed only
+        where the facts do not tell.
+      - C(environment) is what users set for the node, names to values.
+    type: dict
+    required: true
+  mode:
+    description:
+      - V(rdma) makes nodes without usable RDMA an error, V(tcp) disables RDMA on all nodes, V(auto) takes RDMA if all
+        nodes have it.
+    type: str
+    choices: [auto, rdma, tcp]
+    default: auto
+  head_address:
+    description: Where the nodes reach the head. Without it, the address of the interface of the head's default route.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: What would NCCL need on these nodes?
+  ansible.builtin.debug:
+    msg: "{{ nodes | muster.train.nccl_env(mode='rdma') }}"
+  vars:
+    nodes: "{{ dict(groups['nodes'] | zip(groups['nodes'] | map('extract', hostvars, 'ansible_facts'))) }}"
+
+- name: One node, with NCCL 2.23.4
+  ansible.builtin.debug:
+    msg: "{{ ({'here': ansible_facts | combine({'version': '2.23.4'})} | muster.train.nccl_env).nodes.here.env }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(fabric) has the C(value), V(rdma) or V(tcp), and the C(reason).
+    - C(nodes) has for each node C(env) (names to values), C(variables) (each with C(name), C(value), C(origin),
+      C(reason) and C(rule)), C(not_set) (what was left out on purpose, each with C(name), C(rule) and C(reason)) and
+      C(hcas) (the RDMA devices that NCCL is meant to use).
+    - C(findings) is what is wrong or worth knowing, each with C(check), C(node), C(status), C(observed), C(expected),
+      C(source) and C(remedy). A status V(fail) or V(error) means that a launch would refuse.
+  type: dict
+"""
+
+
+def nccl_env(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
+    """Resolve the nodes; see DOCUMENTATION."""
+    try:
+        return resolve_facts(_plain(nodes), str(mode), str(head_address))
+    except ValueError as error:
+        raise AnsibleFilterError(f"nccl_env: {error}") from error
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"nccl_env": nccl_env}
+
+
+def _plain(value: Any) -> Any:
+    """Copy out of Ansible's tagged and lazy types."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables between GPUs that rocm-smi and amd-smi print. (`_amd_topo.py` is private to the collection.)
+
+`rocm-smi --showtopo…` names its GPUs GPU0 …, `amd-smi topology` by PCI address. A table is a heading, a line of GPUs
+and a line for each GPU; it is read by words, never by columns, for rocm-smi mixes tabs, blanks and error lines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+# rocm_smi.py: showType, showWeight, …; amdsmi_commands.py: topology
+_RULE_HEADING = re.compile(r"=+ (\S.*\S) =+")
+_TABLE_HEADING = re.compile(r"([A-Z][A-Z -]* TABLE):")
+_DEVICE = re.compile(r"GPU ?\[?(\d{1,4})\]?[ \t]*:")
+_GPU = re.compile(r"GPU(\d{1,4})")
+BDF = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.IGNORECASE)
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COMPLAINT = re.compile(r"\b(?:ERROR|WARNING|Not supported|Cannot read)\b")
+LINK_WORDS = ("XGMI", "PCIE")
+
+Table = dict[tuple[int, int], str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+    """What a tool told: its GPUs by its own numbers, its tables (vendor's heading -> pair -> cell) and its complaints.
+
+    devices has the `GPU[n] : name: value` lines, names in lower case.
+    """
+
+    gpus: list[int] = dataclasses.field(default_factory=list)
+    addresses: dict[int, str] = dataclasses.field(default_factory=dict)
+    tables: dict[str, Table] = dataclasses.field(default_factory=dict)
+    devices: dict[int, dict[str, str]] = dataclasses.field(default_factory=dict)
+    complaints: list[str] = dataclasses.field(default_factory=list)
+
+
+def parse_tables(text: str) -> Topology:
+    """Return what rocm-smi or `amd-smi topology` printed; what is cut or damaged is left out."""
+    found = Topology()
+    numbers = _Numbers()
+    name, table = "", {}
+    columns: list[int] = []
+    for line in map(str.strip, _ANSI.sub("", text).splitlines()):
+        if not line:
+            continue
+        if line == "Legend:":
+            break
+        words = line.split()
+        heading = _RULE_HEADING.fullmatch(line) or _TABLE_HEADING.fullmatch(line)
+        device = _DEVICE.match(line)
+        name_of_fact, colon, value = line[device.end() :].partition(":") if device else ("", "", "")
+        if heading:
+            name, columns = heading.group(1), []
+        elif device and colon:
+            fact = name_of_fact.replace("(Topology)", "").strip().lower()
+            found.devices.setdefault(int(device.group(1)), {})[fact] = value.strip()
+        elif _COMPLAINT.search(line):
+            found.complaints.append(line)
+        elif all(map(_is_label, words)) and (len(words) > 1 or not columns):
+            columns = [numbers.of(word) for word in words]
+            table = found.tables[name] = {}
+        elif _is_label(words[0]) and len(words) - 1 <= len(columns):
+            row = numbers.of(words[0])
+            table.update({(row, column): cell for column, cell in zip(columns, words[1:])})
+    found.gpus.extend(sorted({*numbers.seen, *found.devices}))
+    found.addresses.update(numbers.addresses)
+    for number, told in found.devices.items():
+        if BDF.fullmatch(told.get("pci bus", "")):
+            found.addresses[number] = told["pci bus"].lower()
+    return found
+
+
+def link_types(topology: Topology) -> Table:
+    """Return XGMI or PCIE for the pairs a < b whose link the tool knows; a pair told in two ways is not known.
+
+    The link types are the table with these words in it: rocm-smi can print them below another one's heading.
+    """
+    found: dict[tuple[int, int], set[str]] = {}
+    for table in topology.tables.values():
+        for (a, b), word in table.items():
+            if a != b and word in LINK_WORDS:
+                found.setdefault((min(a, b), max(a, b)), set()).add(word)
+    return {pair: words.pop() for pair, words in found.items() if len(words) == 1}
+
+
+def _is_label(word: str) -> bool:
+    return bool(_GPU.fullmatch(word) or BDF.fullmatch(word))
+
+
+class _Numbers:
+    """The tool's number of a GPU: the digits of GPU3, or the place of an address among those it lists."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.addresses: dict[int, str] = {}
+        self._places: dict[str, int] = {}
+
+    def of(self, label: str) -> int:
+        match = _GPU.fullmatch(label)
+        if match:
+            number = int(match.group(1))
+        else:
+            number = self._places.setdefault(label.lower(), len(self._places))
+            self.addresses[number] = label.lower()
+        self.seen.add(number)
+        return number

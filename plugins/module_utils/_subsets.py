@@ -1,0 +1,23 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which parts of a node's facts are asked for. (`_subsets.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SUBSETS = (
+    *("net", "rdma", "gpu", "code", "files", "limits", "slot"),
+    *("container", "disk", "versions", "tools", "kernel"),
+)
+# `min` is what is always there, so that it can be asked for alone.
+CHOICES = ("all", "min", *SUBSETS, "!all", *(f"!{name}" for name in SUBSETS))
+
+
+def select(asked: Iterable[str]) -> tuple[str, ...]:
+    """Return the subsets meant, as ansible.builtin.setup does: `!name` takes away, and from all if nothing is added."""
+    words = set(asked)
+    added = {word for word in words if not word.startswith("!")}
+    everything = "all" in added or (not added and "!all" not in words)
+    return tuple(name for name in SUBSETS if (everything or name in added) and f"!{name}" not in words)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What surrounds a node's ranks: container, disks, versions, kernel. (`_system_records.py` is private.)
+
+None always means "could not be known from here". Parts of NodeFacts, field for field the facts' own shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Memlock:
+    """Limits of locked memory in bytes; -1 is unlimited.
+
+    cap_ipc_lock: the kernel does not count what this process locks. effective is what the two come to.
+    """
+
+    soft: int | None
+    hard: int | None
+    cap_ipc_lock: bool | None = None
+    effective: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
+
+    soft: int | None
+    hard: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Container:
+    """What kind of container this is (None: none that can be told), and what of the host it shares.
+
+    source is what said so, pod the pod's namespace and name, shm_bytes the size of /dev/shm.
+    """
+
+    kind: str | None
+    source: str | None = None
+    pod: str | None = None
+    shm_bytes: int | None = None
+    host_network: bool | None = None
+    host_ipc: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Disk:
+    """The file system of a directory that need not exist yet; free is what this user may still write, in bytes."""
+
+    path: str
+    mount_point: str | None = None
+    filesystem: str | None = None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    free_inodes: int | None = None
+    read_only: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Versions:
+    """Versions as written in files, and in sources which file; nothing was started to learn them.
+
+    site_packages is where the training interpreter looks for packages, None where files do not tell it for certain:
+    only with it does a package that is None mean one that is not installed.
+    """
+
+    python: str | None = None
+    torch: str | None = None
+    torch_cuda: str | None = None
+    torch_hip: str | None = None
+    nccl: str | None = None
+    rccl: str | None = None
+    rocm: str | None = None
+    nvidia: str | None = None
+    nvidia_peermem: str | None = None
+    amdgpu: str | None = None
+    mlx5: str | None = None
+    site_packages: list[str] | None = None
+    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tools:
+    """Versions of container runtimes and schedulers by their own word; None where there is none of that name."""
+
+    docker: str | None = None
+    podman: str | None = None
+    apptainer: str | None = None
+    slurm: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
+
+    rdma_netns is shared or exclusive: whether every network namespace sees all RDMA devices.
+    """
+
+    release: str | None = None
+    command_line: list[str] | None = None
+    numa_balancing: int | None = None
+    numa_nodes: int | None = None
+    transparent_hugepage: str | None = None
+    modules: list[str] = dataclasses.field(default_factory=list)
+    memory_peers: list[str] = dataclasses.field(default_factory=list)
+    rdma_netns: str | None = None

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The resolver: NCCL's and RCCL's environment from all nodes' facts. (`_nccl_env.py` is private to the collection.)
+
+It sets only what the library cannot find out better by itself, and says of the rest why not. Pure: facts and policy in,
+variables and findings out. Each rule of the decision table (docs/environment.md) is a file of its own:
+D1 `_nccl_transport`, D2 `_nccl_hcas` and `_nccl_alike`, D3 `_nccl_gid`, D4 `_nccl_sockets`, D6 `_nccl_tuning`, what is
+left alone `_nccl_left`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ansible_collections.muster.train.plugins.plugin_utils import (
+    _nccl_alike,
+    _nccl_gid,
+    _nccl_hcas,
+    _nccl_left,
+    _nccl_sockets,
+    _nccl_transport,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import Choice
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import (
+    FabricPolicy,
+    NodeEnvironment,
+    NodeView,
+    NotSet,
+    Resolution,
+)
+
+__all__ = ["FabricPolicy", "Library", "NodeEnvironment", "NodeView", "NotSet", "Resolution", "resolve"]
+
+
+def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
+    """Decide the fabric for all nodes together, and each node's variables."""
+    fabric, findings = _nccl_transport.decide(nodes, policy)
+    choices = {node.name: _choice(node, fabric.value) for node in nodes}
+    for choice in choices.values():
+        findings += choice.findings
+    findings += _nccl_alike.compare(choices)
+    findings += _one_family(choices)
+    on_ports = _nccl_gid.networks({node.name: (node, choices[node.name].ports) for node in nodes})
+    resolved = {}
+    for node in nodes:
+        choice = choices[node.name]
+        gids = _nccl_gid.resolve(node, choice.ports, on_ports)
+        sockets, no_sockets, of_sockets = _nccl_sockets.resolve(node, choice.ports)
+        transport, no_transport = _nccl_transport.variables(node, nodes, fabric, policy)
+        hcas, no_hcas = _nccl_hcas.variables(node, choice)
+        not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *_nccl_left.left_to_nccl(node, choice)]
+        resolved[node.name] = NodeEnvironment(
+            variables=sorted([*transport, *hcas, *gids.variables, *sockets], key=lambda variable: variable.name),
+            not_set=[each for each in not_set if _concerns(node, each)],
+            hcas=choice.hcas,
+        )
+        findings += [*gids.findings, *of_sockets]
+    return Resolution(fabric, resolved, findings)
+
+
+def _concerns(node: NodeView, left: NotSet) -> bool:
+    """Without GPUs there is no NCCL, only Gloo's sockets; what users set is not left out."""
+    return left.name not in node.given and (node.has_gpus or left.rule == _nccl_sockets.RULE)
+
+
+def _choice(node: NodeView, fabric: str) -> Choice:
+    return _nccl_hcas.choose(node) if fabric == "rdma" else Choice([], [], [])
+
+
+def _one_family(choices: Mapping[str, Choice]) -> list[Finding]:
+    """Find nodes whose RoCE GIDs are of another address family than the others': they cannot reach each other."""
+    families = {
+        node: family
+        for node, choice in choices.items()
+        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choice.ports)
+        and (family := _nccl_gid.family_of(choice.ports)) is not None
+    }
+    if len(set(families.values())) < 2:
+        return []
+    old = [node for node, family in families.items() if family == 4]
+    return [
+        Finding(
+            check="gid",
+            node=node,
+            status="fail",
+            observed="its RoCE v2 GIDs are IPv6 only",
+            expected=f"IPv4, as on {names(old)}",
+            source="facts rdma",
+            remedy="give the ports' network devices IPv4 addresses, or take the node out of the group nodes",
+        )
+        for node, family in families.items()
+        if family == 6
+    ]

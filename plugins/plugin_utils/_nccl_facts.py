@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The resolver on plain facts, as playbooks have them. (`_nccl_facts.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
+
+MODES = ("auto", "rdma", "tcp")
+LIBRARIES = ("nccl", "rccl")
+GIVEN = "environment"
+
+
+def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
+    """Resolve nodes given as {name: {rdma, gpu, node, library, version, environment}}, the head first, as plain data.
+
+    rdma, gpu and node are the facts of these names, environment is what users set for the node; other keys are other
+    facts. Raises ValueError for what is no such thing.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
+    if not isinstance(nodes, Mapping) or not all(isinstance(item, Mapping) for item in nodes.values()):
+        raise ValueError("expected a mapping of nodes' names to mappings of their facts")
+    read = {str(name): _read(str(name), item) for name, item in nodes.items()}
+    address = _address(read, head_address)
+    views = [_view(name, parts, address) for name, parts in read.items()]
+    policy = FabricPolicy(mode, f"mode={mode}")
+    resolution = resolve(views, policy)
+    findings = [*resolution.findings]
+    merged = {}
+    for view in views:
+        own = resolution.nodes[view.name]
+        users, refused = _environment.user_layer(dict(view.given), GIVEN, view.name)
+        merged[view.name] = _environment.merge([own.variables, users])
+        findings += [*refused, *lint(view, merged[view.name], resolution.fabric, policy)]
+    findings += lint_cluster(merged)
+    return {
+        "fabric": dataclasses.asdict(resolution.fabric),
+        "nodes": {
+            view.name: {
+                "env": {each.name: each.value for each in merged[view.name]},
+                "variables": [dataclasses.asdict(each) for each in merged[view.name]],
+                "not_set": [dataclasses.asdict(each) for each in resolution.nodes[view.name].not_set],
+                "hcas": resolution.nodes[view.name].hcas,
+            }
+            for view in views
+        },
+        "findings": [finding.to_dict() for finding in findings],
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Parts:
+    rdma: Rdma | None
+    gpu: Gpu | None
+    node: NodeFacts | None
+    library: Library
+    env: dict[str, str]
+
+
+def _read(name: str, item: Mapping[str, Any]) -> _Parts:
+    rdma, gpu, node, env = (item.get(key) for key in ("rdma", "gpu", "node", GIVEN))
+    try:
+        records = (
+            None if rdma is None else Rdma.from_dict(rdma),
+            None if gpu is None else Gpu.from_dict(gpu),
+            None if node is None else NodeFacts.from_dict(node),
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{name}: these are no facts of this collection ({type(error).__name__}: {error})") from error
+    if not isinstance(env or {}, Mapping):
+        raise ValueError(f"{name}: {GIVEN} is no mapping of names to values")
+    library = _library(name, item, records[1], records[2])
+    return _Parts(*records, library, {str(key): str(value) for key, value in (env or {}).items()})
+
+
+def _library(name: str, item: Mapping[str, Any], gpu: Gpu | None, node: NodeFacts | None) -> Library:
+    found = library_of(node, gpu) if node else Library(_of_vendor(gpu), None)
+    asked = item.get("library") or found.name
+    if asked not in LIBRARIES:
+        raise ValueError(f"{name}: library is {asked!r}, expected one of {', '.join(LIBRARIES)}")
+    if item.get("version"):
+        return Library(asked, numbers(str(item["version"])), "version")
+    return found if asked == found.name else Library(asked, None)
+
+
+def _of_vendor(gpu: Gpu | None) -> Literal["nccl", "rccl"]:
+    return "rccl" if gpu is not None and gpu.vendor == "amd" else "nccl"
+
+
+def _address(nodes: Mapping[str, _Parts], given: str) -> str:
+    """Return the head's address: as given, else that of the first node's default route; empty when neither is known."""
+    if given or not nodes:
+        return given
+    name, head = next(iter(nodes.items()))
+    if head.node is None or head.node.net is None:
+        return ""
+    return _head.choose_address(name, "", "", head.node.net, together=False)[0].value
+
+
+def _view(name: str, parts: _Parts, address: str) -> NodeView:
+    node = parts.node
+    net = node.net if node else None
+    return NodeView(
+        name=name,
+        rdma=parts.rdma,
+        gpu=parts.gpu,
+        net=net,
+        library=parts.library,
+        interface=_head.interface_towards(address, net) if net else None,
+        container=None if node is None or node.container is None else node.container.kind is not None,
+        given=parts.env,
+    )

@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rule D3: which GID, which is the address that RoCE sends from. (`_nccl_gid.py` is private to the collection.)
+
+On InfiniBand nothing is needed. For RoCE, NCCL finds the RoCE v2 entry by itself since 2.21, and since 2.26.2 also
+where entries of the table cannot be read, as in containers. Before, the index must be pinned, one for a whole node.
+RCCL's versions are those of the NCCL it is made from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
+from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import (
+    Address,
+    Network,
+    cover,
+    network_of,
+    pick,
+    unreadable_below,
+    v2_entries,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET, HcaPort
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided, version_text
+
+RULE = "D3"
+INDEX, FAMILY, RANGE = "NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE"
+DYNAMIC = (2, 21)  # the default of the index is -1: NCCL looks for the entry
+TOLERANT = (2, 26, 2)  # EINVAL of a type is passed over
+
+Networks = Mapping[Network, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The GID entry that a port should send from."""
+
+    port: HcaPort
+    gid: Gid
+    address: Address
+    network: Network | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Gids:
+    """What was decided for a node."""
+
+    variables: list[Variable] = dataclasses.field(default_factory=list)
+    not_set: list[NotSet] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+
+
+def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:
+    """Count on how many ports of the cluster each network is: the ranks' fabric is on most."""
+    return Counter(
+        network
+        for node, ports in nodes.values()
+        for each in _roce(ports)
+        for network in {network_of(address, gid.ndev, node.net) for gid, address in v2_entries(each.port.gids, 4)}
+        if network is not None
+    )
+
+
+def family_of(ports: Sequence[HcaPort]) -> int | None:
+    """Return the address family that all RoCE ports have RoCE v2 GIDs of: 4 if they can, else 6, else None."""
+    for family in (4, 6):
+        if all(v2_entries(each.port.gids, family) for each in _tables(ports)):
+            return family
+    return None
+
+
+def wanted(node: NodeView, ports: Sequence[HcaPort], family: int, on_ports: Networks) -> list[Wanted]:
+    """Choose each RoCE port's entry: of its own network device, in the network of most ports, the first."""
+    return [_wanted(node, each, family, on_ports) for each in _tables(ports)]
+
+
+def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> Wanted:
+    entries = v2_entries(each.port.gids, family)
+    beyond = [(gid, address) for gid, address in entries if not address.is_link_local] or entries
+    choices = [Wanted(each, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in beyond]
+
+    def order(choice: Wanted) -> tuple[bool, int, int]:
+        foreign = each.port.netdev is not None and choice.gid.ndev != each.port.netdev
+        return foreign, -on_ports.get(choice.network, 0) if choice.network else 0, choice.gid.index
+
+    return min(choices, key=order)
+
+
+def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gids:
+    """Decide for one node; a user's index or range is the user's business (the lint looks at it)."""
+    if not ports:
+        return Gids()
+    if not _roce(ports):
+        return Gids(not_set=[NotSet(INDEX, RULE, "NCCL ignores it on InfiniBand")])
+    if node.given.keys() & {INDEX, FAMILY, RANGE}:
+        return Gids()
+    if not _tables(ports):
+        return _unknown_tables(node)
+    family = family_of(ports)
+    if family is None:
+        return Gids(findings=[_no_common_family(node, ports)])
+    chosen = wanted(node, ports, family, on_ports)
+    version = node.library.version
+    holes = {each.port.label: unreadable_below(each.port.port.gids, each.gid.index) for each in chosen}
+    if version is not None and (version < DYNAMIC or (version < TOLERANT and any(holes.values()))):
+        return _pinned(node, chosen, version)
+    gids = _found_by_nccl(node, chosen, family)
+    if version is None:
+        gids.findings.append(_unknown_version(node))
+    return gids
+
+
+def _pinned(node: NodeView, chosen: list[Wanted], version: tuple[int, ...]) -> Gids:
+    indexes = {each.gid.index for each in chosen}
+    library = version_text(node.library)
+    why = "does not look for it" if version < DYNAMIC else "stops at GID entries below it that cannot be read"
+    if len(indexes) > 1:
+        return Gids(findings=[_no_common_index(node, chosen, f"{library} {why}")])
+    [index] = indexes
+    entry = f"RoCE v2 with {', '.join(str(each.address) for each in chosen)}"
+    return Gids([decided(INDEX, str(index), RULE, f"{entry}; {library} {why}")])
+
+
+def _found_by_nccl(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
+    indexes = sorted({each.gid.index for each in chosen})
+    entry = f"index{'' if len(indexes) == 1 else 'es'} {', '.join(map(str, indexes))}"
+    reason = (
+        f"{version_text(node.library)} finds the RoCE v2 entry by itself ({entry}), and an index moves with addresses"
+    )
+    gids = Gids(not_set=[NotSet(INDEX, RULE, reason)])
+    if family == 6:
+        gids.variables.append(decided(FAMILY, "AF_INET6", RULE, "the RoCE v2 GIDs are IPv6 only"))
+        return gids
+    several = [each for each in chosen if len({address for _gid, address in v2_entries(each.port.port.gids, 4)}) > 1]
+    if not several:
+        return gids
+    nets = [each.network for each in chosen if each.network is not None]
+    if len(nets) == len(chosen):
+        whole = cover(nets)
+        if all(pick(each.port.port.gids, 4, whole) == each.gid.index for each in chosen):
+            seen = "; ".join(_addresses(each) for each in several)
+            gids.variables.append(decided(RANGE, str(whole), RULE, f"several IPv4 GIDs: {seen}"))
+            return gids
+    right = all(pick(each.port.port.gids, 4) == each.gid.index for each in chosen)
+    gids.findings.append(_several(node, several, stops=not right))
+    return gids
+
+
+def _roce(ports: Sequence[HcaPort]) -> list[HcaPort]:
+    return [each for each in ports if each.port.link_layer == ETHERNET]
+
+
+def _tables(ports: Sequence[HcaPort]) -> list[HcaPort]:
+    """Return the RoCE ports whose GID table could be read."""
+    return [each for each in _roce(ports) if each.port.gids]
+
+
+def _unknown_tables(node: NodeView) -> Gids:
+    version = node.library.version
+    if version is None or version >= DYNAMIC:
+        return Gids(not_set=[NotSet(INDEX, RULE, f"{version_text(node.library)} finds the RoCE v2 entry by itself")])
+    return Gids(
+        findings=[
+            Finding(
+                check="gid",
+                node=node.name,
+                status="fail",
+                observed=f"the GID tables cannot be read, and {version_text(node.library)} does not look for the entry",
+                expected=f"the index of the RoCE v2 entry, for {INDEX}",
+                source="facts rdma",
+                remedy=f"set {INDEX} in launch_node_env, or use NCCL 2.21 or later",
+            )
+        ]
+    )
+
+
+def _addresses(each: Wanted) -> str:
+    addresses = dict.fromkeys(str(address) for _gid, address in v2_entries(each.port.port.gids, 4))
+    return f"{each.port.label} has {', '.join(addresses)}"
+
+
+def _no_common_family(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
+    seen = []
+    for each in _roce(ports):
+        families = [f"IPv{family}" for family in (4, 6) if v2_entries(each.port.gids, family)]
+        seen.append(f"{each.label}: {' and '.join(families) or 'no address that reaches beyond the link'}")
+    return Finding(
+        check="gid",
+        node=node.name,
+        status="fail",
+        observed=f"the RoCE v2 GIDs of its ports are of no common family ({'; '.join(seen)})",
+        expected="an IPv4 address, or an IPv6 address, on every port",
+        source="facts rdma",
+        remedy="give the ports' network devices addresses of one family, or narrow NCCL_IB_HCA in launch_node_env",
+    )
+
+
+def _no_common_index(node: NodeView, chosen: list[Wanted], why: str) -> Finding:
+    seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
+    return Finding(
+        check="gid",
+        node=node.name,
+        status="fail",
+        observed=f"the RoCE v2 entry is at different GID indexes ({seen}), and {why}",
+        expected=f"one index for {INDEX}",
+        source="facts rdma",
+        remedy="use NCCL 2.26.2 or later, which finds each by itself, or give all ports addresses in the same order",
+    )
+
+
+def _several(node: NodeView, several: list[Wanted], stops: bool) -> Finding:
+    takes = "NCCL would take another than the fabric's" if stops else "NCCL takes the first"
+    return Finding(
+        check="gid",
+        node=node.name,
+        status="fail" if stops else "warn",
+        observed=f"several IPv4 GIDs ({'; '.join(map(_addresses, several))}) that no one network tells apart; {takes}",
+        expected="one IPv4 address on each port, or addresses of the ranks in one network",
+        source="facts rdma, net",
+        remedy=f"set {RANGE} to the fabric's network in launch_env, or remove the other addresses",
+    )
+
+
+def _unknown_version(node: NodeView) -> Finding:
+    return Finding(
+        check="library",
+        node=node.name,
+        status="warn",
+        observed=f"the version of {node.library.name.upper()} is not known",
+        expected="2.26.2 or later, as RoCE is used without a pinned GID index",
+        source="facts versions",
+        remedy=f"if the ranks load an older one, set {INDEX} in launch_node_env",
+    )

@@ -1,0 +1,227 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rule D2: which HCAs NCCL is meant to use. (`_nccl_hcas.py` is private to the collection.)
+
+NCCL takes every ACTIVE port: also the management port, also one that leads nowhere, and it cannot mix InfiniBand with
+Ethernet. The compute ports are those of the fastest group of one link layer and rate, nearest to the GPUs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records import Net, Variable
+from ansible_collections.muster.train.plugins.plugin_utils import _nccl_grammar
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
+    ACTIVE,
+    INFINIBAND,
+    HcaPort,
+    active,
+    openable,
+    ports_of,
+    usable,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided, natural
+
+RULE = "D2"
+NAME = "NCCL_IB_HCA"
+NEAR = ("PIX", "PXB")  # NCCL flattens two-level switches, so that nvidia-smi's PXB can be its PIX: one class
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The chosen ports in natural order, and in words what told them from the others."""
+
+    ports: list[HcaPort]
+    why: list[str]
+    findings: list[Finding]
+    by_user: bool = False
+
+    @property
+    def hcas(self) -> list[str]:
+        return list(dict.fromkeys(each.hca.name for each in self.ports))
+
+
+def choose(node: NodeView) -> Choice:
+    """Choose a node's ports; a user's NCCL_IB_HCA is the choice, whatever it is."""
+    given = node.given.get(NAME)
+    if given is not None:
+        taken = _nccl_grammar.parse(given, node.library.version)
+        ports = [each for each in openable(node.rdma) if taken.takes(each.hca.name, each.port.port)]
+        return Choice(_in_order(ports), [], [], by_user=True)
+    findings: list[Finding] = []
+    why: list[str] = []
+    candidates = _without_default_route(node, usable(node.rdma), why, findings)
+    group = _fastest(node, candidates, why, findings)
+    near = _nearest(node.gpu, group)
+    if len(near) < len(group):
+        far = _in_order(each for each in group if each not in near)
+        why.append(f"{_labels(far)} no GPU has near (PIX or PXB)")
+    findings += _down(node, near)
+    return Choice(_in_order(near), why, findings)
+
+
+def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotSet]]:
+    """Name the chosen ports, unless they are all that NCCL takes anyway."""
+    if not choice.ports or choice.by_user:
+        return [], []
+    # Ports that cannot be opened here count too: a container that is given more would use them.
+    taken = active(node.rdma)
+    first = choice.ports[0].port
+    plural = "" if len(choice.ports) == 1 else "s"
+    shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
+    if {each.entry for each in taken} == {each.entry for each in choice.ports}:
+        return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {shown}")]
+    left = [each for each in taken if each not in choice.ports]
+    reason = "; ".join([shown, *choice.why]) if choice.why else f"{shown}, without {_labels(_in_order(left))}"
+    return [decided(NAME, _nccl_grammar.render(each.entry for each in choice.ports), RULE, reason)], []
+
+
+def default_interface(net: Net | None) -> str | None:
+    """Return the interface of the default route; of several the one the kernel prefers."""
+    routes = [route for route in (net.routes if net else []) if _is_default(route.destination)]
+    return min(routes, key=lambda route: route.metric).interface if routes else None
+
+
+def _is_default(destination: str) -> bool:
+    try:
+        return ipaddress.ip_network(destination, strict=False).prefixlen == 0
+    except ValueError:
+        return False
+
+
+def _without_default_route(
+    node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]
+) -> list[HcaPort]:
+    """Leave out the port that carries the default route: it is the node's own network, not the compute fabric.
+
+    It stays where nothing as good would be left: nodes with one NIC for everything.
+    """
+    interface = default_interface(node.net)
+    if interface is None:
+        return ports
+    names = {interface, interface.partition(".")[0]}  # a VLAN of it is on the same wire
+    own = [each for each in ports if each.netdevs & names]
+    rest = [each for each in ports if each not in own]
+    if not own:
+        return ports
+    best = max((each.rate, each.port.link_layer == INFINIBAND) for each in own)
+    if any(each.rate >= best[0] or (each.port.link_layer == INFINIBAND and not best[1]) for each in rest):
+        why.append(f"{_labels(own)} carries the default route ({interface})")
+        return rest
+    findings.append(
+        Finding(
+            check="hcas",
+            node=node.name,
+            status="warn",
+            observed=f"{_labels(own)} carries the default route ({interface}) and is the fastest usable RDMA port",
+            expected="RDMA ports apart from the node's own network",
+            source="facts rdma, net",
+            remedy=f"nothing, if one network is for all; else set {NAME} in launch_node_env",
+        )
+    )
+    return ports
+
+
+def _fastest(node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]) -> list[HcaPort]:
+    """Return the group of the highest rate; at the same rate InfiniBand."""
+    if not ports:
+        return []
+
+    def order(each: HcaPort) -> tuple[float, bool]:
+        return each.rate, each.port.link_layer == INFINIBAND
+
+    best = order(max(ports, key=order))
+    group = [each for each in ports if order(each) == best]
+    others = _in_order(each for each in ports if each not in group)
+    slower = [each for each in others if each.port.link_layer == INFINIBAND]
+    if slower and not best[1]:
+        findings.append(_slow_infiniband(node, slower, group))
+    for each_rate, is_infiniband in sorted({order(each) for each in others}, reverse=True):
+        these = [each for each in others if order(each) == (each_rate, is_infiniband)]
+        layer = f"{these[0].port.link_layer} " if is_infiniband != best[1] else ""
+        why.append(f"{_labels(these)}: {layer}{_rate(each_rate)}")
+    return group
+
+
+def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
+    """Keep the ports that a GPU has near, if every GPU has one; else NCCL finds each GPU's nearest by itself.
+
+    On VMs and on GB200 no port is near, and nearness tells nothing. It does tell the storage adapters of a DGX A100
+    from the compute ones, which have the same rate.
+    """
+    if gpu is None or not group:
+        return group
+    names = {each.hca.name for each in group}
+    near: dict[int, set[str]] = {}
+    for link in gpu.nic_links:
+        name = gpu.nics.get(link.nic, link.nic)
+        if link.relation in NEAR and name in names:
+            near.setdefault(link.gpu, set()).add(name)
+    gpus = {device.index for device in gpu.devices} or set(range(gpu.count))
+    if not gpus or not gpus <= near.keys():
+        return group
+    of_any = set().union(*(near[index] for index in gpus))
+    return [each for each in group if each.hca.name in of_any]
+
+
+def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
+    """Find ports of the chosen kind that are not there to be used."""
+    kinds = {_kind(each) for each in chosen} - {None}
+    cards = {each.hca.name for each in chosen}
+    lost = [
+        each
+        for each in ports_of(node.rdma)
+        if each.port.state != ACTIVE and each.hca.name not in cards and _kind(each) in kinds
+    ]
+    if not lost:
+        return []
+    seen = [f"{each.label} {each.port.state or 'unknown'}, {each.port.phys_state or 'unknown'}" for each in lost]
+    return [
+        Finding(
+            check="hcas",
+            node=node.name,
+            status="warn",
+            observed=f"ports of the same kind as the {len(chosen)} in use are not active: {'; '.join(seen)}",
+            expected="all ACTIVE, or not cabled on purpose",
+            source="facts rdma",
+            remedy="look at cable, switch port and, on InfiniBand, the subnet manager",
+        )
+    ]
+
+
+def _kind(each: HcaPort) -> tuple[str | None, ...] | None:
+    """Name the kind of a card, chip and board (storage cards may have the chip alone in common); None if unknown."""
+    kind = (each.hca.hca_type, each.hca.board_id)
+    return (*kind, each.port.link_layer) if any(kind) else None
+
+
+def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]) -> Finding:
+    first = group[0].port
+    return Finding(
+        check="hcas",
+        node=node.name,
+        status="fail",
+        observed=f"InfiniBand ({_labels(slower)}, {_rate(slower[0].rate)}) is slower than "
+        f"{first.link_layer} ({_labels(_in_order(group))}, {_rate(first.rate_gbps)})",
+        expected="one fabric that is clearly for the ranks",
+        source="facts rdma",
+        remedy=f"say which: set {NAME} in launch_env or launch_node_env, or choose -e mode=tcp",
+    )
+
+
+def _in_order(ports: Iterable[HcaPort]) -> list[HcaPort]:
+    return sorted(ports, key=lambda each: (natural(each.hca.name), each.port.port))
+
+
+def _labels(ports: Sequence[HcaPort]) -> str:
+    return ", ".join(each.label for each in ports)
+
+
+def _rate(rate: float | None) -> str:
+    return f"{rate:g} Gb/s" if rate else "unknown rate"

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lint of the ranks' environment: what the values that users set would really do. (`_nccl_lint.py` is private.)
+
+A user's value always wins; findings say what comes of it. Only what cannot both be meant stops a launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.plugin_utils import _nccl_lint_lists, _nccl_lint_values, _nccl_names
+from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, Status
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import parse
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint_lists import Fault
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import openable
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy, NodeView
+
+CHECK = "environment"
+AUTO = FabricPolicy("auto", "default")
+PREFIXES = ("NCCL_", "RCCL_", "GLOO_SOCKET_IFNAME")
+
+# NCCL's guide, section "Debugging": not to be kept in production.
+DEBUGGING = _nccl_names.nccl("""
+    ALGO PROTO BUFFSIZE NTHREADS MIN_NCHANNELS MAX_NCHANNELS P2P_LEVEL P2P_DISABLE P2P_DIRECT_DISABLE SHM_DISABLE
+    NET_GDR_LEVEL NET_GDR_READ IB_PCI_RELAXED_ORDERING IB_QPS_PER_CONNECTION IB_SPLIT_DATA_ON_QPS IB_AR_THRESHOLD
+    PXN_DISABLE P2P_NET_CHUNKSIZE CUMEM_ENABLE""")
+# What must be the same on all nodes: ranks that do otherwise do not meet, or hang.
+ALIKE = _nccl_names.nccl("""
+    ALGO PROTO BUFFSIZE NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_CTAS MAX_CTAS IB_DISABLE NET NET_PLUGIN CROSS_NIC
+    IB_ROCE_VERSION_NUM IB_ADDR_FAMILY P2P_NET_CHUNKSIZE""")
+
+
+def lint(
+    node: NodeView,
+    environment: Sequence[Variable],
+    fabric: Fabric,
+    policy: FabricPolicy = AUTO,
+    for_one_run: Collection[str] = (),
+) -> list[Finding]:
+    """Check a node's merged environment. for_one_run are origins of what was given for this run alone."""
+    values = {variable.name: variable for variable in environment if variable.name.startswith(PREFIXES)}
+    findings = [
+        _finding(node.name, variable, fault)
+        for variable in values.values()
+        if not variable.rule
+        for fault in _faults(node, variable, values)
+    ]
+    for least, most in _nccl_lint_values.least_and_most(values):
+        findings.append(_contradiction(node.name, least, most))
+    findings += _without_rdma(node, values, fabric, policy)
+    findings += _left_on(node.name, values.values(), for_one_run)
+    return findings
+
+
+def lint_cluster(environments: Mapping[str, Sequence[Variable]]) -> list[Finding]:
+    """Find variables that users set to different values on nodes that must do the same."""
+    findings = []
+    for name in sorted(ALIKE):
+        by_node = {
+            node: next((variable for variable in environment if variable.name == name), None)
+            for node, environment in environments.items()
+        }
+        set_by_user = [variable for variable in by_node.values() if variable is not None and not variable.rule]
+        values = {variable.value if variable else None for variable in by_node.values()}
+        if not set_by_user or len(values) < 2:
+            continue
+        head = next(iter(by_node.values()))
+        for node, variable in by_node.items():
+            if (variable.value if variable else None) != (head.value if head else None):
+                findings.append(_differs(node, name, variable, head))
+    return findings
+
+
+def _faults(node: NodeView, variable: Variable, values: Mapping[str, Variable]) -> list[Fault]:
+    name, value = variable.name, variable.value
+    found = _nccl_names.fault(name, node.library) if node.has_gpus else None
+    if found is not None:
+        return [(found, "a variable that this library reads", "take it out, or correct its name")]
+    faults = _nccl_lint_values.numbers(name, value)
+    check = _nccl_lint_lists.CHECKS.get(name)
+    if check is not None:
+        faults += check(node, variable)
+    elif name in _nccl_lint_values.LEVELS and value:
+        faults += _nccl_lint_values.level(node, name, value)
+    elif name == "NCCL_IB_GID_INDEX":
+        hca = values.get("NCCL_IB_HCA")
+        devices = parse(hca.value if hca else "", node.library.version)
+        ports = [each for each in openable(node.rdma) if devices.takes(each.hca.name, each.port.port)]
+        faults += _nccl_lint_values.gid_index(node, value, ports)
+    elif name == "NCCL_DEBUG":
+        faults += _nccl_lint_values.debug(value)
+    return faults
+
+
+def _finding(node: str, variable: Variable, fault: Fault, status: Status = "warn") -> Finding:
+    observed, expected, remedy = fault
+    return Finding(
+        check=CHECK,
+        node=node,
+        status=status,
+        observed=f"{variable.name}={variable.value}: {observed}",
+        expected=expected,
+        source=variable.origin,
+        remedy=f"{remedy}; it is used as set",
+    )
+
+
+def _contradiction(node: str, least: Variable, most: Variable) -> Finding:
+    return Finding(
+        check=CHECK,
+        node=node,
+        status="fail",
+        observed=f"{_shown(least)} is more than {_shown(most)}",
+        expected=f"{least.name} <= {most.name}",
+        source=f"{least.origin}, {most.origin}",
+        remedy="take one of them out, or set both with -e channels=N",
+    )
+
+
+def _without_rdma(
+    node: NodeView, values: Mapping[str, Variable], fabric: Fabric, policy: FabricPolicy
+) -> list[Finding]:
+    """Find what keeps NCCL off RDMA where RDMA was decided: under mode=rdma it cannot be meant."""
+    if fabric.value != "rdma":
+        return []
+    disable, hcas = values.get("NCCL_IB_DISABLE"), values.get("NCCL_IB_HCA")
+    guilty = []
+    if disable is not None and _nccl_lint_values.is_on(disable.value):
+        guilty.append(disable)
+    elif hcas is not None and _nccl_lint_lists.nothing(node, hcas):
+        guilty.append(hcas)
+    forbids = f"forbids what mode=rdma ({policy.origin}) asks for"
+    silently = "NCCL falls back to TCP on this node, while the cluster has RDMA"
+    return [
+        Finding(
+            check=CHECK,
+            node=node.name,
+            status="fail" if policy.mode == "rdma" else "warn",
+            observed=f"{_shown(variable)} {forbids if policy.mode == 'rdma' else f'leaves no RDMA device: {silently}'}",
+            expected="RDMA",
+            source=variable.origin,
+            remedy=f"take {variable.name} out, or choose -e mode=tcp",
+        )
+        for variable in guilty
+    ]
+
+
+def _left_on(node: str, variables: Iterable[Variable], for_one_run: Collection[str]) -> list[Finding]:
+    """Name the debugging variables that the inventory keeps set."""
+    left = [
+        variable
+        for variable in variables
+        if variable.name in DEBUGGING and not variable.rule and variable.origin not in for_one_run
+    ]
+    if not left:
+        return []
+    return [
+        Finding(
+            check=CHECK,
+            node=node,
+            status="warn",
+            observed=f"set for every run: {', '.join(f'{each.name}={each.value}' for each in left)}",
+            expected="unset: NCCL's guide lists them as debugging, which newer versions may do worse with",
+            source=", ".join(dict.fromkeys(each.origin for each in left)),
+            remedy="take them out, or give them with -e for the runs that need them",
+        )
+    ]
+
+
+def _differs(node: str, name: str, variable: Variable | None, head: Variable | None) -> Finding:
+    return Finding(
+        check=CHECK,
+        node=node,
+        status="warn",
+        observed=f"{_shown(variable) if variable else f'{name} is not set'}",
+        expected=f"the same as on the head: {_shown(head) if head else 'not set'}",
+        source=next((each.origin for each in (variable, head) if each), ""),
+        remedy=f"set {name} for all nodes alike, in launch_env",
+    )
+
+
+def _shown(variable: Variable) -> str:
+    return f"{variable.name}={variable.value} ({variable.origin})"

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""RDMA ports as NCCL sees them: which it would take, which it can use. (`_nccl_ports.py` is private.)"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
+
+ACTIVE = "ACTIVE"
+INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
+AMAZON = "0x1d0f"
+ROCE_V2 = "RoCE v2"
+
+
+@dataclasses.dataclass(frozen=True)
+class HcaPort:
+    """One port together with its device."""
+
+    hca: Hca
+    port: Port
+
+    @property
+    def entry(self) -> str:
+        """The port as NCCL_IB_HCA names it: the number is needed only where the device has several."""
+        return f"{self.hca.name}:{self.port.port}" if len(self.hca.ports) > 1 else self.hca.name
+
+    @property
+    def label(self) -> str:
+        """The port as a person names it."""
+        return f"{self.hca.name} port {self.port.port}" if len(self.hca.ports) > 1 else self.hca.name
+
+    @property
+    def rate(self) -> float:
+        return self.port.rate_gbps or 0.0
+
+    @property
+    def netdevs(self) -> set[str]:
+        """The network devices of this port: its own, those of its GIDs (a bond, a VLAN), of a one-port device all."""
+        own = {self.port.netdev, *(gid.ndev for gid in self.port.gids)}
+        own |= set(self.hca.netdevs) if len(self.hca.ports) == 1 else set()
+        return {name for name in own if name}
+
+
+def ports_of(rdma: Rdma | None) -> list[HcaPort]:
+    """Return all ports of a node."""
+    return [HcaPort(hca, port) for hca in (rdma.hcas if rdma else []) for port in hca.ports]
+
+
+def is_efa(hca: Hca) -> bool:
+    """Say whether it is Amazon's EFA: a verbs device, but not one for NCCL's own transport (only aws-ofi-nccl)."""
+    return hca.vendor_id == AMAZON or hca.driver == "efa" or hca.name.startswith("efa_")
+
+
+def is_software(hca: Hca) -> bool:
+    """Say whether it is RDMA in software (rxe, siw, scif): without a device, by the reader or by its name."""
+    said = any("software" in reason for port in hca.ports for reason in port.reasons)
+    return hca.pci_address is None and (said or hca.name.startswith(("rxe", "siw", "scif")))
+
+
+def active(rdma: Rdma | None) -> list[HcaPort]:
+    """Return the ports that NCCL takes where it can open their device (net_ib/init.cc ncclIbInitDevices)."""
+    return [
+        each for each in ports_of(rdma) if each.port.state == ACTIVE and each.port.link_layer in (INFINIBAND, ETHERNET)
+    ]
+
+
+def openable(rdma: Rdma | None) -> list[HcaPort]:
+    """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens.
+
+    Where ports are usable and no device node is known, nobody could look at /dev: every device counts as open.
+    """
+    ports = active(rdma)
+    unknown = not any(each.hca.uverbs for each in ports_of(rdma)) and any(each.port.usable for each in ports)
+    return [each for each in ports if each.hca.uverbs or each.port.usable or unknown]
+
+
+def usable(rdma: Rdma | None) -> list[HcaPort]:
+    """Return the ports that NCCL can use over the network."""
+    return [each for each in ports_of(rdma) if not why_not(each)]
+
+
+def why_not(each: HcaPort) -> list[str]:
+    """Say in words why NCCL cannot use a port; nothing where it can."""
+    hca, port = each.hca, each.port
+    reasons = [] if port.usable else list(port.reasons) or ["not usable"]
+    if reasons:
+        return reasons
+    if is_efa(hca):
+        return ["EFA, which NCCL uses only through the plugin aws-ofi-nccl"]
+    if hca.node_type == "RNIC":
+        return ["iWARP, which NCCL does not use"]
+    if is_software(hca):
+        return ["RDMA in software"]
+    if port.state != ACTIVE:
+        return [f"state {port.state}"]
+    if port.link_layer == INFINIBAND:
+        return ["no subnet manager (sm_lid 0)"] if port.sm_lid == 0 else []
+    if port.link_layer != ETHERNET:
+        return [f"link layer {port.link_layer}"]
+    # No entry at all is a table that could not be read: the reader calls an empty one not usable.
+    if port.gids and not any(gid.type in (ROCE_V2, None) for gid in port.gids):
+        return ["no RoCE v2 GID"]
+    return []
+
+
+def explain(ports: Iterable[HcaPort]) -> str:
+    """Say for each port why it is not usable, those with the same reasons together."""
+    alike: dict[str, list[str]] = {}
+    for each in ports:
+        alike.setdefault(", ".join(why_not(each)) or "usable", []).append(each.label)
+    return "; ".join(f"{', '.join(labels)}: {reasons}" for reasons, labels in alike.items())

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the resolver is given and what it answers. (`_nccl_view.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records import Net, Variable
+from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._head import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library
+
+FABRIC = "fabric"  # origin of what the resolver decides
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeView:
+    """What the resolver knows of a node: None is what could not be read.
+
+    interface leads to the head. given is what users set for this node, by name: their values win, so the resolver
+    decides the rest to fit.
+    """
+
+    name: str
+    rdma: Rdma | None
+    gpu: Gpu | None
+    net: Net | None
+    library: Library
+    interface: Interface | None = None
+    container: bool | None = None
+    given: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether NCCL will have something to do here; unknown GPUs count."""
+        return self.gpu is None or self.gpu.count > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class FabricPolicy:
+    """The parameter mode (auto, rdma or tcp), and where its value is from."""
+
+    mode: str
+    origin: str
+
+
+@dataclasses.dataclass(frozen=True)
+class NotSet:
+    """A variable that was left out on purpose, by which rule and why."""
+
+    name: str
+    rule: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeEnvironment:
+    """What the resolver decided for a node; hcas are the devices that NCCL is meant to use, in natural order."""
+
+    variables: list[Variable]
+    not_set: list[NotSet]
+    hcas: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolution:
+    """What the resolver decided for all nodes."""
+
+    fabric: Fabric
+    nodes: dict[str, NodeEnvironment]
+    findings: list[Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def decided(name: str, value: str, rule: str, reason: str, origin: str = FABRIC) -> Variable:
+    """Make a variable of the resolver's."""
+    return Variable(name, value, origin, reason, rule)
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Order names as people count: mlx5_2 before mlx5_10."""
+    parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
+    return [(0, int(number), "") if number else (1, 0, text) for number, text in parts]
+
+
+def version_text(library: Library) -> str:
+    """Name the library as people do: NCCL 2.21.5, or NCCL of unknown version."""
+    if library.version is None:
+        return f"{library.name.upper()} of unknown version"
+    return f"{library.name.upper()} {'.'.join(map(str, library.version))}"

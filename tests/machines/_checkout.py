@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run by the scripts beside it: makes this checkout importable as ansible_collections.muster.train, wherever it lies.
+
+Empty packages of these names with the right paths: no link, no installed collection, nothing written.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+for name, path in (
+    ("ansible_collections", None),
+    ("ansible_collections.muster", None),
+    ("ansible_collections.muster.train", str(CHECKOUT)),
+):
+    package = ModuleType(name)
+    package.__path__ = [] if path is None else [path]
+    sys.modules[name] = package

@@ -1,0 +1,25 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the scripts of this folder have in common."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that needs one line for what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}\n")
+
+
+def complain(script: str, message: str) -> int:
+    """Say in one line what is wrong, and return the exit code for it."""
+    print(f"{script}: {' '.join(message.split())}", file=sys.stderr)
+    return USAGE

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines as text through the readers and the resolver, as one cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._node import Asked, Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._records import Net
+from ansible_collections.muster.train.plugins.plugin_utils import _head, _nccl_lint
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
+    FabricPolicy,
+    NodeView,
+    Resolution,
+    resolve,
+)
+from ansible_collections.muster.train.tests.machines._machine import Machine
+from ansible_collections.muster.train.tests.machines._manifest import Manifest, ManifestError, read
+from ansible_collections.muster.train.tests.machines._script import Parser, complain
+
+MODES = ("auto", "rdma", "tcp")
+# What a launch asks for, as far as any machine can answer.
+ASKED = Asked(workdir="/root/muster", code_dir="/root/muster/code")
+NO_NET = Net(addresses=[], routes=[], listening=[], holders={})
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What may be said beside the machines; None is as found."""
+
+    library: str | None = None
+    version: tuple[int, ...] | None = None
+    mode: str = "auto"
+    head: str | None = None
+
+
+def cluster_of(manifests: Mapping[str, Manifest]) -> dict[str, Gathered]:
+    """Read the machines; raises ManifestError."""
+    return {name: _gather(name, manifest) for name, manifest in manifests.items()}
+
+
+def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolution, list[Finding]]:
+    """Resolve the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
+    head = next(iter(cluster))
+    nets = {name: gathered.node.net or NO_NET for name, gathered in cluster.items()}
+    address, findings = _head.choose_address(head, options.head or "", "", nets[head], together=False)
+    views = [
+        NodeView(
+            name=name,
+            rdma=gathered.rdma,
+            gpu=gathered.gpu,
+            net=gathered.node.net,
+            library=library(gathered, options),
+            interface=_head.interface_towards(address.value, nets[name]),
+            container=None if gathered.node.container is None else gathered.node.container.kind is not None,
+        )
+        for name, gathered in cluster.items()
+    ]
+    resolution = resolve(views, FabricPolicy(options.mode, "--mode"))
+    findings += resolution.findings
+    for view in views:
+        if view.gpu is not None:
+            findings += find_gpus(view.name, view.gpu)
+        findings += _nccl_lint.lint(view, resolution.nodes[view.name].variables, resolution.fabric)
+    return resolution, findings
+
+
+def show(manifests: Mapping[str, Manifest], options: Options) -> dict[str, Any]:
+    """Return by name what each machine of a cluster is, and what would be set there; the first is the head."""
+    cluster = cluster_of(manifests)
+    resolution, findings = resolved(cluster, options)
+    return {
+        name: {
+            "about": manifests[name].about,
+            "rdma": gathered.rdma and gathered.rdma.to_dict(),
+            "gpu": gathered.gpu and gathered.gpu.to_dict(),
+            "node": gathered.node.to_dict(),
+            "library": _named(library(gathered, options)),
+            "fabric": dataclasses.asdict(resolution.fabric),
+            "env": {
+                variable.name: {key: getattr(variable, key) for key in ("value", "rule", "reason", "origin")}
+                for variable in resolution.nodes[name].variables
+            },
+            "not_set": {left.name: left.reason for left in resolution.nodes[name].not_set},
+            # Those of the whole cluster, too.
+            "findings": [finding.to_dict() for finding in findings if finding.node in (name, None)],
+            "warnings": gathered.warnings,
+        }
+        for name, gathered in cluster.items()
+    }
+
+
+def _gather(name: str, manifest: Manifest) -> Gathered:
+    with tempfile.TemporaryDirectory(prefix="machine-") as folder:
+        try:
+            machine = Machine(manifest, Path(folder))
+        except ManifestError as error:
+            raise ManifestError(f"{name}: {error}") from None
+        return gather(machine, ASKED)
+
+
+def library(gathered: Gathered, options: Options) -> Library:
+    """Return the library that the ranks load, as asked for or as found."""
+    found = library_of(gathered.node, gathered.gpu)
+    if options.library is not None and options.library != found.name:
+        found = Library("rccl" if options.library == "rccl" else "nccl", None)
+    return found if options.version is None else dataclasses.replace(found, version=options.version, source="--version")
+
+
+def _named(found: Library) -> dict[str, str | None]:
+    return {"name": found.name, "version": ".".join(map(str, found.version or ())) or None, "source": found.source}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the document of some files; what is wrong with the files or options is one line and exit code 2."""
+    parser = Parser(prog="show.py", description="Show what the collection sees in machines as text, as one cluster.")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a machine; the first is the head")
+    parser.add_argument("--library", choices=("nccl", "rccl"), help="what the ranks load (default: by the GPUs)")
+    parser.add_argument("--version", metavar="2.23.4", help="the library's version (default: as found)")
+    parser.add_argument("--mode", choices=MODES, default="auto", help="the fabric (default: auto)")
+    parser.add_argument("--head", metavar="ADDRESS", help="the head's address (default: as a launch chooses it)")
+    given = parser.parse_args(arguments)
+    version = numbers(given.version)
+    if given.version is not None and version is None:
+        return complain(parser.prog, f"--version: {given.version!r} is no version, such as 2.23.4")
+    try:
+        document = show(_read(given.files), Options(given.library, version, given.mode, given.head))
+    except ManifestError as error:
+        return complain(parser.prog, str(error))
+    try:
+        print(json.dumps(document, indent=2), flush=True)
+    except BrokenPipeError:  # as with `| head`: whoever read has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _read(files: Sequence[str]) -> dict[str, Manifest]:
+    """Read the files by their names as given; a file given again is another node."""
+    manifests: dict[str, Manifest] = {}
+    for file in files:
+        name, number = file, 2
+        while name in manifests:
+            name, number = f"{file}#{number}", number + 1
+        try:
+            manifests[name] = read(Path(file).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise ManifestError(f"{file}: is not UTF-8") from None
+        except (OSError, ValueError) as error:
+            raise ManifestError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+        except ManifestError as error:
+            raise ManifestError(f"{file}: {error}") from None
+    return manifests

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Disks: what a directory lies on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._disks import read_disk
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._system_records import Disk
+from ansible_collections.muster.train.tests.unit.machines import Machine
+
+
+def test_a_directory_of_this_machine(tmp_path: Path) -> None:
+    found, state = read_disk(Host(), str(tmp_path)), os.statvfs(tmp_path)
+    assert found.path == str(tmp_path)
+    assert found.size_bytes == state.f_blocks * state.f_frsize
+    assert found.free_bytes is not None
+    assert 0 < found.free_bytes <= found.size_bytes
+    assert found.read_only is False
+    assert found.mount_point is not None
+    assert tmp_path.is_relative_to(found.mount_point)
+
+
+def test_what_has_no_limit_of_inodes(tmp_path: Path) -> None:
+    found = read_disk(Host(), "/proc")
+    assert (found.filesystem, found.mount_point, found.free_inodes) == ("proc", "/proc", None)
+
+
+def test_a_directory_that_is_yet_to_be_made_and_a_link(tmp_path: Path) -> None:
+    mounts = "29 1 259:2 / / rw - ext4 /dev/md0 rw\n88 29 9:1 / /raid rw - xfs /dev/md1 rw\n"
+    manifest = {"files": {"/proc/self/mountinfo": mounts, "/raid/x": ""}, "links": {"/data": "/raid", "/loop": "loop"}}
+    machine = Machine(manifest, tmp_path)
+    found = read_disk(machine, "/data/sets/new")
+    assert (found.path, found.mount_point, found.filesystem) == ("/data/sets/new", "/raid", "xfs")
+    assert read_disk(machine, "/home/me").mount_point == "/"
+    assert read_disk(machine, "/loop") == Disk("/loop")
+
+
+def test_mounts_unknown(tmp_path: Path) -> None:
+    found = read_disk(Machine({}, tmp_path), "/x")
+    assert (found.mount_point, found.filesystem) == (None, None)
+    assert found.size_bytes is not None

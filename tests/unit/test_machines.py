@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every machine of tests/machines, as part of a cluster of two: what is seen, and the resolver's full answer.
+
+The answers in expected/ were reasoned from the decision table, by hand.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._library import numbers
+from ansible_collections.muster.train.tests.machines._machine import MACHINES
+from ansible_collections.muster.train.tests.machines._manifest import read
+from ansible_collections.muster.train.tests.machines._show import Options, cluster_of, resolved
+
+EXPECTED = sorted((MACHINES / "expected").glob("*.yml"))
+NAMES = [path.stem for path in EXPECTED]
+
+
+def answers() -> list[tuple[str, str]]:
+    return [(path.stem, of) for path in EXPECTED for answer in expected(path.stem)["answers"] for of in answer["of"]]
+
+
+@functools.cache
+def expected(name: str) -> dict[str, Any]:
+    found = yaml.safe_load((MACHINES / "expected" / f"{name}.yml").read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@functools.cache
+def cluster(name: str) -> Any:
+    """Return what is seen of the machine and of one like it beside it."""
+    text = (MACHINES / f"{name}.yml").read_text(encoding="utf-8")
+    other = text
+    for old, new in expected(name)["peer"].items():
+        assert old in text
+        other = other.replace(old, new)
+    return cluster_of({"one": read(text), "two": read(other)})
+
+
+def test_there_are_machines_of_every_kind() -> None:
+    assert len(NAMES) >= 14
+    libraries = {of.rpartition(".")[0] for _name, of in answers()}
+    assert libraries == {"nccl 2.19", "nccl 2.23", "nccl 2.27", "rccl 2.21"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_facts(name: str) -> None:
+    facts = expected(name)["facts"]
+    seen = cluster(name)["one"]
+    rdma, gpu = seen.rdma.to_dict(), seen.gpu.to_dict()
+    assert sorted(key for key, there in rdma["gdr"].items() if there) == facts["gdr"]
+    ports = {hca["name"]: port for hca in rdma["hcas"] for port in hca["ports"]}
+    assert [hca for hca, port in ports.items() if port["usable"]] == facts["usable"]
+    assert rdma["usable"] == bool(facts["usable"])
+    for hca, reason in facts.get("unusable", {}).items():
+        assert reason in "; ".join(ports[hca]["reasons"])
+    for hca, index in facts.get("rocev2_gid_index", {}).items():
+        assert ports[hca]["rocev2_gid_index"] == index
+    assert {key: gpu[key] for key in facts["gpus"]} == facts["gpus"]
+    assert len(gpu["devices"]) == facts["gpus"]["count"]
+    assert {device["name"] for device in gpu["devices"]} <= {
+        facts.get("name", device["name"]) for device in gpu["devices"]
+    }
+    assert len({device["uuid"] for device in gpu["devices"]} - {None}) == facts["gpus"]["count"]
+    assert dict(Counter(link["relation"] for link in gpu["links"])) == facts["links"]
+    nearest = {each["gpu"]: [each["relation"], *each["names"]] for each in gpu["nearest_nics"]}
+    for index, near in facts.get("nearest", {}).items():
+        assert nearest[index] == near
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_a_whole_machine_is_unknown(name: str) -> None:
+    seen = cluster(name)["one"]
+    assert seen.warnings == []
+    assert seen.node.net.addresses
+    assert seen.node.cpus > 1
+    assert seen.node.memlock is not None
+    for hca in seen.rdma.hcas:
+        assert hca.pci_address
+        assert hca.driver
+        assert all(port.rate_gbps for port in hca.ports)
+    for device in seen.gpu.devices:
+        assert device.pci_address
+        assert device.memory_mib
+        assert device.name
+
+
+@pytest.mark.parametrize(("name", "of"), answers())
+def test_answer(name: str, of: str) -> None:
+    [answer] = [each for each in expected(name)["answers"] if of in each["of"]]
+    library, version = of.split()
+    resolution, findings = resolved(cluster(name), Options(library, numbers(version)))
+    assert resolution.fabric.value == answer["fabric"]
+    for node in ("one", "two"):
+        environment = resolution.nodes[node]
+        assert {each.name: [each.rule, each.value] for each in environment.variables} == answer["env"]
+        assert sorted(each.name for each in environment.not_set) == answer["not_set"]
+        assert all(each.reason for each in environment.variables)
+        assert all(each.reason for each in environment.not_set)
+        assert [[each.check, each.status] for each in findings if each.node == node] == answer["findings"]
+    assert [each for each in findings if each.node is None] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not expected(name)["facts"]["usable"]])
+def test_without_rdma_that_mode_is_an_error_that_says_why(name: str) -> None:
+    seen = cluster(name)
+    _resolution, findings = resolved(seen, Options(mode="rdma"))
+    stopping = [each for each in findings if each.stops]
+    efa = any(hca.driver == "efa" for hca in seen["one"].rdma.hcas)
+    assert [(each.check, each.node) for each in stopping] == ([] if efa else [("fabric", "one"), ("fabric", "two")])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tcp_is_tcp_everywhere(name: str) -> None:
+    resolution, _findings = resolved(cluster(name), Options(mode="tcp"))
+    for environment in resolution.nodes.values():
+        variables = {each.name: each.value for each in environment.variables}
+        assert variables["NCCL_IB_DISABLE"] == "1"
+        assert not {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX"} & variables.keys()
+
+
+def test_unlike_machines_do_not_fit_together() -> None:
+    def text(name: str) -> str:
+        return (Path(MACHINES) / f"{name}.yml").read_text(encoding="utf-8")
+
+    for other in ("half_ports_down", "hgx_h100_roce", "gb200"):
+        seen = cluster_of({"one": read(text("dgx_h100_ib")), "two": read(text(other))})
+        _resolution, findings = resolved(seen, Options("nccl", (2, 27, 7)))
+        assert ("hcas", "fail") in [(each.check, each.status) for each in findings]
