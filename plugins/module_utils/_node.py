@@ -95,7 +95,8 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     disks = _disks(asked) if "disk" in asked.subset else []
     # One each: of data directories on five file servers, the one that is gone takes no other along.
     probes.update({f"disk {path}": _disk_probe(host, path) for path in disks})
-    found, failures, times = run_probes(probes, cap)
+    times: dict[str, int] = {}
+    found, failures = run_probes(probes, cap, times)
     files, config = found.get("files") or (None, None)
     memlock, limits = found.get("limits") or (None, None)
     node = NodeFacts(

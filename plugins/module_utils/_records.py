@@ -12,12 +12,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
-
-
-def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of data that the dataclass record has a field for."""
-    return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
 
 
 @dataclasses.dataclass(frozen=True)

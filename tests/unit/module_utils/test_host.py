@@ -164,7 +164,7 @@ def test_a_command_runs_in_a_directory_of_the_machine(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_folder(tmp_path: Path) -> None:
-    host = Machine(
+    Machine(
         {
             "files": {"/gids/0": "zero", "/gids/1": "one" * 5000},
             "directories": ["/gids/2"],
@@ -172,6 +172,7 @@ def test_the_files_of_a_folder(tmp_path: Path) -> None:
         },
         tmp_path,
     )
+    host = Host(str(tmp_path))
     os.mkfifo(tmp_path / "gids/4")
     found = host.read_folder("/tables", ["0", "1", "2", "3", "4", "5", "../secret/x", "\0"], limit=10)
     # The pipe has no writer, and nothing to say.

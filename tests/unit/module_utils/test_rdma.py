@@ -207,6 +207,14 @@ def test_the_gid_table_of_a_roce_port(table: Any, index: int | None, reasons: li
     assert (port.rocev2_gid_index, port.reasons) == (index, reasons)
 
 
+def test_a_table_tells_roce_where_the_link_layer_cannot_be_read(tmp_path: Path) -> None:
+    tree = roce()
+    del tree.manifest["files"][f"{tree.device('mlx5_0')}/ports/1/link_layer"]
+    port = only_port(tree, tmp_path)
+    assert (port.link_layer, port.rocev2_gid_index) == (None, 3)
+    assert port.reasons == ["its link layer cannot be read"]
+
+
 def test_a_phantom_vf_whose_gids_cannot_be_read(tmp_path: Path) -> None:
     tree = roce({})
     folder = f"{tree.device('mlx5_0')}/ports/1/gids"
@@ -271,6 +279,23 @@ def test_devices_in_software(tmp_path: Path) -> None:
     assert found == {"rxe0": [software], "rxe1": [software], "scif0": [], "siw0": [software]}
     assert {hca.name: hca.netdevs for hca in rdma.hcas}["rxe0"] == ["eth0"]
     assert [hca.pci_address for hca in rdma.hcas if hca.name in ("siw0", "scif0")] == [None, None]
+
+
+def test_a_scalable_function(tmp_path: Path) -> None:
+    """Its device is an auxiliary one, below the PCI device that has vendor and NUMA node."""
+    pci = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+    sf = f"{pci}/mlx5_core.sf.4"
+    files = {f"{pci}/vendor": "0x15b3", f"{pci}/numa_node": "1", f"{sf}/net/sf0/mtu": "1500"}
+    files[f"{sf}/infiniband/mlx5_7/ports/1/state"] = "4: ACTIVE"
+    links = {
+        f"{CLASS}/mlx5_7": f"../../..{sf}/infiniband/mlx5_7",
+        f"{sf}/infiniband/mlx5_7/device": "../../../mlx5_core.sf.4",
+        "/sys/bus/pci/devices/0000:01:00.0": f"../../../..{pci}",
+        f"{pci}/driver": "../../../../bus/pci/drivers/mlx5_core",
+    }
+    (hca,) = read({"files": files, "links": links}, tmp_path)[0].hcas
+    assert (hca.pci_address, hca.vendor_id, hca.numa_node, hca.netdevs) == ("0000:01:00.0", "0x15b3", 1, ["sf0"])
+    assert hca.driver == "mlx5_core"
 
 
 @pytest.mark.parametrize("attribute", ["dev_port", "dev_id"])
