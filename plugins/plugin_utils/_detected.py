@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import 
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
 
 SCHEMA = 1
 
@@ -156,8 +157,8 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
 def _layered(resolved: Iterable[Variable], given: Iterable[Iterable[Variable]]) -> list[Variable]:
     """Lay what users set on what was detected, and on both what the verb itself was asked for, as a launch does."""
     variables = list(resolved)
-    detected = [variable for variable in variables if variable.origin == _environment.FABRIC]
-    asked = [variable for variable in variables if variable.origin != _environment.FABRIC]
+    detected = [variable for variable in variables if variable.origin == FABRIC]
+    asked = [variable for variable in variables if variable.origin != FABRIC]
     of_cluster, of_verb = _environment.split(asked)
     return _environment.merge([detected, of_cluster, *given, of_verb])
 
@@ -195,8 +196,8 @@ def _head_address(
 def _view(
     answer: Answer, facts: NodeFacts, address: str, policy: Policy, given: Iterable[Iterable[Variable]]
 ) -> NodeView:
-    assert answer.facts is not None
-    rdma, gpu = answer.facts.get("rdma"), answer.facts.get("gpu")
+    own = answer.facts or {}
+    rdma, gpu = own.get("rdma"), own.get("gpu")
     devices = Gpu.from_dict(gpu) if gpu else None
     return NodeView(
         name=answer.name,

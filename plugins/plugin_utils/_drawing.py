@@ -160,19 +160,19 @@ def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
         alone = len(upper) + len(lower) == 1
         inner = group.relation if len(group.clusters) == 1 else "" if alone else "PIX"
         outer = bool(group.relation) and len(group.clusters) > 1
-        # Two lanes: what is PIX meets in the upper one, a PXB bar lies in the lower one.
+        # Two lanes: what is PIX meets in the upper one, a PXB trunk lies in the lower one.
         bus = lanes_y + (13 if outer else heights.lanes / 2)
-        bar = lanes_y + 35
+        trunk = lanes_y + 35
         for chip, place in zip(cluster.chips, upper, strict=True):
             boxes += _chip(chip, place, chips_y)
             if heights.strip:
                 wires.append(Wire(place, y + STRIP_AT, place, chips_y, "own"))
             if group.relation:
-                wires.append(Wire(place, chips_y + BOX, place, bus if inner else bar, f"near {inner or 'PXB'}"))
+                wires.append(Wire(place, chips_y + BOX, place, bus if inner else trunk, f"near {inner or 'PXB'}"))
         for nic, place in zip(cluster.nics, lower, strict=True):
             boxes += _nic(nic, place, nics_y)
             if group.relation:
-                wires.append(Wire(place, bus if inner else bar, place, nics_y, f"near {inner or 'PXB'}"))
+                wires.append(Wire(place, bus if inner else trunk, place, nics_y, f"near {inner or 'PXB'}"))
         if inner and heights.lanes:
             places = [*upper, *lower]
             wires.append(Wire(min(places), bus, max(places), bus, f"near {inner}"))
@@ -183,13 +183,13 @@ def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
             middle = x + _half(cluster) + (aside if inner else 0)
             if inner:
                 wires.append(Wire(x + _half(cluster), bus, middle, bus, "near PIX"))
-                wires.append(Wire(middle, bus, middle, bar, "near PXB"))
+                wires.append(Wire(middle, bus, middle, trunk, "near PXB"))
             ends.append(middle)
         x += cluster.columns * (CELL + GAP)
     if len(ends) > 1 and heights.lanes:
-        bar = lanes_y + 35
-        wires.append(Wire(min(ends), bar, max(ends), bar, "near PXB"))
-        boxes += _pill((min(ends) + max(ends)) / 2, bar, "PXB")
+        trunk = lanes_y + 35
+        wires.append(Wire(min(ends), trunk, max(ends), trunk, "near PXB"))
+        boxes += _pill((min(ends) + max(ends)) / 2, trunk, "PXB")
     return [*wires, *boxes]
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC as FABRIC
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter, read
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT

@@ -22,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._library import library_of
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +82,8 @@ def make(
         tuning = _nccl_tuning.variables(settings, view.library)
         if view.gpu is not None and view.gpu.count:
             findings += _nccl_tuning.beyond(settings, view.library, node.name)
-        detected = [variable for variable in own.variables if variable.origin == _environment.FABRIC]
-        asked = [variable for variable in own.variables if variable.origin != _environment.FABRIC]
+        detected = [variable for variable in own.variables if variable.origin == FABRIC]
+        asked = [variable for variable in own.variables if variable.origin != FABRIC]
         of_defaults, of_run = _environment.split([*tuning, *asked])
         merged = _environment.merge(
             [

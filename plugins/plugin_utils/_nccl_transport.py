@@ -4,8 +4,8 @@
 """Rule D1: RDMA or TCP, the same on all nodes. (`_nccl_transport.py` is private to the collection.)
 
 NCCL decides for each process by itself: with RDMA on some nodes only, they would not meet. So NCCL_IB_DISABLE=1 is set
-on all nodes or on none, and only where TCP was decided: 0 is what NCCL does anyway. Where no node has any RDMA device
-there is nothing to disable, and it is left out.
+on all nodes or on none, and only where TCP was decided: 0 is what NCCL does anyway. TCP that nobody asked for is a
+warning on every node with GPUs: the runs that find out after a day are the reason for this rule.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     elif not with_verbs and not with_efa:
         devices = any(ports_of(node.rdma) for node in nodes)
         fabric = Fabric("tcp", "no node has a usable RDMA port" if devices else "no node has RDMA devices")
-        findings += [
-            _unusable(node) for node in without if not all(is_software(each.hca) for each in ports_of(node.rdma))
-        ]
+        findings += [_slow(node) for node in without if node.has_gpus or not _only_software(node)]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]
@@ -94,10 +92,11 @@ def variables(
     hcas = [each.hca for other in nodes for each in ports_of(other.rdma)]
     if any(is_efa(hca) for hca in hcas):
         own.append(decided("NCCL_NET", "Socket", RULE, "tcp on all nodes: keeps the plugin off EFA devices", origin))
-    if policy.mode == "tcp" or any(not is_efa(hca) for hca in hcas):
-        return own, []
-    reason = "no node has an RDMA device that NCCL could take by itself"
-    return own[1:], [NotSet("NCCL_IB_DISABLE", RULE, reason)]
+    return own, []
+
+
+def _only_software(node: NodeView) -> bool:
+    return all(is_software(each.hca) for each in ports_of(node.rdma))
 
 
 def _seen(node: NodeView) -> str:
@@ -118,8 +117,16 @@ def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
     return Finding("fabric", node.name, "fail", _seen(node), expected, policy.origin, _remedy(node))
 
 
-def _unusable(node: NodeView) -> Finding:
-    return Finding("fabric", node.name, "warn", _seen(node), "usable RDMA, or no adapter", "mode=auto", _remedy(node))
+def _slow(node: NodeView) -> Finding:
+    return Finding(
+        check="fabric",
+        node=node.name,
+        status="warn",
+        observed=f"{_seen(node)}: the nodes talk over TCP",
+        expected="usable RDMA, or mode=tcp where TCP is meant",
+        source="mode=auto",
+        remedy=_remedy(node),
+    )
 
 
 def _mixed(node: NodeView) -> Finding:

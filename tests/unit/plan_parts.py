@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 from ansible_collections.muster.train.tests.unit.rdma_parts import rdma
 
-NO_GPU: dict[str, Any] = {"vendor": None, "count": 0}
+NO_GPU: Mapping[str, Any] = MappingProxyType({"vendor": None, "count": 0})
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
 NONCE = "000000000000000000000000000000ff"
 
@@ -109,7 +110,7 @@ def facts(number: int, **changes: Any) -> NodeFacts:
 def node(
     number: int,
     env: dict[str, Any] | None = None,
-    gpu: dict[str, Any] | None = NO_GPU,
+    gpu: Mapping[str, Any] | None = NO_GPU,
     hcas: Sequence[Hca] | None = (),
     **changes: Any,
 ) -> NodeInput:
@@ -120,7 +121,7 @@ def node(
         facts(number, **changes),
         env or {},
         rdma=None if hcas is None else rdma(hcas),
-        gpu=None if gpu is None else Gpu.from_dict(gpu),
+        gpu=None if gpu is None else Gpu.from_dict(dict(gpu)),
     )
 
 

@@ -16,9 +16,10 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid
-from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, FABRIC, MUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, MUSTER, NODE
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import Library, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS

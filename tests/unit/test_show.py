@@ -42,7 +42,7 @@ def test_from_anywhere_without_anything_set_up(tmp_path: Path) -> None:
     file = tmp_path / "a.yml"
     file.write_text("about: nothing\n", encoding="utf-8")
     command = [sys.executable, "-B", str(checkout / "tests/machines/show.py"), "a.yml"]
-    run = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     document = json.loads(run.stdout)
     assert list(document) == ["a.yml"]
@@ -118,14 +118,14 @@ def test_errors_of_use_are_one_line(tmp_path: Path, text: str | None, arguments:
     file = tmp_path / "m.yml"
     if text is not None:
         file.write_bytes(text.encode("utf-8", "surrogateescape"))
-    run = subprocess.run([sys.executable, SCRIPT, file, *arguments], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, SCRIPT, file, *arguments], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(f"show.py: {message.replace('FILE', str(file))}")
     assert run.stderr.count("\n") == 1
 
 
 def test_no_file_is_an_error_of_use() -> None:
-    run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == "show.py: the following arguments are required: FILE\n"
 

@@ -18,9 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._topology import sock
 from ansible_collections.muster.train.tests.unit.detect_parts import NO_GPU, NO_RDMA, dgx_a100, dgx_h100, mi300x
 
 MACHINES = {"dgx_h100": dgx_h100, "dgx_a100": dgx_a100, "mi300x": mi300x}
-each_picture = pytest.mark.parametrize(
-    ("machine", "width"), list(itertools.product(MACHINES, (NARROW, WIDE))), ids=lambda value: str(value)
-)
+each_picture = pytest.mark.parametrize(("machine", "width"), list(itertools.product(MACHINES, (NARROW, WIDE))), ids=str)
 
 
 def drawn(machine: dict[str, Any], width: float, own_links: str = "NVLink: all 28 pairs NV18") -> Picture:

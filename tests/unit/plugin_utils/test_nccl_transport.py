@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import line
@@ -47,10 +48,8 @@ def disabled(found: Resolution) -> list[str | None]:
     [
         (AUTO, [GOOD, GOOD], Fabric("rdma", "every node has usable RDMA ports"), None),
         (MUST_RDMA, [GOOD, GOOD], Fabric("rdma", "mode=rdma (-e mode)"), None),
-        (AUTO, [[], []], Fabric("tcp", "no node has RDMA devices"), None),
         (MUST_TCP, [[], []], Fabric("tcp", "mode=tcp (-e mode)"), "1"),
         (MUST_TCP, [GOOD, []], Fabric("tcp", "mode=tcp (-e mode)"), "1"),
-        (AUTO, [RXE, RXE], Fabric("tcp", "no node has a usable RDMA port"), "1"),
     ],
 )
 def test_decided_without_a_word(
@@ -60,6 +59,20 @@ def test_decided_without_a_word(
     assert found.fabric == fabric
     assert disabled(found) == [disable, disable]
     assert found.findings == []
+
+
+@pytest.mark.parametrize(
+    ("hcas", "reason"),
+    [([], "no node has RDMA devices"), (RXE, "no node has a usable RDMA port")],
+)
+def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[Hca], reason: str) -> None:
+    with_gpus, without = (view(name, hcas, gpu=Gpu("nvidia", count)) for name, count in (("a", 8), ("b", 0)))
+    found = resolve([with_gpus, without], AUTO)
+    assert found.fabric == Fabric("tcp", reason)
+    assert disabled(found) == ["1", "1"]
+    assert [(each.node, each.status) for each in found.findings] == [("a", "warn")]
+    assert "-e mode=tcp" in found.findings[0].remedy
+    assert resolve([without], AUTO).findings == []
 
 
 @pytest.mark.parametrize(("bad", "why"), [(DEAD, "state DOWN"), (CLOSED, "uverbs0 is missing"), (IWARP, "iWARP")])
@@ -76,7 +89,7 @@ def test_auto_says_why_the_adapters_that_are_there_are_not_used() -> None:
     found = resolve(nodes(DEAD, []), AUTO)
     assert found.fabric == Fabric("tcp", "no node has a usable RDMA port")
     assert disabled(found) == ["1", "1"]
-    assert [(each.node, each.status) for each in found.findings] == [("node0", "warn")]
+    assert [(each.node, each.status) for each in found.findings] == [("node0", "warn"), ("node1", "warn")]
     assert "mlx5_0, mlx5_1: state DOWN" in found.findings[0].observed
 
 

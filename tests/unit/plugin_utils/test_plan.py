@@ -102,6 +102,7 @@ def test_two_cpu_nodes() -> None:
         "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "muster"),
         "MUSTER_RUN_DIR": (RUN_DIR, "muster"),
         "MUSTER_RUN_ID": (RUN_ID, "muster"),
+        "NCCL_IB_DISABLE": ("1", "fabric"),
         "NCCL_MAX_NCHANNELS": ("42", "-e channels"),
         "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
         "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
@@ -190,7 +191,7 @@ def test_nodes_of_one_machine_share_its_cores_and_may_meet_on_the_loopback() -> 
 
 def test_a_gpu_off_the_nvlink_fabric_is_a_warning_of_the_plan() -> None:
     links = [{"a": a, "b": b, "relation": "SYS" if b == 7 else "NV18"} for a in range(8) for b in range(a + 1, 8)]
-    findings = plan_of(1, facts={"gpu": {**NVIDIA, "links": links}})["findings"]
+    findings = plan_of(1, mode="tcp", facts={"gpu": {**NVIDIA, "links": links}})["findings"]
     assert [(finding["node"], finding["status"], finding["check"]) for finding in findings] == [
         ("node0", "warn", "gpus")
     ]
@@ -346,7 +347,10 @@ def test_an_interface_that_cannot_be_known_is_a_warning_and_sets_nothing() -> No
 
 
 def test_warnings_do_not_stop_and_are_not_shown_among_errors() -> None:
-    assert [finding["check"] for finding in plan_of(channels=65, facts={"gpu": NVIDIA})["findings"]] == ["channels"] * 2
+    assert [finding["check"] for finding in plan_of(channels=65, facts={"gpu": NVIDIA})["findings"]] == [
+        *["fabric"] * 2,
+        *["channels"] * 2,
+    ]
     lines = refusal(request(2, channels=65, mode="rdma"), policy(), nodes(2, gpu=NVIDIA))
     assert len(lines) == 1
     assert "fabric" in lines[0]

@@ -62,6 +62,7 @@ node 0: node0 (head), ranks 0-1
     MUSTER_OUTPUT_DIR={RUN_DIR}/outputs  # muster
     MUSTER_RUN_DIR={RUN_DIR}  # muster
     MUSTER_RUN_ID={RUN_ID}  # muster
+    NCCL_IB_DISABLE=1                         # fabric D1: tcp on all nodes: no node has RDMA devices
     NCCL_MAX_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
     NCCL_MIN_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric D4: has the head's address 10.0.0.1; {EXACTLY}
