@@ -27,8 +27,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._verdict import (
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
 CONSEQUENCES = 8
-# Signs of a reason in a table and of a consequence; the cause's own are shown in full below.
+# Signs of a consequence; the cause's own are shown in full.
 WHY = 120
+# Of a reason in a table, which is wrapped: a runaway message must not fill the screen for each node.
+LONGEST = 1000
 # The runner writes one each second.
 HEARTBEAT_STALE_S = 15
 
@@ -74,7 +76,7 @@ def _remarks(run: Mapping[str, Any]) -> str:
     # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
     failures = ordered([run]) if run["phase"] == "failed" else []
     why = failures[0].what if failures else run.get("why")
-    remarks = [one_line(why, WHY)] if why else []
+    remarks = [one_line(why, LONGEST)] if why else []
     age = number(run.get("heartbeat_age_s"))
     if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
         remarks.append(f"no sign of life for {duration(age)}")

@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _nodes, _runid
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
 SCHEMA = 1
 SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
@@ -114,9 +115,19 @@ def make_request(
         "experiment": posixpath.join(situation.experiments, run_id) if run_id else None,
         "experiments": situation.experiments,
         "controller": {"host": situation.host, "user": situation.user},
-        "command": command_line(situation.argv, situation.extra_vars_options),
+        "command": _assignments(verb, settings, environment)
+        + command_line(situation.argv, situation.extra_vars_options),
         "versions": dict(situation.versions),
     }
+
+
+def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mapping[str, str]) -> str:
+    """Return what gave parameters their values from the environment, as one types it in front of a command."""
+    return "".join(
+        f"{parameter.environment}={shlex.quote(environment[parameter.environment])} "
+        for parameter in VERBS[verb]
+        if parameter.environment and settings[parameter.name]["origin"] == f"environment {parameter.environment}"
+    )
 
 
 def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:

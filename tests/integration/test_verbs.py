@@ -155,6 +155,7 @@ def test_collect_brings_everything_and_then_nothing(runs: tuple[Cluster, str]) -
     assert first.rc == 0, first.out
     assert first.changed["node0"] >= 1
     assert first.changed["node1"] == 1
+    assert (home / "plan.json").read_bytes() == (cluster.run_dir("node0", OLD) / "plan.json").read_bytes()
     after = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
     assert after.keys() == before.keys()
     assert {path for path in before if before[path] != after[path]} == set()

@@ -21,6 +21,7 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
         (None, ""),
         ("ansible-playbook launch.yml -e channels=42", ""),
         ("ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
+        ("THREADS=256 LABEL='-i x' ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
         ("ansible-playbook -i a --inventory b launch.yml --inventory=c -id", "-i a -i b -i c -i d "),
         ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
         ("ansible-playbook 'unbalanced", ""),

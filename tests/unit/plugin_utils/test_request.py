@@ -122,6 +122,14 @@ def test_two_requests_share_nothing() -> None:
     assert make()["parameters"]["env"]["value"] == {}
 
 
+def test_what_the_environment_gave_stands_in_front_of_the_command() -> None:
+    request = make(
+        {"channels": 42}, {"CHANNELS": "8", "THREADS": "256", "LABEL": "", "CONFIG_FILE": "my c.yml", "HOME": "/"}
+    )
+    assert request["command"] == "THREADS=256 CONFIG_FILE='my c.yml' ansible-playbook launch.yml -e channels=42"
+    assert make(verb="status", environment={"THREADS": "256"})["command"] == make()["command"]
+
+
 def test_a_given_run_id_is_kept() -> None:
     request = make({"run_id": RUN_ID, "channels": 7})
     assert request["run_id"] == RUN_ID
