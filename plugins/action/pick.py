@@ -40,7 +40,7 @@ class ActionModule(ActionBase):
         asked = args["run_id"] or request.get("run_id")
         try:
             infos = gather(variables, nodes, args["register"])
-            run_id = pick(infos, asked, request.get("command"), workdirs, request.get("verb"))
+            run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
         except NoRun as error:
             raise AnsibleActionFail(str(error)) from None
         return {**result, "changed": False, "run_id": run_id}

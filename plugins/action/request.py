@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible import context
+from ansible import constants, context
 from ansible.parsing.vault import EncryptedString
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
@@ -81,7 +81,7 @@ class ActionModule(ActionBase):
         if lines:
             return {**result, "changed": False, "failed": True, "msg": "\n".join(lines)}
         if warning:
-            result["warnings"] = [warning + command("collect", request["run_id"], request["command"])]
+            result["warnings"] = [warning + command("collect", request["run_id"], request["call"])]
         return {**result, "changed": False, "request": request}
 
 
@@ -152,7 +152,22 @@ def _situation(experiments: str) -> Situation:
             "ansible_core": ansible_core_version,
             "python": platform.python_version(),
         },
+        collections=_collections(),
     )
+
+
+def _collections() -> str | None:
+    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name without.
+
+    launch.yml works from anywhere, because Ansible looks beside it too, but not for `muster.train.status`.
+    """
+    paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
+    beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")
+    found = any(Path(path, name).is_dir() for path in paths)
+    if found and not origin.startswith("env"):
+        return None
+    # Set for this command: it may be for no other.
+    return os.pathsep.join(([] if found else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
 
 
 def _documented_variables() -> set[str]:

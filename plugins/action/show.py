@@ -66,7 +66,7 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
         if args["what"] == "hints":
             where = _report.places([], _shown_path(request, run_id))
-            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("command"), HINTS), *where])])
+            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
             return result
         if args["what"] == "stopping":
             _print(_report.asking(infos, run_id, args["grace"]))
@@ -99,7 +99,7 @@ def _print(lines: Iterable[str]) -> None:
 def _print_status(
     what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
 ) -> None:
-    runs, typed = runs_of(infos), request.get("command")
+    runs, call = runs_of(infos), request.get("call")
     _print(["", *_report.status_table(runs, WIDTH), ""])
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
     display.display(_report.summary(run_id, verdict, runs), color=colour)
@@ -108,7 +108,7 @@ def _print_status(
         _print(_report.already_ended(infos, run_id))
     after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
-        after += hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",))
+        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("logs",))
     _print(aligned(after))
 
 
@@ -132,14 +132,14 @@ def _show_list(request: dict[str, Any]) -> None:
     found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
-    typed = request.get("command")
-    launch = command("launch", None, typed)
+    call = request.get("call")
+    launch = command("launch", None, call)
     _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
     going = _experiment.unseen(found)[-MOST_UNSEEN:]
     _print([""] * bool(going))
     for entry in going:
         at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
-        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, typed)}")])
+        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

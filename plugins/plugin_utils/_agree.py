@@ -190,8 +190,8 @@ def check_torch(facts: Facts, elsewhere: Collection[str]) -> list[Finding]:
     ]
 
 
-def check_slot(facts: Facts, slot: str, typed: str | None) -> list[Finding]:
-    """Find slots that another run holds; typed is the command that asked for the launch."""
+def check_slot(facts: Facts, slot: str, call: str | None) -> list[Finding]:
+    """Find slots that another run holds; call is how commands are called here."""
     findings = []
     for node, each in facts.items():
         holder = each.holder
@@ -202,7 +202,7 @@ def check_slot(facts: Facts, slot: str, typed: str | None) -> list[Finding]:
         seen += [f"since {holder.since}"] if holder.since else []
         remedy = "wait for its end"
         if holder.run_id:
-            remedy += f", or stop it: {command('stop', holder.run_id, typed)}"
+            remedy += f", or stop it: {command('stop', holder.run_id, call)}"
         findings.append(
             Finding(
                 check="slot",

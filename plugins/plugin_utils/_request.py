@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
-from ansible_collections.muster.train.plugins.plugin_utils import _nodes, _runid
+from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes, _runid
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
@@ -39,6 +39,7 @@ class Situation:
     argv: tuple[str, ...]
     extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
     versions: dict[str, str]
+    collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
 
 
 class Request(TypedDict):
@@ -56,6 +57,7 @@ class Request(TypedDict):
     experiments: str
     controller: dict[str, str]
     command: str
+    call: str
     versions: dict[str, str]
 
 
@@ -117,6 +119,7 @@ def make_request(
         "controller": {"host": situation.host, "user": situation.user},
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
+        "call": _hints.call_of(situation.argv, situation.collections),
         "versions": dict(situation.versions),
     }
 

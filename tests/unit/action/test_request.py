@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from ansible import context
@@ -21,6 +21,7 @@ from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.action import request as action
 
+ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., dict[str, Any]]
 
 
@@ -102,6 +103,23 @@ def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_pat
     ]
     assert "warnings" not in run(f"run_id={run_id}", verb="status")
     assert run("run_id=../../x")["failed"] is True
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, paths: list[Path], origin: str) -> None:
+    found = Mock(return_value=([str(path) for path in paths], origin))
+    monkeypatch.setattr(action.constants.config, "get_config_value_and_origin", found)
+
+
+def test_the_next_command_finds_the_collection(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, link = tmp_path / "other", ROOT / "collections"
+    other.mkdir()
+    elsewhere(monkeypatch, [other, link], "/etc/ansible/ansible.cfg")
+    assert run()["request"]["call"] == "ansible-playbook"
+    # What was set for one command may not be there for the next.
+    elsewhere(monkeypatch, [other, link], "env: ANSIBLE_COLLECTIONS_PATH")
+    assert run()["request"]["call"] == f"ANSIBLE_COLLECTIONS_PATH={other}:{link} ansible-playbook"
+    elsewhere(monkeypatch, [other, tmp_path / "gone"], "default")
+    assert run()["request"]["call"] == f"ANSIBLE_COLLECTIONS_PATH={link}:{other} ansible-playbook"
 
 
 def test_two_requests_have_two_nonces(run: Run) -> None:

@@ -53,7 +53,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Show:
         printed: list[str] = []
         monkeypatch.setattr(show, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
         request = {"run_id": RUN_ID, "nodes": list(hosts), "experiments": str(tmp_path / "experiments")}
-        request.update(command="ansible-playbook -i lab launch.yml", **args.pop("request", {}))
+        request.update(call="ansible-playbook -i lab", **args.pop("request", {}))
         task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)
         action = show.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
         result: dict[str, Any] = action.run(task_vars={"groups": {}, "hostvars": hosts})

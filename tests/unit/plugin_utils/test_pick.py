@@ -27,7 +27,7 @@ OLD, NEW = ("run_a", "2026-11-20T10:00:00Z"), ("run_b", "2026-11-20T11:00:00Z")
 
 def refused(infos: list[Info], asked: str | None = None, workdirs: dict[str, str] | None = None) -> str:
     with pytest.raises(NoRun) as caught:
-        pick(infos, asked, "ansible-playbook -i lab launch.yml", workdirs or {})
+        pick(infos, asked, "ansible-playbook -i lab", workdirs or {})
     assert str(caught.value).isprintable()
     return str(caught.value)
 
