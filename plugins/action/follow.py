@@ -22,6 +22,7 @@ from ansible.errors import (
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
     Sample,
@@ -30,7 +31,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._progress_line import
     told,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, one_line
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED
 
 display = Display()
 

@@ -65,6 +65,7 @@ class ActionModule(ActionBase):
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
             limit=context.CLIARGS.get("subset"),
         )
+        lines += _left_out()
         try:
             request = make_request(
                 options["verb"],
@@ -101,6 +102,22 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
         f"no plan of {run_id} is in {experiments}: if it was launched before, what was given for it is not known here; "
         "to have it, collect it first: "
     )
+
+
+def _left_out() -> list[str]:
+    """Return a line for each option that leaves out tasks: what is left would succeed, having done nothing."""
+    lines = []
+    for option, harmless, why in (
+        ("tags", ("all",), "the tasks of a verb have no tags"),
+        ("skip_tags", (), "the tasks of a verb have no tags"),
+        ("start_at_task", (), "a verb is done whole"),
+    ):
+        value = context.CLIARGS.get(option) or ()
+        given = (value,) if isinstance(value, str) else tuple(value)
+        if given not in (harmless, ()):
+            name = option.replace("_", "-")
+            lines.append(f"--{name}: expected none, saw {','.join(given)!r}; {why}, leave it out")
+    return lines
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:

@@ -15,9 +15,9 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _report
+from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos, _report
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, gather, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge, members
 
@@ -31,10 +31,7 @@ HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
-    "request": {"type": "dict", "default": {}},
-    "run_id": {"type": "str"},
-    "nodes": {"type": "list", "elements": "str"},
-    "register": {"type": "str", "default": "launch__info"},
+    **_infos.OPTIONS,
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
     "grace": {"type": "int"},
@@ -56,8 +53,7 @@ class ActionModule(ActionBase):
         if args["what"] == "list":
             _show_list(request)
             return {**result, "changed": False}
-        nodes = args["nodes"] or request.get("nodes") or variables["groups"].get("nodes", [])
-        infos = gather(variables, nodes, args["register"])
+        infos = answers(variables, args)
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         result.update(changed=False, run_id=run_id)
         if args["what"] == "start":

@@ -15,11 +15,10 @@ from typing import Any
 
 from . import _bundle
 from ._host import Host
-from ._records import Job
+from ._records import ENDED, Job
 from ._runs import muster_dir, read_run
 from ._starters import Starter, StartError, starter_named
 from .runner import _files
-from .runner._state import ENDED
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0

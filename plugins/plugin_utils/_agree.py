@@ -13,8 +13,9 @@ import shlex
 from collections.abc import Collection, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Facts = Mapping[str, NodeFacts]
 

@@ -12,20 +12,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import (
-    ENDED,
-    NAMED,
-    NO_METRICS,
-    Verdict,
-    members,
-    names,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS, Verdict, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
+# Run directories that are shown.
+PLACES = 4
 CONSEQUENCES = 8
 # Signs of a consequence; the cause's own are shown in full.
 WHY = 120
@@ -170,8 +166,8 @@ def label(node: object, rank: object) -> str:
 def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
     """Return (what, where) of everything that there is of the run."""
     where = [(f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "absent"]
-    more = [("and", f"on {len(where) - NAMED} more nodes")] if len(where) > NAMED else []
-    return [*([("experiment", experiment)] if experiment else []), *where[:NAMED], *more]
+    more = [("and", f"on {len(where) - PLACES} more nodes")] if len(where) > PLACES else []
+    return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
 
 
 def not_started(infos: Sequence[Info]) -> tuple[str, list[str]]:

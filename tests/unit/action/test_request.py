@@ -39,11 +39,12 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         hostvars: dict[str, dict[str, Any]] | None = None,
         subset: str | None = None,
         task_vars: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         argv = ["/venv/bin/ansible-playbook", f"{verb}.yml", *(word for text in extra_vars for word in ("-e", text))]
         monkeypatch.setattr(sys, "argv", argv)
-        options = {"extra_vars": extra_vars, "inventory": ("/clusters/lab",), "subset": subset}
-        monkeypatch.setattr(context, "CLIARGS", CLIArgs(options))
+        given = {"extra_vars": extra_vars, "inventory": ("/clusters/lab",), "subset": subset, **(options or {})}
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs(given))
         monkeypatch.setattr(load_extra_vars, "extra_vars", None, raising=False)
         hosts = hostvars if hostvars is not None else {"node0": {"launch_defaults": {"script": "t.py"}}, "node1": {}}
         task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=False)
@@ -205,6 +206,22 @@ def test_addresses_come_from_the_inventory(run: Run) -> None:
 
 def test_no_nodes_names_the_sources(run: Run) -> None:
     assert "(read: /clusters/lab)" in run("script=t.py", hostvars={})["msg"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"tags": ("foo",)}, "--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"),
+        (
+            {"skip_tags": ["a", "b"]},
+            "--skip-tags: expected none, saw 'a,b'; the tasks of a verb have no tags, leave it out",
+        ),
+        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb is done whole, leave it out"),
+    ],
+)
+def test_options_that_leave_out_tasks(run: Run, options: dict[str, Any], line: str) -> None:
+    assert run(options=options)["msg"] == line
+    assert "request" in run(options={"tags": ("all",), "skip_tags": (), "start_at_task": None})
 
 
 def test_limit(run: Run) -> None:

@@ -74,7 +74,7 @@ def test_the_run_that_was_asked_for() -> None:
 def test_no_run_anywhere() -> None:
     text = refused([info("node0"), info("node1"), SILENT], None, {"node0": "/data/muster"})
     assert text == (
-        "no run on any node (looked in node0:/data/muster, node1; no answer from node9); "
+        "no run on any node (looked in node0:/data/muster and node1; no answer from node9); "
         "to start one: ansible-playbook -i lab muster.train.launch"
     )
 

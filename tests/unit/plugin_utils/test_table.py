@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, names, one_line, table
 
 HEADERS = ("node", "rank", "why")
 
@@ -76,3 +76,11 @@ def test_one_line() -> None:
     assert one_line("a\n\n  b\t c ") == "a b c"
     assert one_line("x" * 300, limit=10) == "x" * 9 + "…"
     assert one_line("x" * 10, limit=10) == "x" * 10
+
+
+def test_names() -> None:
+    assert names([]) == ""
+    assert names(["a"]) == "a"
+    assert names(["a", "b"]) == "a and b"
+    assert names(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert names([str(number) for number in range(20)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
