@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import MagicMock, Mock
 
 import pytest
-from ansible import context
+from ansible import constants, context
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.utils.context_objects import CLIArgs
@@ -108,7 +108,7 @@ def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_pat
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, paths: list[Path], origin: str) -> None:
     found = Mock(return_value=([str(path) for path in paths], origin))
-    monkeypatch.setattr(action.constants.config, "get_config_value_and_origin", found)
+    monkeypatch.setattr(constants.config, "get_config_value_and_origin", found)
 
 
 def test_the_next_command_finds_the_collection(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,21 @@ def test_one_line() -> None:
     assert one_line("x" * 10, limit=10) == "x" * 10
 
 
-def test_names() -> None:
-    assert names([]) == ""
-    assert names(["a"]) == "a"
-    assert names(["a", "b"]) == "a and b"
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, ""),
+        (1, "n0"),
+        (2, "n0 and n1"),
+        (3, "n0, n1 and n2"),
+        (8, "n0, n1, n2, n3, n4, n5, n6 and n7"),
+        (9, "n0, n1, n2, n3, n4, n5, n6, n7 and 1 more"),
+        (1000, "n0, n1, n2, n3, n4, n5, n6, n7 and 992 more"),
+    ],
+)
+def test_names(count: int, text: str) -> None:
+    assert names([f"n{number}" for number in range(count)]) == text
+
+
+def test_names_of_as_many_as_are_wanted() -> None:
     assert names(["a", "b", "c", "d"], 2) == "a, b and 2 more"
-    assert names([str(number) for number in range(20)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
