@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ._records import known
+from ._known import known
 
 
 @dataclasses.dataclass(frozen=True)

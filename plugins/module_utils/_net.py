@@ -43,10 +43,18 @@ def parse_addresses(text: str) -> list[str]:
     for line in map(str.strip, text.splitlines()):
         match = _LEAF.match(line)
         if match:
-            leaf = match.group(1)
+            leaf = match.group(1) if _is_address(match.group(1)) else None
         elif line == "/32 host LOCAL" and leaf is not None:
             found[leaf] = None
     return list(found)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        socket.inet_aton(text)
+    except OSError:
+        return False
+    return True
 
 
 def parse_routes(text: str, byteorder: str = sys.byteorder) -> list[Route]:

@@ -19,7 +19,7 @@ from ._kernel import read_kernel
 from ._limits import read_limits, read_memlock
 from ._machine import read_cpus, read_identity, read_systemd, read_user
 from ._net import read_net
-from ._probe import timed_probes
+from ._probe import run_probes
 from ._rdma import read_rdma
 from ._rdma_records import Rdma
 from ._records import Config, File, NodeFacts, TrainingPython, Workdir
@@ -95,7 +95,8 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     disks = _disks(asked) if "disk" in asked.subset else []
     # One each: of data directories on five file servers, the one that is gone takes no other along.
     probes.update({f"disk {path}": _disk_probe(host, path) for path in disks})
-    found, failures, times = timed_probes(probes, cap)
+    times: dict[str, int] = {}
+    found, failures = run_probes(probes, cap, times)
     files, config = found.get("files") or (None, None)
     memlock, limits = found.get("limits") or (None, None)
     node = NodeFacts(

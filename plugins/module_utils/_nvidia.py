@@ -106,7 +106,7 @@ class _Smi:
         names = {" ".join(command): command for command in commands}
         calls = {name: self._call(command, self._cap) for name, command in names.items()}
         # Each gives up by itself; the second is for a machine too busy to do so in time.
-        results = run_probes(calls, self._cap + 1).answers
+        results = run_probes(calls, self._cap + 1)[0]
         answers = {}
         for name, command in names.items():
             result = results[name] or CommandResult(None, "", "", timed_out=True)

@@ -12,20 +12,14 @@ from typing import Any, Callable, NamedTuple
 
 
 class Probed(NamedTuple):
-    """Answers by name, None for a probe that failed or was too late; a warning for each such; what each took in ms."""
+    """Answers by name, None for a probe that failed or was too late, and a warning for each such."""
 
     answers: dict[str, Any]
     warnings: list[str]
-    timings: dict[str, int]
 
 
-def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> tuple[dict[str, Any], list[str]]:
-    """Return the answers and the warnings of timed_probes."""
-    return timed_probes(probes, cap)[:2]
-
-
-def timed_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> Probed:
-    """Return what each probe says within cap s. The time of one that is too late is what it was given.
+def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float, timings: dict[str, int] | None = None) -> Probed:
+    """Return what each probe says within cap s; note in timings what each took in ms, at most what it was given.
 
     A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
     """
@@ -50,8 +44,9 @@ def timed_probes(probes: Mapping[str, Callable[[], Any]], cap: float) -> Probed:
     in_time = dict(answers)
     late = f"no answer within {cap} s"
     whys = {name: errors.get(name, late) for name in probes if name not in in_time}
+    if timings is not None:
+        timings.update({name: round((min(ended.get(name, deadline), deadline) - begin) * 1000) for name in probes})
     return Probed(
         answers={name: in_time.get(name) for name in probes},
         warnings=[f"{name}: could not look: {why}" for name, why in whys.items()],
-        timings={name: round((min(ended.get(name, deadline), deadline) - begin) * 1000) for name in probes},
     )

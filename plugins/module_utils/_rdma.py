@@ -52,10 +52,10 @@ def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
     interfaces = None if net is None else frozenset(net)
     hcas = []
     for name, place in places.items():
-        unseen = _unseen(host, place)
+        hcas.append(_read_hca(host, name, place, nodes, grants, interfaces))
+        unseen = None if hcas[-1].ports else _unseen(host, place)
         if unseen is not None:
             warn(f"{name}: {unseen}")
-        hcas.append(_read_hca(host, name, place, nodes, grants, interfaces))
     return Rdma(
         usable=any(port.usable for hca in hcas for port in hca.ports),
         gdr=read_gdr(host),
@@ -70,7 +70,8 @@ def _place(host: Host, name: str) -> _Place:
     # A link that leads nowhere (a tree copied in part) still names the device it stands for.
     address = _pci.address_in(linked or "") or _pci.address_in(real)
     devices = [f"{folder}/device"]
-    if address is not None:
+    # A scalable function hangs on an auxiliary device, which has no vendor; a copied tree may have no device at all.
+    if address is not None and not (linked and linked.endswith(f"/{address}") and host.is_dir(linked)):
         devices.append(f"{_pci.DEVICES}/{address}")
     # The class holds links into /sys/devices: only where it does, no PCI device on the path means that there is none.
     virtual = address is None and (real.startswith("/sys/devices/") or _SOFTWARE_NAME.match(name) is not None)
@@ -93,7 +94,8 @@ def _read_hca(
 ) -> Hca:
     said = _sysfs.texts(host, place.folder, ATTRIBUTES)
     node_type = _sysfs.word(said.get("node_type"))
-    vendor_id = _of_device(host, place, "vendor")
+    of_pci = _of_device(host, place)
+    vendor_id = of_pci.get("vendor")
     node, closed = _uverbs.node_of(host, name, nodes, place.devices)
     of_device = _netdevs(host, place)
     if "parent" in said and not of_device:
@@ -122,7 +124,7 @@ def _read_hca(
         fw_ver=said.get("fw_ver"),
         node_guid=said.get("node_guid"),
         pci_address=place.address,
-        numa_node=_sysfs.number(_of_device(host, place, "numa_node")),
+        numa_node=_sysfs.number(of_pci.get("numa_node")),
         physfn=_pci.address_in(_link_name(host, place, "physfn") or ""),
         uverbs=node,
         netdevs=sorted({*of_device, *of_ports}, key=_sysfs.natural),
@@ -140,9 +142,11 @@ def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) 
     return None
 
 
-def _of_device(host: Host, place: _Place, attribute: str) -> str | None:
-    found = (_sysfs.text(host, f"{device}/{attribute}") for device in place.devices)
-    return next((value for value in found if value is not None), None)
+def _of_device(host: Host, place: _Place) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for device in place.devices[::-1]:
+        said.update(_sysfs.texts(host, device, ("vendor", "numa_node")))
+    return said
 
 
 def _link_name(host: Host, place: _Place, link: str) -> str | None:

@@ -90,7 +90,7 @@ def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Por
         mtu=roce_mtu(_sysfs.number(_sysfs.text(host, f"/sys/class/net/{netdev}/mtu"))) if roce and netdev else None,
         counters=_counters(host, folder),
         gids=gids or [],
-        rocev2_gid_index=_gid.rocev2_index(gids or []) if roce else None,
+        rocev2_gid_index=None if said.get("link_layer") == "InfiniBand" else _gid.rocev2_index(gids or []),
         usable=False,
         reasons=[],
     )

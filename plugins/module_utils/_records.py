@@ -12,17 +12,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"
-
-
-def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of data that the dataclass record has a field for."""
-    return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -59,10 +59,11 @@ def cannot_list(host: Host, path: str) -> str | None:
     """Return why a directory cannot be listed; None when it can, or when it is simply not there."""
     if host.list_dir(path) is not None:
         return None
-    if host.resolve(path) is None:
+    real = host.resolve(path)
+    if real is None:
         return f"{path} is a loop of links"
     folder = ""
-    for name in path.strip("/").split("/"):
+    for name in real.strip("/").split("/"):
         # What lies in a folder one may not search cannot be told from what does not exist.
         if host.is_dir(folder or "/") and not host.allows(folder or "/", os.X_OK):
             return f"{folder or '/'} cannot be searched: permission denied"

@@ -38,12 +38,7 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
 
     nodes is from read_nodes, devices are folders that may hold the device's infiniband_verbs/.
     """
-    name = nodes.get(hca)
-    for device in devices:
-        beside = [node for node in host.list_dir(f"{device}/infiniband_verbs") or [] if _UVERBS.fullmatch(node)]
-        beside = [node for node in beside if node not in nodes.values()]
-        if name is None and len(beside) == 1:
-            name = beside[0]
+    name = nodes.get(hca) or _beside(host, devices, set(nodes.values()))
     if name is None:
         # A tree without /dev says nothing, a machine without a single node says that none can be opened.
         present = host.list_dir(NODES)
@@ -52,10 +47,21 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
             return None, f"no {NODES}/uverbs device is here: visible, but it cannot be opened"
         return None, f"the kernel lists no uverbs device for it in {CLASS}" if host.is_dir(CLASS) else None
     node = f"{NODES}/{name}"
-    if not host.exists(node):
-        missing = bool(host.list_dir("/dev"))
-        return None, f"{node} is missing: visible, but it cannot be opened" if missing else None
-    return node, None if host.opens(node) else f"{node} cannot be opened: permission denied"
+    if host.opens(node):
+        return node, None
+    if host.exists(node):
+        return node, f"{node} cannot be opened: permission denied"
+    missing = bool(host.list_dir("/dev"))
+    return None, f"{node} is missing: visible, but it cannot be opened" if missing else None
+
+
+def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
+    """Return the only node that a PCI device has for itself."""
+    for device in devices:
+        names = {name for name in host.list_dir(f"{device}/infiniband_verbs") or [] if _UVERBS.fullmatch(name)}
+        if len(names - of_others) == 1:
+            return (names - of_others).pop()
+    return None
 
 
 @dataclasses.dataclass(frozen=True)

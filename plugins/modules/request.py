@@ -28,7 +28,7 @@ options:
     description: The verb whose parameters are to be checked.
     type: str
     required: true
-    choices: [launch, status, logs, follow, stop, collect, list]
+    choices: [launch, status, logs, follow, stop, collect, list, detect]
   defaults:
     description:
       - The cluster's own defaults of launch parameters.

@@ -73,7 +73,7 @@ def make(
         views.append(_view(node, head_address, given))
     policy = FabricPolicy(settings["mode"]["value"], settings["mode"]["origin"])
     resolution = resolve(views, policy)
-    findings += [_no_interface(view.name, head_address) for view in views if view.interface is None]
+    findings += [no_interface(view.name, head_address) for view in views if view.interface is None]
     findings += resolution.findings
     variables, not_set = {}, {}
     for node, view in zip(nodes, views, strict=True):
@@ -118,7 +118,8 @@ def _view(node: NodeInput, head_address: str, given: Mapping[str, str]) -> NodeV
     )
 
 
-def _no_interface(node: str, address: str) -> Finding:
+def no_interface(node: str, address: str) -> Finding:
+    """A node whose way to the head is not known."""
     return Finding(
         check="interface",
         node=node,

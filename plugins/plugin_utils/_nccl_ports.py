@@ -71,12 +71,11 @@ def active(rdma: Rdma | None) -> list[HcaPort]:
 def openable(rdma: Rdma | None) -> list[HcaPort]:
     """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens.
 
-    Where ports are usable and no device node is known, nobody could look at /dev, and every device counts as one that
-    opens.
+    Where ports are usable and no device node is known, nobody could look at /dev: every device counts as open.
     """
-    ports = ports_of(rdma)
-    unknown = not any(each.hca.uverbs for each in ports) and any(each.port.usable for each in ports)
-    return [each for each in active(rdma) if each.hca.uverbs or each.port.usable or unknown]
+    ports = active(rdma)
+    unknown = not any(each.hca.uverbs for each in ports_of(rdma)) and any(each.port.usable for each in ports)
+    return [each for each in ports if each.hca.uverbs or each.port.usable or unknown]
 
 
 def usable(rdma: Rdma | None) -> list[HcaPort]:

@@ -101,7 +101,7 @@ def make_request(
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
             settings["nproc"] = Setting(value=1, origin=DEFAULT)
-    run_id = _text(values["run_id"])
+    run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         run_id = _runid.make(*numbers, situation.now, _text(values["label"]))

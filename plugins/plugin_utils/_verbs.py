@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._parameters import Pa
 CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 
 RUN_ID = Parameter("run_id", "run_id", "The run; the newest where not given.", per_run=True)
+MODE = Parameter("mode", "choice", "The fabric.", default="auto", choices=("auto", "rdma", "tcp"))
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
     "launch": (
@@ -59,7 +60,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("env", "environment", "Environment variables of the ranks.", default={}),
         Parameter("follow", "bool", "Show the progress until the run ends.", default=True),
         Parameter("time_limit", "seconds", "Longest time the run may take.", minimum=1, maximum=365 * 86400),
-        Parameter("mode", "choice", "The fabric.", default="auto", choices=("auto", "rdma", "tcp")),
+        MODE,
         RUN_ID,
     ),
     "status": (RUN_ID,),
@@ -73,4 +74,9 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "stop": (RUN_ID,),
     "collect": (RUN_ID,),
     "list": (RUN_ID,),
+    "detect": (
+        Parameter("output", "choice", "What is printed.", default="table", choices=("table", "json")),
+        Parameter("page", "file", "Where the page is written; the same name with .json is the document."),
+        MODE,
+    ),
 }

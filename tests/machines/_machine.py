@@ -22,6 +22,7 @@ from ansible_collections.muster.train.tests.machines._manifest import (
     check,
     parents,
     read,
+    shortened,
 )
 
 MACHINES = Path(__file__).parent
@@ -107,7 +108,9 @@ def _build(root: Path, manifest: Manifest, places: Places, errors: Mapping[str, 
             files.setdefault(path, "")
     files = {path: text for path, text in files.items() if errors.get(path) not in ABSENT}
     for both in sorted(directories & {*files, *places.links}):
-        raise ManifestError(f"{both} is both a directory and {'a link' if both in places.links else 'a file'}")
+        raise ManifestError(
+            f"{shortened(both)} is both a directory and {'a link' if both in places.links else 'a file'}"
+        )
     root.mkdir(parents=True, exist_ok=True)
     path = ""
     try:
@@ -118,10 +121,12 @@ def _build(root: Path, manifest: Manifest, places: Places, errors: Mapping[str, 
         for path, text in files.items():
             # `surrogatepass`: a text that is not Unicode becomes a file that is not UTF-8.
             Path(f"{root}{path}").write_bytes(text.encode("utf-8", "surrogatepass"))
-            if posixpath.basename(posixpath.dirname(path)) in ("bin", "sbin"):
+            if posixpath.basename(posixpath.dirname(path)) in ("bin", "sbin") or text.startswith("#!"):
                 os.chmod(f"{root}{path}", 0o755)
     except (OSError, ValueError) as error:
-        raise ManifestError(f"{path!r} cannot be made: {getattr(error, 'strerror', None) or error}") from error
+        raise ManifestError(
+            f"{shortened(path)!r} cannot be made: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _by_argv(commands: Mapping[str, Answer]) -> dict[tuple[str, ...], Answer]:

@@ -23,6 +23,11 @@ _PLAIN_KEY = re.compile(r"[A-Za-z/][\w./+=,~@-]*(?:[: ][\w./+=,~@-]+)*", re.ASCI
 _BLOCK = re.compile(r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
 
 
+def shortened(text: str) -> str:
+    """Name what is too long to be named whole."""
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}\N{HORIZONTAL ELLIPSIS}"
+
+
 class ManifestError(Exception):
     """What is wrong with a manifest, in one line."""
 
@@ -103,7 +108,7 @@ def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
 
 def _path(key: str, path: Any) -> str:
     if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
-        raise ManifestError(f"{key}: {path!r} is not an absolute path")
+        raise ManifestError(f"{key}: {shortened(repr(path))} is not an absolute path")
     return path
 
 

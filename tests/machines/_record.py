@@ -147,8 +147,8 @@ def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathere
     gathered = gather(host, ASKED)
     noted = host.as_noted()
     replacements = Replacements(key)
-    for path, text in noted.files.items():
-        learn(path, text, replacements)
+    for path, found in noted.files.items():
+        learn(path, found, replacements)
     text = replacements.text
     mounted = _mounted(noted)
     return (

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -137,7 +139,10 @@ def main(arguments: Sequence[str]) -> int:
         document = show(_read(given.files), Options(given.library, version, given.mode, given.head))
     except ManifestError as error:
         return complain(parser.prog, str(error))
-    print(json.dumps(document, indent=2))
+    try:
+        print(json.dumps(document, indent=2), flush=True)
+    except BrokenPipeError:  # as with `| head`: whoever read has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -19,9 +19,16 @@ import yaml
 FOLDER = Path(os.environ.get("MUSTER_CAPTURES") or Path(__file__).resolve().parents[3] / "shared" / "captures")
 
 
-def captures(kind: str) -> list[Any]:
-    """Return the captures of a kind as parameters of a test, each a Path; one that skips when there are none."""
-    found = sorted((FOLDER / kind).glob("*.txt"))
+def captures(kind: str, but: str | None = None, only: str = "") -> list[Any]:
+    """Return the captures of a kind as parameters of a test, each a Path; one that skips when there are none.
+
+    only and but are words of the `kind` that the expected values name.
+    """
+    found = []
+    for path in sorted((FOLDER / kind).glob("*.txt")):
+        said = expected(path).get("kind", "")
+        if only in said and (but is None or but not in said):
+            found.append(path)
     if not found:
         reason = f"no captures: {FOLDER / kind} is not there (see MUSTER_CAPTURES)"
         return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]

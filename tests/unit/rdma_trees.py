@@ -12,10 +12,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Manifest = dict[str, Any]
+# GID, type and interface of an entry of the table.
+Entry = tuple[str, "str | None", "str | None"]
 CLASS = "/sys/class/infiniband"
 # The kernel's words for those of libibumad, libibverbs and iproute2.
 STATES = {"DOWN": "1: DOWN", "INIT": "2: INIT", "INITIALIZING": "2: INIT", "ARMED": "3: ARMED", "ACTIVE": "4: ACTIVE"}
@@ -65,7 +67,7 @@ class Tree:
     def netdev(self, name: str, netdev: str) -> None:
         self.manifest["directories"].append(self.device(name).rpartition("/infiniband/")[0] + "/net/" + netdev)
 
-    def gids(self, name: str, port: str, table: dict[int, tuple[str, str | None, str | None]], size: int = 16) -> None:
+    def gids(self, name: str, port: str, table: Mapping[int, Entry], size: int = 16) -> None:
         """Write a table of size entries: GID, type (v1, v2) and interface of those that are set."""
         for index in range(max(size, *table, 0) + 1 if table else size):
             gid, kind, ndev = table.get(index, (UNSET, None, None))
@@ -127,7 +129,7 @@ def ibv_devinfo(text: str) -> Manifest:
     name = "mlx5_bond_0" if "hca_id" not in text else ""
     port = "1" if name else ""
     shown = dict(re.findall(r"cat /sys/class/infiniband/(\S+)/ports/1/link_layer\s*\n(\S+)", text))
-    tables: dict[tuple[str, str], dict[int, tuple[str, str | None, str | None]]] = {}
+    tables: dict[tuple[str, str], dict[int, Entry]] = {}
     for line in text.splitlines():
         key, _colon, value = map(str.strip, line.partition(":"))
         if key == "hca_id":
@@ -162,7 +164,7 @@ def ibv_devinfo(text: str) -> Manifest:
 
 def show_gids(text: str) -> Manifest:
     tree = Tree()
-    tables: dict[tuple[str, str], dict[int, tuple[str, str | None, str | None]]] = {}
+    tables: dict[tuple[str, str], dict[int, Entry]] = {}
     row = r"\s*(\S+)\s+(\d+)\s+(\d+)\s+([0-9a-f:]{15,})\s+(?:[\d.]+\s+)?(v[12])(?:\s+(\S+))?\s*$"
     for match in re.finditer(row, text, re.MULTILINE):
         name, port, index, gid, version, ndev = match.groups()

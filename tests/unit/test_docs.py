@@ -26,11 +26,11 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import AUTO, MUST_TC
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-ROLE = ROOT / "roles" / "launch"
-PAGES = [README, ROLE / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
+PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").glob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 # What a user makes by following the pages.
-MADE = ("inventories/mycluster", "experiments")
+MADE = ("inventories/mycluster", "experiments", "detect")
 # A cell may hold an escaped bar.
 CELL = re.compile(r"(?<!\\)\|")
 
@@ -113,7 +113,7 @@ def test_paths_exist(page: Path) -> None:
 
 @each_page
 def test_playbooks_exist_and_take_what_they_are_given(page: Path) -> None:
-    variables = set(yaml.safe_load(read(ROLE / "defaults" / "main.yml")))
+    variables = {name for role in ROLES for name in yaml.safe_load(read(role / "defaults" / "main.yml"))}
     for words in commands(page, "ansible-playbook"):
         named = [word for word in words if word.endswith(".yml") or word.startswith("muster.train.")]
         assert len(named) == 1, words
@@ -181,10 +181,11 @@ def test_launchers_are_named() -> None:
     assert set(re.findall(r"`(\w+)`", rows(ROOT / "docs" / "concepts.md", "word")["launcher"][0])) == set(LAUNCHERS)
 
 
-def test_the_table_of_role_variables_is_the_specification() -> None:
-    specification: dict[str, Any] = yaml.safe_load(read(ROLE / "meta" / "argument_specs.yml"))["argument_specs"]
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: str(role.name))
+def test_the_table_of_role_variables_is_the_specification(role: Path) -> None:
+    specification: dict[str, Any] = yaml.safe_load(read(role / "meta" / "argument_specs.yml"))["argument_specs"]
     options = {name: option for entry in specification.values() for name, option in entry["options"].items()}
-    table = rows(ROLE / "README.md", "variable")
+    table = rows(role / "README.md", "variable")
     shown = {name: "" if cells[0] == "empty" else yaml.safe_load(cells[0].strip("`")) for name, cells in table.items()}
     assert shown == {name: option["default"] for name, option in options.items()}
 

@@ -105,7 +105,8 @@ def test_answer(name: str, of: str) -> None:
         environment = resolution.nodes[node]
         assert {each.name: [each.rule, each.value] for each in environment.variables} == answer["env"]
         assert sorted(each.name for each in environment.not_set) == answer["not_set"]
-        assert all(each.reason for each in [*environment.variables, *environment.not_set])
+        assert all(each.reason for each in environment.variables)
+        assert all(each.reason for each in environment.not_set)
         assert [[each.check, each.status] for each in findings if each.node == node] == answer["findings"]
     assert [each for each in findings if each.node is None] == []
 

@@ -21,7 +21,7 @@ from ansible.template import Templar, trust_as_template
 from ansible_collections.muster.train.plugins.action import plan as plan_action
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
 from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
-from ansible_collections.muster.train.tests.unit.rdma_parts import rdma
+from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
 
 ALONE = {"rdma": rdma(()).to_dict(), "gpu": NO_GPU}
 ROOT = Path(__file__).resolve().parents[3]
@@ -107,6 +107,27 @@ def test_each_nodes_own_environment_and_address() -> None:
         [item["name"] for item in plan["jobs"][name]["environment"] if item["name"] == "B"] for name in plan["nodes"]
     ]
     assert of_node == [[], ["B"]]
+
+
+def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
+    hosts = hostvars(2)
+    hcas = rdma([hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))])
+    for variables in hosts.values():
+        variables["ansible_facts"].update(rdma=hcas.to_dict(), gpu={"vendor": "nvidia", "count": 4})
+    plan = run(request(2), hosts)["plan"]
+    assert (plan["fabric"]["value"], plan["nproc"]) == ("rdma", 4)
+    [variable] = [item for item in plan["jobs"]["node1"]["environment"] if item["name"] == "NCCL_IB_HCA"]
+    assert (variable["value"], variable["rule"], variable["origin"]) == ("=mlx5_0", "D2", "fabric")
+    assert "NCCL_IB_GID_INDEX" in [item["name"] for item in plan["not_set"]["node0"]]
+
+
+@pytest.mark.parametrize(("part", "check"), [("rdma", "fabric"), ("gpu", "nproc")])
+def test_facts_that_nobody_could_gather_are_named(part: str, check: str) -> None:
+    hosts = hostvars(2)
+    del hosts["node1"]["ansible_facts"][part]
+    message = run(request(2), hosts)["msg"]
+    assert message.startswith(f"node1: {check}: ")
+    assert len(message.splitlines()) == 1
 
 
 def test_without_a_request_it_says_what_happened() -> None:

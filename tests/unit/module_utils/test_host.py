@@ -161,3 +161,29 @@ def test_which_keeps_the_link_of_a_virtual_environment(tmp_path: Path) -> None:
 def test_a_command_runs_in_a_directory_of_the_machine(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     assert Host(str(tmp_path)).run(["pwd"], cwd="/work").out == f"{tmp_path}/work\n"
+
+
+def test_the_files_of_a_folder(tmp_path: Path) -> None:
+    Machine(
+        {
+            "files": {"/gids/0": "zero", "/gids/1": "one" * 5000},
+            "directories": ["/gids/2"],
+            "links": {"/gids/3": "0", "/tables": "/gids"},
+        },
+        tmp_path,
+    )
+    host = Host(str(tmp_path))
+    os.mkfifo(tmp_path / "gids/4")
+    found = host.read_folder("/tables", ["0", "1", "2", "3", "4", "5", "../secret/x", "\0"], limit=10)
+    # The pipe has no writer, and nothing to say.
+    assert found == {"0": b"zero", "1": b"oneoneoneo", "4": b""}
+    assert host.read_folder("/gids/0", ["0"]) == {}
+    assert host.read_folder("/no", ["0"]) == {}
+
+
+def test_what_opens(tmp_path: Path) -> None:
+    host = Machine({"files": {"/dev/here": ""}, "errors": {"/dev/forbidden": "EPERM"}}, tmp_path)
+    assert host.opens("/dev/here")
+    assert not host.opens("/dev/forbidden")
+    assert not host.opens("/dev/missing")
+    assert not host.opens("/dev/\0")

@@ -30,6 +30,10 @@ down	0000100A	00000000	0000	0	0	0	0000FFFF	0	0	0
 """
 
 
+def test_what_is_no_address_is_left_out() -> None:
+    assert parse_addresses("|-- 999.1.1.1\n/32 host LOCAL\n|-- 10.0.0.1\n/32 host LOCAL\n") == ["10.0.0.1"]
+
+
 def test_routes() -> None:
     assert parse_routes(ROUTES, "little") == [
         Route("0.0.0.0/0", "eth0", "10.0.0.1", 100),

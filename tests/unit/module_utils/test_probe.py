@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from ansible_collections.muster.train.plugins.module_utils._probe import run_probes, timed_probes
+from ansible_collections.muster.train.plugins.module_utils._probe import run_probes
 
 
 def fail() -> None:
@@ -15,13 +15,15 @@ def fail() -> None:
 
 
 def test_answers() -> None:
-    answers, warnings, timings = timed_probes({"a": lambda: 1, "b": lambda: "x", "c": lambda: None}, 60)
+    timings: dict[str, int] = {}
+    answers, warnings = run_probes({"a": lambda: 1, "b": lambda: "x", "c": lambda: None}, 60, timings)
     assert (answers, warnings, list(timings)) == ({"a": 1, "b": "x", "c": None}, [], ["a", "b", "c"])
 
 
 def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
     released = threading.Event()
-    answers, warnings, timings = timed_probes({"good": lambda: 1, "bad": fail, "hung": released.wait}, 0.2)
+    timings: dict[str, int] = {}
+    answers, warnings = run_probes({"good": lambda: 1, "bad": fail, "hung": released.wait}, 0.2, timings)
     released.set()
     assert timings["hung"] == 200  # what it was given
     assert 0 <= timings["good"] <= 200
@@ -34,7 +36,7 @@ def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
 
 def test_they_run_side_by_side() -> None:
     meeting = threading.Barrier(2, timeout=60)
-    assert sorted(run_probes({"a": meeting.wait, "b": meeting.wait}, 60)[0].values()) == [0, 1]
+    assert sorted(run_probes({"a": meeting.wait, "b": meeting.wait}, 60).answers.values()) == [0, 1]
 
 
 def test_an_answer_that_comes_late_does_not_change_what_was_said() -> None:
@@ -45,7 +47,8 @@ def test_an_answer_that_comes_late_does_not_change_what_was_said() -> None:
         written.set()
         return 1
 
-    probed = timed_probes({"late": late}, 0.05)
+    timings: dict[str, int] = {}
+    probed = run_probes({"late": late}, 0.05, timings)
     released.set()
     written.wait()
-    assert (probed.answers, probed.timings) == ({"late": None}, {"late": 50})
+    assert (probed.answers, timings) == ({"late": None}, {"late": 50})

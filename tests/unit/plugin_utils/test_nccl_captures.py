@@ -26,7 +26,8 @@ def read(capture: Path, answer: dict[str, Any], root: Path) -> Rdma:
     convert = converter(answer["kind"])
     if convert is None:
         pytest.skip(f"no converter for {answer['kind']}")
-    return read_rdma(Machine(convert(text(capture)), root), str)
+    warnings: list[str] = []
+    return read_rdma(Machine(convert(text(capture)), root), warnings.append)
 
 
 @pytest.mark.parametrize("capture", [*captures("rdma"), *captures("sysfs")])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
@@ -25,7 +27,7 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
 
 EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
 BOND = roce("mlx5_bond_0", "10.9.0.1", netdev="eth0", rate=200.0, hca_type="MT41692")
-NO_GID = {"usable": False, "reasons": ["its GID table is empty"]}
+NO_GID: dict[str, Any] = {"usable": False, "reasons": ["its GID table is empty"]}
 PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0, **NO_GID), hca_type="MT4120")
 
 
@@ -159,6 +161,8 @@ def test_lost_links_of_the_same_cards_are_named() -> None:
     assert finding.status == "warn"
     assert "mlx5_5 DOWN, Disabled; mlx5_11 DOWN, Polling" in finding.observed
     assert "mlx5_1 " not in finding.observed
+    storage = hca("mlx5_5", down(), board_id="MT_0000000455")
+    assert findings(view(hcas=[*EIGHT[:5], storage])) == []
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def test_the_other_verbs() -> None:
         "stop": ["run_id"],
         "collect": ["run_id"],
         "list": ["run_id"],
+        "detect": ["output", "page", "mode"],
     }
 
 

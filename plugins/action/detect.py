@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `detect`: prints what the nodes are, and writes the page and the document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible.utils.vars import transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils import _detected_text, _findings, _page
+from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
+from ansible_collections.muster.train.plugins.plugin_utils._answers import answers
+from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+
+display = Display()
+
+TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
+# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
+WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "detect__facts"},
+    "dir": {"type": "path", "default": "detect"},
+}
+
+
+class ActionModule(ActionBase):
+    """Report once, for all hosts, on what every node answered. Strings from hosts are shown, never templated."""
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
+        variables, request = task_vars or {}, args["request"]
+        nodes = args["nodes"] or request["nodes"]
+        settings = {name: setting["value"] for name, setting in request["parameters"].items()}
+        report = detect(answers(variables, nodes, args["register"], "launch_node_env"), _policy(variables, request))
+        document = json.dumps(_document(report, request), indent=2) + "\n"
+        # The directory is the default, so that a page asked for elsewhere leaves none here.
+        page = Path(settings["page"] or os.path.join(args["dir"], "detect.html")).expanduser()
+        beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
+        wanted = {page: _html(report, request), beside: document}
+        result.update(changed=_differs(page, wanted[page]), page=str(page.absolute()))
+        result["document"] = str(beside.absolute())
+        if not self._task.check_mode:
+            _write(wanted)
+        if settings["output"] == "json":
+            display.display(document.rstrip("\n"))
+        else:
+            for line in ["", *_detected_text.render(report, WIDTH)]:
+                display.display(line)
+        if not self._task.check_mode:
+            shown = [("page", _shown(page)), ("document", _shown(beside))]
+            for line in ["", *aligned(shown)]:
+                display.display(line)
+        stopping = [finding for finding in report.all_findings if finding.stops]
+        if stopping:
+            return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
+        return result
+
+
+def _policy(variables: dict[str, Any], request: dict[str, Any]) -> Policy:
+    """Read the cluster's policy as its first node has it; the roles' defaults are all empty."""
+    nodes, mode = request["nodes"], request["parameters"]["mode"]
+    own = variables["hostvars"].get(nodes[0]) or {} if nodes else {}
+    names = ("launch_head_address", "nccl_env_library", "nccl_env_version")
+    head, library, version = (str(own.get(name) or "") for name in names)
+    return Policy(
+        mode=mode["value"],
+        mode_origin=mode["origin"],
+        head_address=head,
+        library=library,
+        version=version,
+        variables=transform_to_native_types(own.get("launch_env") or {}, redact=False),
+    )
+
+
+def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
+    alike = [
+        {
+            "nodes": list(group.nodes),
+            "differences": [
+                {"features": list(each.features), "here": each.here, "there": each.there, "other": each.other}
+                for each in group.differences
+            ],
+        }
+        for group in groups(report.nodes)
+    ]
+    return {"created": request["created"], "command": request["command"], **report.to_dict(), "groups": alike}
+
+
+def _html(report: ClusterReport, request: dict[str, Any]) -> str:
+    """Render the page; its last line marks what it says, whenever and by whatever command it was said."""
+    template = TEMPLATE.read_text(encoding="utf-8")
+    mark = hashlib.sha256(_page.render(template, report, "").encode()).hexdigest()
+    page = _page.render(template, report, f"{request['created']} · {clean(request['command'])}")
+    return f"{page}{_mark(mark)}"
+
+
+def _mark(digest: str) -> str:
+    return f"<!-- content: {digest} -->\n"
+
+
+def _differs(path: Path, text: str) -> bool:
+    """Say whether a page says something else than the one that is there."""
+    try:
+        before = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return before.splitlines()[-1:] != text.splitlines()[-1:]
+
+
+def _write(wanted: dict[Path, str]) -> None:
+    for path, text in wanted.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = path.with_name(f".{path.name}.new")
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
+        except OSError as error:
+            raise AnsibleActionFail(
+                f"page: {path} cannot be written ({error.strerror or error}); "
+                "expected a file in a directory of yours; give another with -e page=PATH"
+            ) from None
+
+
+def _shown(path: Path) -> str:
+    """Return the path as it is shortest from here."""
+    return min(str(path.absolute()), os.path.relpath(path), key=len)

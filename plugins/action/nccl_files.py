@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `nccl_files`: decides every node's environment once, and renders it as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.vars import transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils import _findings
+from ansible_collections.muster.train.plugins.plugin_utils._answers import answers
+from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WRITERS, conf_name
+
+CLUSTER = "cluster (nccl_env_variables)"
+NODE = "node (nccl_env_node_variables)"
+NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third is called as its library
+OPTIONS = {
+    "files": {"type": "list", "elements": "str", "choices": list(WRITERS), "default": list(WRITERS)},
+    "mode": {"type": "str", "choices": ["auto", "rdma", "tcp"], "default": "auto"},
+    "library": {"type": "str", "choices": ["", "nccl", "rccl"], "default": ""},
+    "version": {"type": "str", "default": ""},
+    "head_address": {"type": "str", "default": ""},
+    "variables": {"type": "dict", "default": {}},
+    "node_variables": {"type": "str", "default": "nccl_env_node_variables"},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "nccl_env__facts"},
+}
+
+
+class ActionModule(ActionBase):
+    """Render once for all hosts, from what was registered on each. No node is contacted."""
+
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
+        variables = task_vars or {}
+        nodes = args["nodes"] or variables["groups"].get("nodes", [])
+        policy = Policy(
+            mode=args["mode"],
+            mode_origin="nccl_env_mode",
+            head_address=args["head_address"],
+            library=args["library"],
+            version=args["version"],
+            variables=args["variables"],
+            origin=CLUSTER,
+            node_origin=NODE,
+        )
+        report = detect(answers(variables, nodes, args["register"], args["node_variables"]), policy)
+        findings = list(report.all_findings)
+        files = {}
+        for node in report.nodes:
+            files[node.name], refused = _files(node, args["files"])
+            findings += refused
+        stopping = [finding for finding in findings if finding.stops]
+        if stopping:
+            return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
+        warnings = [finding for finding in findings if finding.status == "warn"]
+        return {**result, "changed": False, "nodes": files, "warnings": _findings.lines(warnings)}
+
+
+def _files(node: NodeReport, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:
+    written, refused = [], []
+    if node.answered:
+        for kind in kinds:
+            try:
+                text = WRITERS[kind](node)
+            except ValueError as error:
+                refused.append(_refused(node.name, kind, str(error), kinds))
+            else:
+                written.append({"kind": kind, "name": NAMES.get(kind) or conf_name(node.library), "text": text})
+    return written, refused
+
+
+def _refused(node: str, kind: str, error: str, kinds: Sequence[str]) -> Finding:
+    others = [other for other in kinds if other != kind]
+    return Finding(
+        check="file",
+        node=node,
+        status="fail",
+        observed=error,
+        expected="",
+        source=f"nccl_env_files: {kind}",
+        remedy=f"change the value, or write other files only: nccl_env_files: [{', '.join(others)}]",
+    )

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's environment as files, for those who launch by other means. (`_nccl_files.py` is private to the collection.)
+
+Each grammar is its reader's, and a value that the grammar cannot hold is refused, never bent. A file has no time in it:
+the same facts and policy give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._detected_rows import not_set_lines, remark
+from ansible_collections.muster.train.plugins.plugin_utils._findings import one_line
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
+
+COMMENT_WIDTH = 110
+# NCCL src/misc/param.cc setEnvFile: char envValue[1024], the rest is cut off without a word.
+CONF_VALUE_MAX = 1023
+# param.cc skips lines with # since 2.26; before, `# x=1` defines a variable of the name `# x`.
+CONF_COMMENTS = (2, 26)
+# Only what the library itself reads: it reads its file when it is initialised, too late for anything else.
+CONF_NAMES = ("NCCL_", "RCCL_")
+# What docker's --env-file, compose's env_file and systemd's EnvironmentFile do not all take to the letter.
+_BENT = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")
+
+
+def compose(report: NodeReport) -> str:
+    """Write KEY=value without quotes, as docker --env-file, compose env_file and podman read it."""
+
+    def assignment(variable: Variable) -> str:
+        if _BENT.search(variable.value):
+            raise ValueError(
+                f"{variable.name}={variable.value}: an environment file for compose has no quotes, so it cannot hold "
+                "quotes, $, \\, a comment's # or blanks at the ends"
+            )
+        return f"{variable.name}={variable.value}"
+
+    return _file(report, report.environment, assignment, comments=True)
+
+
+def shell(report: NodeReport) -> str:
+    """Write export KEY='value', as every POSIX shell reads it."""
+
+    def assignment(variable: Variable) -> str:
+        quoted = variable.value.replace("'", "'\\''")
+        return f"export {variable.name}='{quoted}'"
+
+    return _file(report, report.environment, assignment, comments=True)
+
+
+def conf(report: NodeReport) -> str:
+    """Write NAME=value as the library's configuration file has it, nothing trimmed, nothing quoted."""
+
+    def assignment(variable: Variable) -> str:
+        size = len(variable.value.encode())
+        if size > CONF_VALUE_MAX:
+            raise ValueError(f"{variable.name} has {size} bytes; the library reads at most {CONF_VALUE_MAX} of a value")
+        return f"{variable.name}={variable.value}"
+
+    own = [variable for variable in report.environment if variable.name.startswith(CONF_NAMES)]
+    return _file(report, own, assignment, comments=conf_comments(report.library))
+
+
+def conf_comments(library: Library | None) -> bool:
+    """Whether the library skips comments in its file; one of unknown version may not."""
+    return library is not None and library.version is not None and library.version[:2] >= CONF_COMMENTS
+
+
+def conf_name(library: Library | None) -> str:
+    """RCCL does not read nccl.conf, nor NCCL rccl.conf."""
+    return f"{library.name if library else 'nccl'}.conf"
+
+
+WRITERS: dict[str, Callable[[NodeReport], str]] = {"compose": compose, "shell": shell, "conf": conf}
+
+
+def _file(
+    report: NodeReport, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
+) -> str:
+    """Put the lines together; raises ValueError with the first variable that the grammar cannot hold."""
+    if not comments:
+        return "".join(f"{assignment(variable)}\n" for variable in variables)
+    library = version_text(report.library) if report.library else "NCCL"
+    lines = _comment(
+        f"Environment of {library} on {report.name}. Written by the role muster.train.nccl_env: "
+        "change the inventory and run it again, what is changed here is lost."
+    )
+    for variable in variables:
+        lines += ["", *_comment(remark(variable)), assignment(variable)]
+    if report.not_set:
+        lines += ["", *_comment("Not set, on purpose:")]
+        for name, why in not_set_lines(report):
+            lines += _comment(f"{name}: {why}", "#   ")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str, more: str = "# ") -> list[str]:
+    """Return text as comment lines; a line break in a reason must not end the comment."""
+    return textwrap.wrap(
+        one_line(text),
+        COMMENT_WIDTH,
+        initial_indent="# ",
+        subsequent_indent=more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

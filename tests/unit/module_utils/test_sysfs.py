@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attributes of sysfs: a line, a number, a word, or nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils import _sysfs
+from ansible_collections.muster.train.tests.unit.machines import Machine
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("0", 0),
+        ("42", 42),
+        ("0x12a", 298),
+        ("-1", None),
+        ("N/A (no PMA)", None),
+        ("", None),
+        (None, None),
+        ("\u0663", None),
+        ("9" * 5000, None),
+        ("1 2", None),
+    ],
+)
+def test_numbers(value: str | None, number: int | None) -> None:
+    assert _sysfs.number(value) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [("4: ACTIVE", "ACTIVE"), ("1: CA", "CA"), ("6: usNIC UDP", "usNIC UDP"), ("CA", "CA"), ("4:", "4:"), (None, None)],
+)
+def test_words(value: str | None, word: str | None) -> None:
+    assert _sysfs.word(value) == word
+
+
+def test_natural_order() -> None:
+    names = ["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_10", "mlx5_11", "mlx5_bond_0", "mlx5_" + "9" * 5000]
+    mixed = list(names)
+    random.Random(3).shuffle(mixed)
+    assert sorted(mixed, key=_sysfs.natural) == sorted(names, key=_sysfs.natural)
+    assert [name for name in sorted(mixed, key=_sysfs.natural) if len(name) < 8] == names[:5]
+    assert sorted(["10", "9", "a", "a10b2", "a10b1"], key=_sysfs.natural) == ["9", "10", "a", "a10b1", "a10b2"]
+
+
+def test_an_attribute_is_a_line_that_says_something(tmp_path: Path) -> None:
+    manifest = {"files": {"/sys/a": "x y\n", "/sys/b": "\n", "/sys/d/c": "z"}, "errors": {"/sys/e": "EINVAL"}}
+    machine = Machine(manifest, tmp_path)
+    assert [_sysfs.text(machine, f"/sys/{name}") for name in "abe"] == ["x y", None, None]
+    assert _sysfs.text(machine, "/sys/d") is None
+    assert _sysfs.texts(machine, "/sys", ["a", "b", "d", "e", "no"]) == {"a": "x y"}
+    assert _sysfs.texts(machine, "/no", ["a"]) == {}
+
+
+def test_why_a_directory_cannot_be_listed(tmp_path: Path) -> None:
+    manifest = {"files": {"/sys/file": "x"}, "links": {"/sys/loop": "loop", "/sys/gone": "../nowhere"}}
+    machine = Machine(manifest, tmp_path)
+    assert _sysfs.cannot_list(machine, "/sys") is None
+    assert _sysfs.cannot_list(machine, "/sys/absent") is None
+    assert _sysfs.cannot_list(machine, "/sys/loop") == "/sys/loop is a loop of links"
+    assert _sysfs.cannot_list(machine, "/sys/file") == "/sys/file is not a directory"
+    assert _sysfs.cannot_list(machine, "/sys/gone") == "/sys/gone is not a directory"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; test_rdma.py does it as nobody")
+def test_why_a_user_cannot_list_a_directory(tmp_path: Path) -> None:
+    machine = Machine({"directories": ["/sys/closed/inner"]}, tmp_path)
+    (tmp_path / "sys/closed").chmod(0)
+    try:
+        assert _sysfs.cannot_list(machine, "/sys/closed") == "/sys/closed cannot be listed"
+        assert _sysfs.cannot_list(machine, "/sys/closed/inner") == "/sys/closed cannot be searched: permission denied"
+    finally:
+        (tmp_path / "sys/closed").chmod(0o700)

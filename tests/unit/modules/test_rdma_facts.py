@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module as Ansible runs it: options in, JSON out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.modules import rdma_facts
+from ansible_collections.muster.train.tests.unit.machines import Machine
+from ansible_collections.muster.train.tests.unit.rdma_trees import Tree
+
+
+def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
+    """Run main(); `warnings` are what it warned of (with its controller loaded, Ansible shows them itself)."""
+    warnings: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AnsibleModule, "warn", lambda _module, warning: warnings.append(warning))
+        with patch_module_args(options), pytest.raises(SystemExit):
+            rdma_facts.main()
+    result = json.loads(capsys.readouterr().out)
+    assert isinstance(result, dict)
+    return {**result, "warnings": warnings}
+
+
+def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = Tree()
+    tree.port("mlx5_0", "1", state="ACTIVE", link_layer="InfiniBand", sm_lid="1")
+    Machine(tree.manifest, tmp_path)
+    result = run_module(capsys, root=str(tmp_path), _ansible_check_mode=True)
+    assert "failed" not in result
+    assert result["warnings"] == []
+    assert result["changed"] is False
+    assert list(result["ansible_facts"]) == ["rdma"]
+    rdma = result["ansible_facts"]["rdma"]
+    assert Rdma.from_dict(rdma).to_dict() == rdma
+    assert rdma["usable"]
+
+
+def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_module(capsys, root=str(tmp_path / "no"))
+    assert result["ansible_facts"]["rdma"]["hcas"] == []
+    assert result["warnings"] == [
+        f"root {tmp_path / 'no'} is not a directory: nothing can be seen there",
+        "the RDMA devices are unknown: there is no /sys",
+    ]
+
+
+def test_every_key_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = Tree()
+    tree.port("mlx5_0", "1", state="ACTIVE", link_layer="Ethernet")
+    tree.gids("mlx5_0", "1", {0: ("::ffff:10.0.0.5", "RoCE v2", "rail0")})
+    Machine(tree.manifest, tmp_path)
+    documented = yaml.safe_load(rdma_facts.RETURN)["ansible_facts"]["contains"]
+
+    def compare(value: Any, contains: dict[str, Any], where: str) -> None:
+        assert list(value) == list(contains), where
+        for key, item in value.items():
+            deeper = contains[key].get("contains")
+            if deeper is not None:
+                compare(item[0] if isinstance(item, list) else item, deeper, f"{where}.{key}")
+
+    compare(run_module(capsys, root=str(tmp_path))["ansible_facts"], documented, "ansible_facts")
