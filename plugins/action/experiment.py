@@ -15,18 +15,16 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.plugin_utils import _experiment
-from ansible_collections.muster.train.plugins.plugin_utils._infos import gather, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos
+from ansible_collections.muster.train.plugins.plugin_utils._infos import answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._runid import check
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge
 
 OPTIONS = {
+    **_infos.OPTIONS,
     "request": {"type": "dict", "required": True},
-    "run_id": {"type": "str"},
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
-    "nodes": {"type": "list", "elements": "str"},
-    "register": {"type": "str", "default": "launch__info"},
 }
 
 
@@ -44,8 +42,7 @@ class ActionModule(ActionBase):
         args = transform_to_native_types(args, redact=False)
         variables, request = task_vars or {}, args["request"]
         plan = args["plan"]
-        nodes = args["nodes"] or (plan or request).get("nodes") or variables["groups"].get("nodes", [])
-        infos = gather(variables, nodes, args["register"])
+        infos = answers(variables, args)
         run_id = str(run_id_of(infos, args["run_id"], request.get("run_id")))
         experiments = Path(args["experiments"] or request["experiments"])
         try:

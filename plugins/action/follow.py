@@ -22,6 +22,7 @@ from ansible.errors import (
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
     Sample,
@@ -30,7 +31,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._progress_line import
     told,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, one_line
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED
 
 display = Display()
 
@@ -79,10 +79,10 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
         asked = {key: args[key] for key in ("workdir", "run_id", "node")}
-        typed = args["request"].get("command")
-        followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, typed))
+        call = args["request"].get("call")
+        followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, call))
         if followed["interrupted"]:
-            commands = hints(run_id, typed, ("follow", "stop"))
+            commands = hints(run_id, call, ("follow", "stop"))
             for line in (
                 f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
                 *aligned(commands),

@@ -10,15 +10,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.muster.train.plugins.plugin_utils._infos import gather
+from ansible_collections.muster.train.plugins.plugin_utils._infos import OPTIONS, answers
 from ansible_collections.muster.train.plugins.plugin_utils._pick import NoRun, pick
-
-OPTIONS = {
-    "request": {"type": "dict", "default": {}},
-    "run_id": {"type": "str"},
-    "nodes": {"type": "list", "elements": "str"},
-    "register": {"type": "str", "default": "launch__info"},
-}
 
 
 class ActionModule(ActionBase):
@@ -33,14 +26,12 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _spec, args = self.validate_argument_spec(OPTIONS)
         variables, request = task_vars or {}, args["request"]
-        nodes = args["nodes"] or request.get("nodes") or variables["groups"].get("nodes", [])
-        workdirs = {
-            node: str(workdir) for node in nodes if (workdir := variables["hostvars"][node].get("launch_workdir"))
-        }
+        infos = answers(variables, args)
+        hosts = variables["hostvars"]
+        workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
         asked = args["run_id"] or request.get("run_id")
         try:
-            infos = gather(variables, nodes, args["register"])
-            run_id = pick(infos, asked, request.get("command"), workdirs, request.get("verb"))
+            run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
         except NoRun as error:
             raise AnsibleActionFail(str(error)) from None
         return {**result, "changed": False, "run_id": run_id}

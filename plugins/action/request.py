@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible import context
+from ansible import constants, context
 from ansible.parsing.vault import EncryptedString
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
@@ -65,6 +65,7 @@ class ActionModule(ActionBase):
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
             limit=context.CLIARGS.get("subset"),
         )
+        lines += _left_out()
         try:
             request = make_request(
                 options["verb"],
@@ -81,7 +82,7 @@ class ActionModule(ActionBase):
         if lines:
             return {**result, "changed": False, "failed": True, "msg": "\n".join(lines)}
         if warning:
-            result["warnings"] = [warning + command("collect", request["run_id"], request["command"])]
+            result["warnings"] = [warning + command("collect", request["run_id"], request["call"])]
         return {**result, "changed": False, "request": request}
 
 
@@ -101,6 +102,22 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
         f"no plan of {run_id} is in {experiments}: if it was launched before, what was given for it is not known here; "
         "to have it, collect it first: "
     )
+
+
+def _left_out() -> list[str]:
+    """Return a line for each option that leaves out tasks: what is left would succeed, having done nothing."""
+    lines = []
+    for option, harmless, why in (
+        ("tags", ("all",), "the tasks of a verb have no tags"),
+        ("skip_tags", (), "the tasks of a verb have no tags"),
+        ("start_at_task", (), "a verb is done whole"),
+    ):
+        value = context.CLIARGS.get(option) or ()
+        given = (value,) if isinstance(value, str) else tuple(value)
+        if given not in (harmless, ()):
+            name = option.replace("_", "-")
+            lines.append(f"--{name}: expected none, saw {','.join(given)!r}; {why}, leave it out")
+    return lines
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
@@ -152,7 +169,22 @@ def _situation(experiments: str) -> Situation:
             "ansible_core": ansible_core_version,
             "python": platform.python_version(),
         },
+        collections=_collections(),
     )
+
+
+def _collections() -> str | None:
+    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name without.
+
+    launch.yml works from anywhere, because Ansible looks beside it too, but not for `muster.train.status`.
+    """
+    paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
+    beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")
+    found = any(Path(path, name).is_dir() for path in paths)
+    if found and not origin.startswith("env"):
+        return None
+    # Set for this command: it may be for no other.
+    return os.pathsep.join(([] if found else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
 
 
 def _documented_variables() -> set[str]:

@@ -15,9 +15,9 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _report
+from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos, _report
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, gather, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge, members
 
@@ -31,10 +31,7 @@ HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
-    "request": {"type": "dict", "default": {}},
-    "run_id": {"type": "str"},
-    "nodes": {"type": "list", "elements": "str"},
-    "register": {"type": "str", "default": "launch__info"},
+    **_infos.OPTIONS,
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
     "grace": {"type": "int"},
@@ -56,8 +53,7 @@ class ActionModule(ActionBase):
         if args["what"] == "list":
             _show_list(request)
             return {**result, "changed": False}
-        nodes = args["nodes"] or request.get("nodes") or variables["groups"].get("nodes", [])
-        infos = gather(variables, nodes, args["register"])
+        infos = answers(variables, args)
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         result.update(changed=False, run_id=run_id)
         if args["what"] == "start":
@@ -66,7 +62,7 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
         if args["what"] == "hints":
             where = _report.places([], _shown_path(request, run_id))
-            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("command"), HINTS), *where])])
+            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
             return result
         if args["what"] == "stopping":
             _print(_report.asking(infos, run_id, args["grace"]))
@@ -99,7 +95,7 @@ def _print(lines: Iterable[str]) -> None:
 def _print_status(
     what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
 ) -> None:
-    runs, typed = runs_of(infos), request.get("command")
+    runs, call = runs_of(infos), request.get("call")
     _print(["", *_report.status_table(runs, WIDTH), ""])
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
     display.display(_report.summary(run_id, verdict, runs), color=colour)
@@ -108,7 +104,7 @@ def _print_status(
         _print(_report.already_ended(infos, run_id))
     after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
-        after += hints(run_id, typed, ("follow", "stop", "logs") if verdict.active else ("logs",))
+        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("logs",))
     _print(aligned(after))
 
 
@@ -132,14 +128,14 @@ def _show_list(request: dict[str, Any]) -> None:
     found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
-    typed = request.get("command")
-    launch = command("launch", None, typed)
+    call = request.get("call")
+    launch = command("launch", None, call)
     _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
     going = _experiment.unseen(found)[-MOST_UNSEEN:]
     _print([""] * bool(going))
     for entry in going:
         at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
-        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, typed)}")])
+        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

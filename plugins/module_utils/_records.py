@@ -15,6 +15,11 @@ from typing import Any
 from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
+# The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
+ENDED = ("succeeded", "failed", "stopped", "lost")
+# What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
+NO_MESSAGE = "<NONE>"
+
 
 @dataclasses.dataclass(frozen=True)
 class User:

@@ -13,8 +13,9 @@ import time
 from typing import Any
 
 from ._host import Host
+from ._records import ENDED
 from .runner import _lock, _processes
-from .runner._state import ENDED, utc
+from .runner._state import utc
 
 # A run id becomes a directory's name; what it may look like in full is the controller's to say.
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

@@ -15,11 +15,10 @@ from typing import Any
 
 from . import _bundle
 from ._host import Host
-from ._records import Job
+from ._records import ENDED, Job
 from ._runs import muster_dir, read_run
 from ._starters import Starter, StartError, starter_named
 from .runner import _files
-from .runner._state import ENDED
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0
@@ -81,7 +80,9 @@ def _lay_out(job: Job, plan: dict[str, Any] | None, private: dict[str, Any]) -> 
     _files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), _bundle.runner_zipapp())
     _files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), _bundle.torchrun_launcher())
     if plan is not None:
-        _files.write_json(os.path.join(job.run_dir, f"plan.{job.nonce}.json"), plan)
+        # As the controller keeps it, to the letter: nothing of it has to be collected.
+        text = json.dumps(plan, indent=2) + "\n"
+        _files.write_atomic(os.path.join(job.run_dir, f"plan.{job.nonce}.json"), text.encode())
     _files.write_json(os.path.join(job.run_dir, f"private.{job.nonce}.json"), private)
     _files.write_json(os.path.join(job.run_dir, f"job.{job.nonce}.json"), job.to_dict())
 

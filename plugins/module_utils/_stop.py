@@ -13,10 +13,10 @@ import time
 from typing import Any
 
 from ._host import Host
-from ._records import Job
+from ._records import ENDED, Job
 from ._runs import read_run, run_directory
 from .runner import _files, _lock, _processes
-from .runner._state import ENDED, State, identity, utc
+from .runner._state import State, identity, utc
 
 POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.

@@ -125,6 +125,10 @@ request:
       description: The command to type again, in shell quoting. Extra variables that may be secret are left out.
       type: str
       sample: ansible-playbook launch.yml -e channels=42
+    call:
+      description: How the next C(ansible-playbook) is called, to find the same inventories and this collection.
+      type: str
+      sample: ansible-playbook -i inventories/lab
     versions:
       description: Versions of C(muster), C(ansible_core) and C(python) on the controller.
       type: dict

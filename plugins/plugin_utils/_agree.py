@@ -13,8 +13,9 @@ import shlex
 from collections.abc import Collection, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Facts = Mapping[str, NodeFacts]
 
@@ -190,8 +191,8 @@ def check_torch(facts: Facts, elsewhere: Collection[str]) -> list[Finding]:
     ]
 
 
-def check_slot(facts: Facts, slot: str, typed: str | None) -> list[Finding]:
-    """Find slots that another run holds; typed is the command that asked for the launch."""
+def check_slot(facts: Facts, slot: str, call: str | None) -> list[Finding]:
+    """Find slots that another run holds; call is how commands are called here."""
     findings = []
     for node, each in facts.items():
         holder = each.holder
@@ -202,7 +203,7 @@ def check_slot(facts: Facts, slot: str, typed: str | None) -> list[Finding]:
         seen += [f"since {holder.since}"] if holder.since else []
         remedy = "wait for its end"
         if holder.run_id:
-            remedy += f", or stop it: {command('stop', holder.run_id, typed)}"
+            remedy += f", or stop it: {command('stop', holder.run_id, call)}"
         findings.append(
             Finding(
                 check="slot",

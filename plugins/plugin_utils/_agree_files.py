@@ -12,7 +12,8 @@ from typing import Literal
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Facts = Mapping[str, NodeFacts]
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import NO_MESSAGE
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -42,8 +43,6 @@ _EXCEPTION = re.compile(
 )
 # Where in its source a library failed: of use to its authors, who find it in the log.
 _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
-# What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
-NO_MESSAGE = "<NONE>"
 TAIL_LINES = 20
 
 

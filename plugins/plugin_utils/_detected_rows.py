@@ -16,9 +16,10 @@ from ansible_collections.muster.train.plugins.module_utils._records import Varia
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._alike import Difference
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural, version_text
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 from ansible_collections.muster.train.plugins.plugin_utils._topology import chips, memory, rate, short_name
 
 GPU_HEADERS = ("GPU", "name", "memory", "part", "PCI address", "NUMA", "nearest NIC")

@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._report import duration, first_progress, number
 from ansible_collections.muster.train.plugins.plugin_utils._table import GAP, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, Verdict, members
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, members
 
 SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"

@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-Status = Literal["pass", "warn", "fail", "skip", "error"]
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
 
-NAMES_SHOWN = 8
+Status = Literal["pass", "warn", "fail", "skip", "error"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,24 +43,11 @@ class PlanError(Exception):
         super().__init__("\n".join(lines(self.findings)))
 
 
-def one_line(text: str) -> str:
-    """Text from hosts is data: keep control characters away from the terminal, and one finding on one line."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
-def names(nodes: Sequence[str]) -> str:
-    """Name some nodes: all of a few, the first of many."""
-    shown = list(nodes[:NAMES_SHOWN])
-    if len(nodes) > len(shown):
-        shown.append(f"{len(nodes) - len(shown)} more")
-    return " and ".join([*([", ".join(shown[:-1])] if shown[:-1] else []), *shown[-1:]])
-
-
 def line(finding: Finding, nodes: Sequence[str] = ()) -> str:
     """Render as `node: check: observed; expected … (source); remedy`; observed may say what was expected itself."""
     where = names(nodes) or finding.node or "cluster"
     expected = f"; expected {finding.expected}" if finding.expected else ""
-    return one_line(f"{where}: {finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}")
+    return clean(f"{where}: {finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}")
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:

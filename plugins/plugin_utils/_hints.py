@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
@@ -15,23 +15,32 @@ from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
-def command(verb: str, run_id: str | None, typed: str | None) -> str:
-    """Return the command of a verb; it works from a checkout and installed, and has the inventory that was typed."""
-    words = ["ansible-playbook", *_inventories(typed), f"muster.train.{verb}"]
-    return clean(shlex.join([*words, "-e", f"run_id={run_id}"] if run_id else words))
+def call_of(argv: Sequence[str], collections: str | None) -> str:
+    """Return how the next ansible-playbook is to be called, after one with these words: with the same inventories.
+
+    `collections` is what ANSIBLE_COLLECTIONS_PATH must be for the collection to be found by its name, None: nothing.
+    """
+    assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
+    return assignment + shlex.join(["ansible-playbook", *_inventories(argv)])
 
 
-def hints(run_id: str, typed: str | None, verbs: Iterable[str]) -> list[tuple[str, str]]:
+def command(verb: str, run_id: str | None, call: str | None) -> str:
+    """Return the command of a verb, called as the request says (`call_of`)."""
+    words = [f"muster.train.{verb}", *(["-e", f"run_id={run_id}"] if run_id else [])]
+    return clean(f"{call or 'ansible-playbook'} {shlex.join(words)}")
+
+
+def hints(run_id: str, call: str | None, verbs: Iterable[str]) -> list[tuple[str, str]]:
     """Return (title, command) for each verb."""
-    return [(TITLES[verb], command(verb, run_id, typed)) for verb in verbs]
+    return [(TITLES[verb], command(verb, run_id, call)) for verb in verbs]
 
 
-def _inventories(typed: str | None) -> list[str]:
-    """Return the -i options of the command that was typed."""
+def _inventories(argv: Sequence[str]) -> list[str]:
+    """Return the -i options of a command."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="inventories")
     try:
-        known, _others = parser.parse_known_args(shlex.split(typed or ""))
-    except (ValueError, argparse.ArgumentError):
+        known, _others = parser.parse_known_args(list(argv))
+    except argparse.ArgumentError:
         return []
     return [word for inventory in known.inventories for word in ("-i", inventory)]

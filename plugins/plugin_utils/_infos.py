@@ -13,6 +13,14 @@ from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
+# What every action takes that works on the nodes' answers.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "request": {"type": "dict", "default": {}},
+    "run_id": {"type": "str"},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "launch__info"},
+}
+
 
 @dataclass(frozen=True)
 class Info:
@@ -24,6 +32,13 @@ class Info:
     log: list[dict[str, Any]] = field(default_factory=list)
     answered: bool = True
     changed: bool = False
+
+
+def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
+    """Return the answers of the nodes that a task is about: its own, its plan's or request's, or the whole group."""
+    known = args.get("plan") or args["request"]
+    nodes = args["nodes"] or known.get("nodes") or variables["groups"].get("nodes", [])
+    return gather(variables, nodes, args["register"])
 
 
 def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) -> list[Info]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import NAME, Choice
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Kind = tuple[int, tuple[str, ...], tuple[float, ...]]
 

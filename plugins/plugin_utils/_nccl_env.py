@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _nccl_sockets,
     _nccl_transport,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import Choice
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET
@@ -32,6 +32,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import (
     NotSet,
     Resolution,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 __all__ = ["FabricPolicy", "Library", "NodeEnvironment", "NodeView", "NotSet", "Resolution", "resolve"]
 

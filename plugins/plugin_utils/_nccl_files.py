@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._detected_rows import not_set_lines, remark
-from ansible_collections.muster.train.plugins.plugin_utils._findings import one_line
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 COMMENT_WIDTH = 110
 # NCCL src/misc/param.cc setEnvFile: char envValue[1024], the rest is cut off without a word.
@@ -104,7 +104,7 @@ def _file(
 def _comment(text: str, more: str = "# ") -> list[str]:
     """Return text as comment lines; a line break in a reason must not end the comment."""
     return textwrap.wrap(
-        one_line(text),
+        clean(text),
         COMMENT_WIDTH,
         initial_indent="# ",
         subsequent_indent=more,

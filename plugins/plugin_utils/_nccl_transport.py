@@ -15,7 +15,7 @@ from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     ACTIVE,
     explain,
@@ -31,6 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import (
     NotSet,
     decided,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 RULE = "D1"
 Kind = Literal["verbs", "efa", "none", "unknown"]

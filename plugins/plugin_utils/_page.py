@@ -21,8 +21,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._detected_text import BAD, group_title
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, draw
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 from ansible_collections.muster.train.plugins.plugin_utils._topology import Socket, sockets
 
 LEGEND = (

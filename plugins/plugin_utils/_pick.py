@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._runid import NAME
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import names
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
 
 # How many runs are offered in place of one that does not exist.
 NEWEST = 5
@@ -25,12 +24,12 @@ class NoRun(ValueError):
 
 
 def pick(
-    infos: Sequence[Info], asked: str | None, typed: str | None, workdirs: Mapping[str, str], verb: str | None = None
+    infos: Sequence[Info], asked: str | None, call: str | None, workdirs: Mapping[str, str], verb: str | None = None
 ) -> str:
     """Return the run that was asked for, or the newest on any node; raise NoRun when no node knows it.
 
     To stop, the newest is one that lives, if any does: a launch that lost a race is newer than its winner, and dead.
-    `typed` is the command that was typed, `workdirs` has the nodes' work directories, as far as they are known.
+    `call` is how commands are called here, `workdirs` has the nodes' work directories, as far as they are known.
     """
     silent = [info.node for info in infos if not info.answered]
     looked = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
@@ -53,4 +52,4 @@ def pick(
     where = f"looked in {names(looked)}" + (f"; no answer from {names(silent)}" if silent else "")
     if newest:
         raise NoRun(f"{what} ({where}); the newest there are: {', '.join(newest[:NEWEST])}")
-    raise NoRun(f"{what} ({where}); to start one: {command('launch', None, typed)}")
+    raise NoRun(f"{what} ({where}); to start one: {command('launch', None, call)}")

@@ -40,7 +40,7 @@ KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "co
 def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput]) -> dict[str, Any]:
     """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it."""
     settings = request["parameters"]
-    findings = _check(settings, policy, nodes, request["command"])
+    findings = _check(settings, policy, nodes, request["call"])
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
@@ -115,7 +115,7 @@ def _decide(
 
 
 def _check(
-    settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], typed: str | None
+    settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], call: str | None
 ) -> list[Finding]:
     """Check the launch against what the nodes say, whatever the plan will be."""
     facts = {node.name: node.facts for node in nodes}
@@ -128,7 +128,7 @@ def _check(
     findings += _agree.check_machines(facts)
     findings += _agree.check_filesystems(facts)
     findings += _agree.check_directories(facts)
-    findings += _agree.check_slot(facts, policy.slot, typed)
+    findings += _agree.check_slot(facts, policy.slot, call)
     findings += _agree.check_python(facts)
     findings += _starter.check(policy.starter, facts)
     if settings["launcher"]["value"] == "torchrun":

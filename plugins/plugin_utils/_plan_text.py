@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines, names, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
 
 WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
 
@@ -31,14 +32,14 @@ def render(plan: Mapping[str, Any]) -> str:
     if left:
         sections.append(["not set", *_table(left)])
     sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in plan["nodes"]]
-    return "\n\n".join("\n".join(one_line(line) for line in section) for section in sections) + "\n"
+    return "\n\n".join("\n".join(clean(line) for line in section) for section in sections) + "\n"
 
 
 def header(plan: Mapping[str, Any]) -> list[str]:
     """Write what holds for the run, for a check that does not ask for more."""
     rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
     last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
-    return [one_line(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
+    return [clean(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
 
 
 def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:

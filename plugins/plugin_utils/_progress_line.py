@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import ENDED, NO_METRICS
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS
 
 
 @dataclass(frozen=True)

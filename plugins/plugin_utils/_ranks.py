@@ -9,7 +9,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, names
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,23 +12,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import (
-    ENDED,
-    NAMED,
-    NO_METRICS,
-    Verdict,
-    members,
-    names,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS, Verdict, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
+# Run directories that are shown.
+PLACES = 4
 CONSEQUENCES = 8
-# Signs of a reason in a table and of a consequence; the cause's own are shown in full below.
+# Signs of a consequence; the cause's own are shown in full.
 WHY = 120
+# Of a reason in a table, which is wrapped: a runaway message must not fill the screen for each node.
+LONGEST = 1000
 # The runner writes one each second.
 HEARTBEAT_STALE_S = 15
 
@@ -74,7 +72,7 @@ def _remarks(run: Mapping[str, Any]) -> str:
     # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
     failures = ordered([run]) if run["phase"] == "failed" else []
     why = failures[0].what if failures else run.get("why")
-    remarks = [one_line(why, WHY)] if why else []
+    remarks = [one_line(why, LONGEST)] if why else []
     age = number(run.get("heartbeat_age_s"))
     if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
         remarks.append(f"no sign of life for {duration(age)}")
@@ -168,8 +166,8 @@ def label(node: object, rank: object) -> str:
 def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
     """Return (what, where) of everything that there is of the run."""
     where = [(f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "absent"]
-    more = [("and", f"on {len(where) - NAMED} more nodes")] if len(where) > NAMED else []
-    return [*([("experiment", experiment)] if experiment else []), *where[:NAMED], *more]
+    more = [("and", f"on {len(where) - PLACES} more nodes")] if len(where) > PLACES else []
+    return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
 
 
 def not_started(infos: Sequence[Info]) -> tuple[str, list[str]]:

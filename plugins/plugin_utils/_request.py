@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
-from ansible_collections.muster.train.plugins.plugin_utils import _nodes, _runid
+from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes, _runid
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
+from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
 SCHEMA = 1
 SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
@@ -38,6 +39,7 @@ class Situation:
     argv: tuple[str, ...]
     extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
     versions: dict[str, str]
+    collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
 
 
 class Request(TypedDict):
@@ -55,6 +57,7 @@ class Request(TypedDict):
     experiments: str
     controller: dict[str, str]
     command: str
+    call: str
     versions: dict[str, str]
 
 
@@ -114,9 +117,20 @@ def make_request(
         "experiment": posixpath.join(situation.experiments, run_id) if run_id else None,
         "experiments": situation.experiments,
         "controller": {"host": situation.host, "user": situation.user},
-        "command": command_line(situation.argv, situation.extra_vars_options),
+        "command": _assignments(verb, settings, environment)
+        + command_line(situation.argv, situation.extra_vars_options),
+        "call": _hints.call_of(situation.argv, situation.collections),
         "versions": dict(situation.versions),
     }
+
+
+def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mapping[str, str]) -> str:
+    """Return what gave parameters their values from the environment, as one types it in front of a command."""
+    return "".join(
+        f"{parameter.environment}={shlex.quote(environment[parameter.environment])} "
+        for parameter in VERBS[verb]
+        if parameter.environment and settings[parameter.name]["origin"] == f"environment {parameter.environment}"
+    )
 
 
 def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:

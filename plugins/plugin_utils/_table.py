@@ -33,6 +33,14 @@ def one_line(text: object, limit: int = 240) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
+def names(nodes: Sequence[str], most: int = 8) -> str:
+    """Name some nodes: all of a few, the first of many."""
+    shown = list(nodes[:most])
+    if len(nodes) > len(shown):
+        shown.append(f"{len(nodes) - len(shown)} more")
+    return " and ".join([*([", ".join(shown[:-1])] if shown[:-1] else []), *shown[-1:]])
+
+
 def aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line ``  title: text`` for each pair, the texts below each other."""
     cleaned = [(f"{clean(title)}:", clean(text)) for title, text in pairs]

@@ -9,18 +9,16 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils import _causes
 from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
-from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
+from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line
 
-ENDED = ("succeeded", "failed", "stopped", "lost")
 GOING = ("waiting", "running", "between", "stopping")
 SILENT = ("unreachable", "unknown")
 MISSING = ("absent", "prepared")
 # Behind `succeeded`, of a script that wrote none.
 NO_METRICS = ", no metrics reported"
-# How many nodes a line names.
-NAMED = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,8 +127,3 @@ def _reason(runs: Iterable[Mapping[str, Any]]) -> str | None:
 def _uneven(nodes: Mapping[str, Sequence[str]]) -> str | None:
     """Say which nodes are in which phase; None when all simply run."""
     return None if set(nodes) <= {"running"} else ", ".join(f"{phase} on {names(nodes[phase])}" for phase in nodes)
-
-
-def names(nodes: Sequence[str]) -> str:
-    """Return the nodes' names in a line, the first few of many."""
-    return ", ".join(nodes[:NAMED]) + (f" and {len(nodes) - NAMED} more" if len(nodes) > NAMED else "")

@@ -132,6 +132,13 @@ def test_limit(cluster: Cluster, playbook: str, advice: str) -> None:
     assert played.messages == [f"--limit: expected none, saw 'node1'; {advice}"]
 
 
+def test_tags(cluster: Cluster) -> None:
+    """Ansible would run no task of the play and exit 0."""
+    played = cluster.play("launch.yml", "--tags", "foo")
+    assert_nothing_started(cluster, played)
+    assert played.messages == ["--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"]
+
+
 @pytest.mark.skipif(Path("/etc/ansible").exists(), reason="this machine has an inventory of its own")
 def test_from_another_directory(cluster: Cluster) -> None:
     """No ansible.cfg, so no inventory: never "no hosts matched" and exit 0. With an inventory it works."""

@@ -117,7 +117,7 @@ def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster,
     assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
     running(cluster)
     said = stop(cluster)
-    assert f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 5 s" in said
+    assert f"asking the runners of {RUN_ID} on node0 and node1 to stop: SIGTERM, and SIGKILL after up to 5 s" in said
     for rank, node in enumerate(cluster.names):
         assert "deaf to SIGTERM" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
         state = cluster.state(node)

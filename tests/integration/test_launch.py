@@ -16,8 +16,6 @@ import pytest
 
 from ansible_collections.muster.train.tests.integration.cluster import ROOT, Cluster, Played
 
-pytest.importorskip("torch")
-
 RUN_ID = "multinode_42ch_autoth_20261120_143052_first"
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.lr=0.02", "training.log_every=1"]
 STEPS = 12

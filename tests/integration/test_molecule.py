@@ -23,7 +23,6 @@ def test_there_is_a_scenario() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario(scenario: str, tmp_path: Path) -> None:
-    pytest.importorskip("molecule")
     environment = {
         **os.environ,
         "MOLECULE_GLOB": "molecule/*/molecule.yml",

@@ -67,7 +67,7 @@ def test_a_run_that_no_node_knows(runs: tuple[Cluster, str]) -> None:
     played = cluster.verb("status", run_id=STRANGER)
     assert played.rc == 2
     (line,) = played.messages
-    assert line.startswith(f"no run {STRANGER} on any node (looked in node0:{cluster.home}/work/node0, node1:")
+    assert line.startswith(f"no run {STRANGER} on any node (looked in node0:{cluster.home}/work/node0 and node1:")
     assert line.endswith(f"; the newest there are: {new}, {OLD}")
     assert cluster.identities() == alive
 
@@ -155,6 +155,7 @@ def test_collect_brings_everything_and_then_nothing(runs: tuple[Cluster, str]) -
     assert first.rc == 0, first.out
     assert first.changed["node0"] >= 1
     assert first.changed["node1"] == 1
+    assert (home / "plan.json").read_bytes() == (cluster.run_dir("node0", OLD) / "plan.json").read_bytes()
     after = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
     assert after.keys() == before.keys()
     assert {path for path in before if before[path] != after[path]} == set()
@@ -187,7 +188,7 @@ def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
     assert stopped.changed["node0"] >= 1
     assert stopped.changed["node1"] == 1
     assert cluster.processes() == []
-    asking = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 5 s"
+    asking = f"asking the runners of {RUN_ID} on node0 and node1 to stop: SIGTERM, and SIGKILL after up to 5 s"
     assert asking in stopped.out
     assert "had already ended" not in stopped.out
     again = cluster.verb("stop", run_id=RUN_ID)

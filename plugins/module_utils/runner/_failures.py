@@ -9,9 +9,10 @@ import json
 import signal
 from typing import Any
 
+from .._records import NO_MESSAGE
+
 TRACEBACK_LINES = 20
 # What torch says of a rank that wrote no error file.
-NO_MESSAGE = "<NONE>"
 
 
 def signal_name(number: int) -> str:

@@ -11,12 +11,11 @@ import resource
 import time
 from typing import Any
 
-from .._records import Job
+from .._records import ENDED, Job
 from . import _files, _processes
 
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
-ENDED = ("succeeded", "failed", "stopped", "lost")
 # Of the job, what its state repeats.
 IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
 

@@ -237,7 +237,7 @@ def test_a_run_that_says_nothing_for_long_is_mentioned_now_and_then(make: Make, 
 def test_without_a_step_for_long_it_says_once_where_to_look(make: Make, printed: list[str]) -> None:
     texts = [reads("running", {"count": number, "elapsed_s": number}) for number in range(1, 100)]
     action = make(
-        texts, [reads("succeeded", {"count": 100, "elapsed_s": 100})], request={"command": "ansible-playbook -i lab x"}
+        texts, [reads("succeeded", {"count": 100, "elapsed_s": 100})], request={"call": "ansible-playbook -i lab"}
     )
     assert outcome(action) == ended("succeeded")
     assert printed == [
@@ -259,7 +259,7 @@ def test_odd_progress_is_shown_as_far_as_it_goes(make: Make, printed: list[str],
 
 
 def test_interrupted(make: Make, printed: list[str]) -> None:
-    action = make(beating(), request={"command": "ansible-playbook -i lab launch.yml"})
+    action = make(beating(), request={"call": "ansible-playbook -i lab"})
     action.interrupt_at = 3
     assert outcome(action) == {"ended": False, "phase": "running", "interrupted": True}
     assert printed[-3:] == [

@@ -61,7 +61,7 @@ def test_another_name_of_the_registered_variable() -> None:
 def test_it_says_where_it_looked() -> None:
     hosts = {"node0": host(launch_workdir="/data/muster"), "node1": {"launch__info": {"unreachable": True, "msg": "x"}}}
     with pytest.raises(AnsibleActionFail) as caught:
-        run(hosts, request={"command": "ansible-playbook -i lab status.yml"})
+        run(hosts, request={"call": "ansible-playbook -i lab"})
     assert str(caught.value) == (
         "no run on any node (looked in node0:/data/muster; no answer from node1); "
         "to start one: ansible-playbook -i lab muster.train.launch"

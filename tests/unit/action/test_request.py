@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, Mock
 
 import pytest
-from ansible import context
+from ansible import constants, context
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.utils.context_objects import CLIArgs
@@ -21,6 +21,7 @@ from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.action import request as action
 
+ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., dict[str, Any]]
 
 
@@ -38,11 +39,12 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         hostvars: dict[str, dict[str, Any]] | None = None,
         subset: str | None = None,
         task_vars: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         argv = ["/venv/bin/ansible-playbook", f"{verb}.yml", *(word for text in extra_vars for word in ("-e", text))]
         monkeypatch.setattr(sys, "argv", argv)
-        options = {"extra_vars": extra_vars, "inventory": ("/clusters/lab",), "subset": subset}
-        monkeypatch.setattr(context, "CLIARGS", CLIArgs(options))
+        given = {"extra_vars": extra_vars, "inventory": ("/clusters/lab",), "subset": subset, **(options or {})}
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs(given))
         monkeypatch.setattr(load_extra_vars, "extra_vars", None, raising=False)
         hosts = hostvars if hostvars is not None else {"node0": {"launch_defaults": {"script": "t.py"}}, "node1": {}}
         task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=False)
@@ -102,6 +104,23 @@ def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_pat
     ]
     assert "warnings" not in run(f"run_id={run_id}", verb="status")
     assert run("run_id=../../x")["failed"] is True
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, paths: list[Path], origin: str) -> None:
+    found = Mock(return_value=([str(path) for path in paths], origin))
+    monkeypatch.setattr(constants.config, "get_config_value_and_origin", found)
+
+
+def test_the_next_command_finds_the_collection(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, link = tmp_path / "other", ROOT / "collections"
+    other.mkdir()
+    elsewhere(monkeypatch, [other, link], "/etc/ansible/ansible.cfg")
+    assert run()["request"]["call"] == "ansible-playbook"
+    # What was set for one command may not be there for the next.
+    elsewhere(monkeypatch, [other, link], "env: ANSIBLE_COLLECTIONS_PATH")
+    assert run()["request"]["call"] == f"ANSIBLE_COLLECTIONS_PATH={other}:{link} ansible-playbook"
+    elsewhere(monkeypatch, [other, tmp_path / "gone"], "default")
+    assert run()["request"]["call"] == f"ANSIBLE_COLLECTIONS_PATH={link}:{other} ansible-playbook"
 
 
 def test_two_requests_have_two_nonces(run: Run) -> None:
@@ -187,6 +206,22 @@ def test_addresses_come_from_the_inventory(run: Run) -> None:
 
 def test_no_nodes_names_the_sources(run: Run) -> None:
     assert "(read: /clusters/lab)" in run("script=t.py", hostvars={})["msg"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"tags": ("foo",)}, "--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"),
+        (
+            {"skip_tags": ["a", "b"]},
+            "--skip-tags: expected none, saw 'a,b'; the tasks of a verb have no tags, leave it out",
+        ),
+        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb is done whole, leave it out"),
+    ],
+)
+def test_options_that_leave_out_tasks(run: Run, options: dict[str, Any], line: str) -> None:
+    assert run(options=options)["msg"] == line
+    assert "request" in run(options={"tags": ("all",), "skip_tags": (), "start_at_task": None})
 
 
 def test_limit(run: Run) -> None:

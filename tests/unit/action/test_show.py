@@ -53,7 +53,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Show:
         printed: list[str] = []
         monkeypatch.setattr(show, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
         request = {"run_id": RUN_ID, "nodes": list(hosts), "experiments": str(tmp_path / "experiments")}
-        request.update(command="ansible-playbook -i lab launch.yml", **args.pop("request", {}))
+        request.update(call="ansible-playbook -i lab", **args.pop("request", {}))
         task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)
         action = show.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
         result: dict[str, Any] = action.run(task_vars={"groups": {}, "hostvars": hosts})
@@ -142,10 +142,10 @@ def test_before_a_stop_it_says_what_comes(run: Show) -> None:
             {"run_id": RUN_ID, "alive": True},
             {"run_id": "other", "alive": node == "node0"},
         ]
-    line = f"asking the runners of {RUN_ID} on node0, node1 to stop: SIGTERM, and SIGKILL after up to 60 s"
+    line = f"asking the runners of {RUN_ID} on node0 and node1 to stop: SIGTERM, and SIGKILL after up to 60 s"
     assert run("stopping", hosts, grace=60)[0] == [line]
     hosts["node1"]["launch__info"]["runs"][0]["alive"] = False
-    assert run("stopping", hosts, grace=60)[0] == [line.replace("node0, node1", "node0")]
+    assert run("stopping", hosts, grace=60)[0] == [line.replace("node0 and node1", "node0")]
     hosts["node0"]["launch__info"]["runs"] = []
     assert run("stopping", hosts, grace=60)[0] == []
 

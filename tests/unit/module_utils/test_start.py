@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -64,6 +65,14 @@ def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
 
 def _failed() -> Any:
     return Host().run([sys.executable, "-c", "import sys; sys.stderr.write('no bus'); sys.exit(1)"])
+
+
+def test_the_plan_lies_on_the_head_as_on_the_controller(tmp_path: Path) -> None:
+    """To the letter, so that collecting it changes nothing, and for people's eyes."""
+    job = make_job(tmp_path, [sys.executable, "-c", "pass"])
+    plan = {"run_id": job.run_id, "jobs": {"node0": {"argv": ["ä"]}}}
+    _start.start(Host(), job, plan)
+    assert Path(job.run_dir, "plan.json").read_text() == json.dumps(plan, indent=2) + "\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")

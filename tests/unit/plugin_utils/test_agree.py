@@ -198,7 +198,7 @@ def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
-    findings = _agree.check_slot(cluster({}, {"holder": holder}), "default", "ansible-playbook -i lab launch.yml")
+    findings = _agree.check_slot(cluster({}, {"holder": holder}), "default", "ansible-playbook -i lab")
     assert seen(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text

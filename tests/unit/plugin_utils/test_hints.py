@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._hints import TITLES, command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._hints import TITLES, call_of, command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
@@ -21,24 +21,31 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
         (None, ""),
         ("ansible-playbook launch.yml -e channels=42", ""),
         ("ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
+        ("THREADS=256 LABEL='-i x' ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
         ("ansible-playbook -i a --inventory b launch.yml --inventory=c -id", "-i a -i b -i c -i d "),
         ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
-        ("ansible-playbook 'unbalanced", ""),
         ("ansible-playbook launch.yml -i", ""),
         ('ansible-playbook --check -e \'{"a": "-i x"}\' -vvv -i a launch.yml -e -i', ""),
     ],
 )
 def test_command(typed: str | None, options: str) -> None:
-    assert command("stop", RUN_ID, typed) == f"ansible-playbook {options}muster.train.stop -e run_id={RUN_ID}"
+    how = call_of(shlex.split(typed or ""), None)
+    assert command("stop", RUN_ID, how) == f"ansible-playbook {options}muster.train.stop -e run_id={RUN_ID}"
 
 
 def test_command_without_a_run() -> None:
     assert command("launch", None, None) == "ansible-playbook muster.train.launch"
 
 
+def test_command_where_the_collection_is_not_found_by_its_name() -> None:
+    """An assignment is one only where its name is not quoted."""
+    assert call_of(["ansible-playbook", "launch.yml"], "/a b/c") == "ANSIBLE_COLLECTIONS_PATH='/a b/c' ansible-playbook"
+
+
 def test_nothing_in_a_command_reaches_a_shell_unquoted() -> None:
     typed = shlex.join(["ansible-playbook", "-i", "$(id);`id`", "launch.yml"])
-    assert shlex.split(command("stop", "a; id", typed)) == [
+    assert shlex.split(command("stop", "a; id", call_of(shlex.split(typed), "/x; id:/y"))) == [
+        "ANSIBLE_COLLECTIONS_PATH=/x; id:/y",
         "ansible-playbook",
         "-i",
         "$(id);`id`",

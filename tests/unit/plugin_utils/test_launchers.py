@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-
-import pytest
+import importlib
 
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
@@ -73,7 +72,7 @@ def test_torchrun_with_an_address_that_has_colons() -> None:
 
 
 def test_torchrun_understands_its_command_line() -> None:
-    run = pytest.importorskip("torch.distributed.run")
+    run = importlib.import_module("torch.distributed.run")  # requirements-local.txt: it must be there
     for start, is_module in ((START, False), (MODULE, True)):
         args = run.parse_args(LAUNCHERS["torchrun"](start).argv[2:])
         assert (args.nnodes, args.nproc_per_node, args.node_rank, args.max_restarts) == ("2", "4", 1, 0)

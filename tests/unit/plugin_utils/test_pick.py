@@ -27,7 +27,7 @@ OLD, NEW = ("run_a", "2026-11-20T10:00:00Z"), ("run_b", "2026-11-20T11:00:00Z")
 
 def refused(infos: list[Info], asked: str | None = None, workdirs: dict[str, str] | None = None) -> str:
     with pytest.raises(NoRun) as caught:
-        pick(infos, asked, "ansible-playbook -i lab launch.yml", workdirs or {})
+        pick(infos, asked, "ansible-playbook -i lab", workdirs or {})
     assert str(caught.value).isprintable()
     return str(caught.value)
 
@@ -74,7 +74,7 @@ def test_the_run_that_was_asked_for() -> None:
 def test_no_run_anywhere() -> None:
     text = refused([info("node0"), info("node1"), SILENT], None, {"node0": "/data/muster"})
     assert text == (
-        "no run on any node (looked in node0:/data/muster, node1; no answer from node9); "
+        "no run on any node (looked in node0:/data/muster and node1; no answer from node9); "
         "to start one: ansible-playbook -i lab muster.train.launch"
     )
 

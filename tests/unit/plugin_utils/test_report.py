@@ -70,6 +70,13 @@ def test_remarks_on_a_run() -> None:
     assert "why" not in calm[0]
 
 
+def test_a_long_reason_is_wrapped_not_cut() -> None:
+    why = " ".join(f"word{number}" for number in range(60))
+    lines = _report.status_table([run("node0", "stopped", why=why)], 100)
+    assert max(map(len, lines)) <= 100
+    assert " ".join(" ".join(lines).split()).endswith("word57 word58 word59")
+
+
 def test_progress_of_an_unexpected_shape() -> None:
     progress = {"step": "many", "total_steps": None, "loss": float("nan"), "tokens_per_s": True}
     row = _report.status_table([run("node0", "running", progress=progress)], 100)[1]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,7 @@ SITUATION = Situation(
     argv=("/venv/bin/ansible-playbook", "launch.yml", "-e", "channels=42"),
     extra_vars_options=("channels=42",),
     versions={"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
+    collections=None,
 )
 
 
@@ -92,6 +94,7 @@ def test_the_whole_request() -> None:
         "experiments": "/work/experiments",
         "controller": {"host": "laptop", "user": "ada"},
         "command": "ansible-playbook launch.yml -e channels=42",
+        "call": "ansible-playbook",
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
     assert parameters == {
@@ -120,6 +123,23 @@ def test_two_requests_share_nothing() -> None:
     assert isinstance(env, dict)
     env["X"] = "1"
     assert make()["parameters"]["env"]["value"] == {}
+
+
+def test_what_the_environment_gave_stands_in_front_of_the_command() -> None:
+    request = make(
+        {"channels": 42}, {"CHANNELS": "8", "THREADS": "256", "LABEL": "", "CONFIG_FILE": "my c.yml", "HOME": "/"}
+    )
+    assert request["command"] == "THREADS=256 CONFIG_FILE='my c.yml' ansible-playbook launch.yml -e channels=42"
+    assert make(verb="status", environment={"THREADS": "256"})["command"] == make()["command"]
+
+
+def test_how_the_next_command_is_called() -> None:
+    argv = ("/venv/bin/ansible-playbook", "-i", "labs/a b", "/muster/launch.yml", "-e", "channels=42")
+    there = replace(SITUATION, argv=argv, collections="/muster/collections")
+    assert (
+        make(situation=there)["call"] == "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
+    )
+    assert make(situation=there, verb="status")["call"] == make(situation=there)["call"]
 
 
 def test_a_given_run_id_is_kept() -> None:

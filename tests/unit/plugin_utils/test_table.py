@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, names, one_line, table
 
 HEADERS = ("node", "rank", "why")
 
@@ -76,3 +76,23 @@ def test_one_line() -> None:
     assert one_line("a\n\n  b\t c ") == "a b c"
     assert one_line("x" * 300, limit=10) == "x" * 9 + "…"
     assert one_line("x" * 10, limit=10) == "x" * 10
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, ""),
+        (1, "n0"),
+        (2, "n0 and n1"),
+        (3, "n0, n1 and n2"),
+        (8, "n0, n1, n2, n3, n4, n5, n6 and n7"),
+        (9, "n0, n1, n2, n3, n4, n5, n6, n7 and 1 more"),
+        (1000, "n0, n1, n2, n3, n4, n5, n6, n7 and 992 more"),
+    ],
+)
+def test_names(count: int, text: str) -> None:
+    assert names([f"n{number}" for number in range(count)]) == text
+
+
+def test_names_of_as_many_as_are_wanted() -> None:
+    assert names(["a", "b", "c", "d"], 2) == "a, b and 2 more"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge, members, names
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge, members
 
 PEER = "RuntimeError: gloo: Connection closed by peer [10.0.0.1]:1"
 
@@ -196,8 +196,3 @@ def test_nodes_beyond_the_runs_ranks_have_no_part_in_it(phase: str) -> None:
     assert judge(runs).exit_codes == {"node0": 0, "node1": 0}
     assert members(runs) == runs[:2]
     assert members(runs[1:]) == runs[1:]
-
-
-def test_names() -> None:
-    assert names(["a", "b"]) == "a, b"
-    assert names(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"

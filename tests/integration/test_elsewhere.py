@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Launched from another directory than the checkout: the commands that are offered work where they are offered."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster, Played
+
+LAUNCH = "ansible-playbook -i {} {} -e run_id={} -e follow=false -e script_args=--seconds=600"
+
+
+@pytest.mark.skipif(
+    any(Path(path, "ansible_collections/muster").exists() for path in ("/usr/share/ansible/collections",)),
+    reason="the collection is installed on this machine",
+)
+def test_the_commands_that_are_offered_work(cluster: Cluster) -> None:
+    elsewhere = cluster.home / "else where"
+    elsewhere.mkdir()
+    kept = {name: value for name, value in cluster.environment().items() if not name.startswith("ANSIBLE_")}
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {**kept, "HOME": str(cluster.home), "PATH": path, "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml"}
+
+    def typed(command: str) -> Played:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=elsewhere,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Played(done.returncode, done.stdout)
+
+    def offered(played: Played, title: str) -> str:
+        assert played.rc == 0, played.out
+        found = re.search(rf"^  {title}: +(.*)$", played.out, re.MULTILINE)
+        assert found, played.out
+        return found[1]
+
+    launched = typed(LAUNCH.format(cluster.inventory, ROOT / "launch.yml", RUN_ID))
+    status = typed(offered(launched, "status"))
+    assert status.phases == {"node0": "running", "node1": "running"}, status.out
+    stopped = typed(offered(status, "stop"))
+    assert (stopped.rc, stopped.phases) == (0, {"node0": "stopped", "node1": "stopped"}), stopped.out
