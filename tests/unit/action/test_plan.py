@@ -23,7 +23,7 @@ from ansible_collections.muster.train.plugins.action.plan import ActionModule
 from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
 from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
 
-ALONE = {"rdma": rdma(()).to_dict(), "gpu": NO_GPU}
+ALONE = {"rdma": rdma(()).to_dict(), "gpu": dict(NO_GPU)}
 ROOT = Path(__file__).resolve().parents[3]
 
 
