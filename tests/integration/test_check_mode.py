@@ -64,10 +64,10 @@ def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluste
             f"--node-rank={number} \\",
             "--nproc-per-node=3 \\",
             "--rdzv-endpoint=127.0.0.1:29555 \\",
-            "NCCL_MIN_NCHANNELS=42 # -e channels: least and most alike, so that it is the number",
-            "NCCL_MAX_NCHANNELS=42 # -e channels: least and most alike, so that it is the number",
+            "NCCL_MIN_NCHANNELS=42 # -e channels D6: least and most alike, so that it is the number",
+            "NCCL_MAX_NCHANNELS=42 # -e channels D6: least and most alike, so that it is the number",
             "NCCL_DEBUG=INFO # cluster (launch_env)",
-            "GLOO_SOCKET_IFNAME=lo # fabric: has the head's address 127.0.0.1",
+            "GLOO_SOCKET_IFNAME=lo # fabric D4: has the head's address 127.0.0.1",
             "MINE='1 2' # -e env",
             f"MUSTER_NODE=node{number} # muster",
         ):
