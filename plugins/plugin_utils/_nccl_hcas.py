@@ -100,7 +100,7 @@ def _without_default_route(
 ) -> list[HcaPort]:
     """Leave out the port that carries the default route: it is the node's own network, not the compute fabric.
 
-    It stays where nothing as good would be left: nodes with one NIC for everything.
+    However fast it is. It stays only where no other is usable: nodes with one NIC for everything.
     """
     interface = default_interface(node.net)
     if interface is None:
@@ -110,8 +110,7 @@ def _without_default_route(
     rest = [each for each in ports if each not in own]
     if not own:
         return ports
-    best = max((each.rate, each.port.link_layer == INFINIBAND) for each in own)
-    if any(each.rate >= best[0] or (each.port.link_layer == INFINIBAND and not best[1]) for each in rest):
+    if rest:
         why.append(f"{_labels(own)} carries the default route ({interface})")
         return rest
     findings.append(
@@ -119,7 +118,7 @@ def _without_default_route(
             check="hcas",
             node=node.name,
             status="warn",
-            observed=f"{_labels(own)} carries the default route ({interface}) and is the fastest usable RDMA port",
+            observed=f"{_labels(own)} carries the default route ({interface}), and no other RDMA port is usable",
             expected="RDMA ports apart from the node's own network",
             source="facts rdma, net",
             remedy=f"nothing, if one network is for all; else set {NAME} in launch_node_env",

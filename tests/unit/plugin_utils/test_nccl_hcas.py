@@ -105,12 +105,17 @@ def test_one_nic_for_everything_stays_with_a_warning() -> None:
     assert value(node) is None
     [finding] = findings(node)
     assert finding.status == "warn"
-    assert "mlx5_0 carries the default route (eth0)" in finding.observed
+    assert "mlx5_0 carries the default route (eth0), and no other RDMA port is usable" in finding.observed
 
 
-def test_the_fast_port_with_the_default_route_is_not_given_up_for_a_slow_one() -> None:
-    fast, slow = roce("mlx5_0", "10.9.0.1", netdev="eth0"), roce("bnxt_re0", "10.1.0.1", rate=25.0, netdev="eth5")
-    assert value(view(hcas=[fast, slow])) == "=mlx5_0"
+@pytest.mark.parametrize("rate", [25.0, 400.0])
+def test_the_port_with_the_default_route_is_left_out_however_fast_it_is(rate: float) -> None:
+    own = roce("mlx5_0", "10.9.0.1", netdev="eth0", rate=800.0)
+    rails = [roce(f"bnxt_re{number}", f"10.1.{number}.1", rate=rate, netdev=f"eth{number + 5}") for number in range(2)]
+    node = view(hcas=[own, *rails])
+    assert value(node) == "=bnxt_re0,bnxt_re1"
+    assert findings(node) == []
+    assert value(view(hcas=[own, hca("mlx5_1", port(rate=100.0))])) == "=mlx5_1"
 
 
 def test_infiniband_that_is_slower_than_ethernet_is_a_question() -> None:
