@@ -46,12 +46,13 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     findings += _nccl_alike.compare(choices)
     findings += _one_family(choices)
     on_ports = _nccl_gid.networks({node.name: (node, choices[node.name].ports) for node in nodes})
+    any_efa = _nccl_transport.has_efa(nodes)
     resolved = {}
     for node in nodes:
         choice = choices[node.name]
         gids = _nccl_gid.resolve(node, choice.ports, on_ports)
         sockets, no_sockets, of_sockets = _nccl_sockets.resolve(node, choice.ports)
-        transport, no_transport = _nccl_transport.variables(node, nodes, fabric, policy)
+        transport, no_transport = _nccl_transport.variables(node, any_efa, fabric, policy)
         hcas, no_hcas = _nccl_hcas.variables(node, choice)
         not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *_nccl_left.left_to_nccl(node, choice)]
         resolved[node.name] = NodeEnvironment(

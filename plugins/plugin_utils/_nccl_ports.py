@@ -107,9 +107,11 @@ def why_not(each: HcaPort) -> list[str]:
     return []
 
 
-def explain(ports: Iterable[HcaPort]) -> str:
-    """Say for each port why it is not usable, those with the same reasons together."""
+def explain(ports: Iterable[HcaPort], portless: Iterable[Hca] = ()) -> str:
+    """Say for each port why it is not usable, those with the same reasons together; also of devices without ports."""
     alike: dict[str, list[str]] = {}
     for each in ports:
         alike.setdefault(", ".join(why_not(each)) or "usable", []).append(each.label)
+    for hca in portless:
+        alike.setdefault("it has no port", []).append(hca.name)
     return "; ".join(f"{', '.join(labels)}: {reasons}" for reasons, labels in alike.items())
