@@ -6,7 +6,7 @@
 It sets only what the library cannot find out better by itself, and says of the rest why not. Pure: facts and policy in,
 variables and findings out. Each rule of the decision table (docs/environment.md) is a file of its own:
 D1 `_nccl_transport`, D2 `_nccl_hcas` and `_nccl_alike`, D3 `_nccl_gid`, D4 `_nccl_sockets`, D6 `_nccl_tuning`, what is
-left alone `_nccl_left`.
+left alone `_nccl_left`; `_nccl_libraries` looks whether the ranks can meet at all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _nccl_gid,
     _nccl_hcas,
     _nccl_left,
+    _nccl_libraries,
     _nccl_sockets,
     _nccl_transport,
 )
@@ -40,6 +41,7 @@ __all__ = ["FabricPolicy", "Library", "NodeEnvironment", "NodeView", "NotSet", "
 def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     """Decide the fabric for all nodes together, and each node's variables."""
     fabric, findings = _nccl_transport.decide(nodes, policy)
+    findings += _nccl_libraries.compare(nodes)
     choices = {node.name: _choice(node, fabric.value) for node in nodes}
     for choice in choices.values():
         findings += choice.findings
