@@ -46,7 +46,7 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     for choice in choices.values():
         findings += choice.findings
     findings += _nccl_alike.compare(choices)
-    findings += _one_family(choices)
+    findings += _one_family(nodes, choices)
     on_ports = _nccl_gid.networks({node.name: (node, choices[node.name].ports) for node in nodes})
     any_efa = _nccl_transport.has_efa(nodes)
     resolved = {}
@@ -75,13 +75,13 @@ def _choice(node: NodeView, fabric: str) -> Choice:
     return _nccl_hcas.choose(node) if fabric == "rdma" else Choice([], [], [])
 
 
-def _one_family(choices: Mapping[str, Choice]) -> list[Finding]:
+def _one_family(nodes: Sequence[NodeView], choices: Mapping[str, Choice]) -> list[Finding]:
     """Find nodes whose RoCE GIDs are of another address family than the others': they cannot reach each other."""
     families = {
-        node: family
-        for node, choice in choices.items()
-        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choice.ports)
-        and (family := _nccl_gid.family_of(choice.ports)) is not None
+        node.name: family
+        for node in nodes
+        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choices[node.name].ports)
+        and (family := _nccl_gid.family_of(node, choices[node.name].ports)) is not None
     }
     if len(set(families.values())) < 2:
         return []
