@@ -22,9 +22,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     INFINIBAND,
     HcaPort,
     active,
+    explain_shortly,
     openable,
     ports_of,
     usable,
+    why_not,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided, natural
 
@@ -77,8 +79,9 @@ def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotS
     shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
     if {each.entry for each in taken} == {each.entry for each in choice.ports}:
         return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {shown}")]
-    left = [each for each in taken if each not in choice.ports]
-    reason = "; ".join([shown, *choice.why]) if choice.why else f"{shown}, without {_labels(_in_order(left))}"
+    broken = _in_order(each for each in taken if why_not(each))
+    without = [f"without {explain_shortly(broken)}"] if broken else []
+    reason = "; ".join([shown, *choice.why, *without])
     return [decided(NAME, _nccl_grammar.render(each.entry for each in choice.ports), RULE, reason)], []
 
 
@@ -170,28 +173,37 @@ def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
 
 
 def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
-    """Find ports of the chosen kind that are not there to be used."""
+    """Find ports of the chosen kind that lost their link or their subnet manager."""
     kinds = {_kind(each) for each in chosen} - {None}
     cards = {each.hca.name for each in chosen}
     lost = [
         each
         for each in ports_of(node.rdma)
-        if each.port.state != ACTIVE and each.hca.name not in cards and _kind(each) in kinds
+        if (each.port.state != ACTIVE or _unmanaged(each)) and each.hca.name not in cards and _kind(each) in kinds
     ]
     if not lost:
         return []
-    seen = [f"{each.label} {each.port.state or 'unknown'}, {each.port.phys_state or 'unknown'}" for each in lost]
+    seen = [
+        f"{each.label} {each.port.state or 'unknown'}, "
+        f"{'sm_lid 0' if _unmanaged(each) else each.port.phys_state or 'unknown'}"
+        for each in lost
+    ]
     return [
         Finding(
             check="hcas",
             node=node.name,
             status="warn",
-            observed=f"ports of the same kind as the {len(chosen)} in use are not active: {'; '.join(seen)}",
-            expected="all ACTIVE, or not cabled on purpose",
+            observed=f"ports of the same kind as the {len(chosen)} in use do not work: {'; '.join(seen)}",
+            expected="all ACTIVE, on InfiniBand with a subnet manager, or not cabled on purpose",
             source="facts rdma",
             remedy="look at cable, switch port and, on InfiniBand, the subnet manager",
         )
     ]
+
+
+def _unmanaged(each: HcaPort) -> bool:
+    """Say whether it is an InfiniBand port that is up without a subnet manager: it reaches nobody."""
+    return each.port.state == ACTIVE and each.port.link_layer == INFINIBAND and each.port.sm_lid == 0
 
 
 def _kind(each: HcaPort) -> tuple[str | None, ...] | None:

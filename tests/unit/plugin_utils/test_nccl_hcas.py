@@ -28,6 +28,8 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
 EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
 BOND = roce("mlx5_bond_0", "10.9.0.1", netdev="eth0", rate=200.0, hca_type="MT41692")
 NO_GID: dict[str, Any] = {"usable": False, "reasons": ["its GID table is empty"]}
+NO_SM: dict[str, Any] = {"sm_lid": 0, "usable": False, "reasons": ["sm_lid is 0: there is no subnet manager"]}
+SOFTWARE = hca("rxe0", port(layer="Ethernet", usable=False, reasons=["RDMA in software"]), pci_address=None)
 PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0, **NO_GID), hca_type="MT4120")
 
 
@@ -52,9 +54,9 @@ ALL_OF = "=" + ",".join(f"mlx5_{number}" for number in range(8))
         ([*EIGHT, PHANTOM], ALL_OF),
         ([*EIGHT, roce("mlx5_8", "10.2.0.1", rate=400.0)], ALL_OF),
         ([*EIGHT, hca("mlx5_8", port(rate=100.0))], ALL_OF),
-        ([*EIGHT, hca("mlx5_8", port(sm_lid=0))], ALL_OF),
+        ([*EIGHT, hca("mlx5_8", port(**NO_SM))], ALL_OF),
         ([*EIGHT, hca("mlx5_8", down())], None),
-        ([*EIGHT, roce("rxe0", "10.2.0.1", pci_address=None)], ALL_OF),
+        ([*EIGHT, SOFTWARE], ALL_OF),
         ([hca("mlx5_10"), hca("mlx5_9"), BOND], "=mlx5_9,mlx5_10"),
         ([hca("mlx4_0", port(1), down())], None),
         ([hca("mlx4_0", port(1), down(number=2))], None),
@@ -74,6 +76,27 @@ def test_what_is_left_out_is_said_with_the_reason() -> None:
     assert (variable.rule, variable.origin) == ("D2", "fabric")
     assert variable.reason == "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0)"
     assert own.hcas == [f"mlx5_{number}" for number in range(8)]
+
+
+def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -> None:
+    closed = [
+        hca(f"mlx5_{number}", port(usable=False, reasons=[f"/dev/infiniband/uverbs{number} is missing", "not granted"]))
+        for number in (9, 10)
+    ]
+    own = resolve([view(hcas=[*EIGHT, BOND, PHANTOM, *closed])], AUTO).nodes["node0"]
+    [variable] = [each for each in own.variables if each.name == "NCCL_IB_HCA"]
+    assert variable.reason == (
+        "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0); "
+        "without mlx5_8: its GID table is empty; mlx5_9, mlx5_10: /dev/infiniband/uverbs9 is missing (each its own)"
+    )
+
+
+def test_a_port_whose_subnet_manager_is_gone_is_named_as_its_sisters_that_are_down() -> None:
+    [finding] = findings(view(hcas=[hca("mlx5_0", port(**NO_SM)), *EIGHT[1:7], hca("mlx5_7", down())]))
+    assert finding.status == "warn"
+    assert "mlx5_0 ACTIVE, sm_lid 0; mlx5_7 DOWN, Disabled" in finding.observed
+    other = hca("mlx5_0", port(**NO_SM), board_id="MT_0000000455")
+    assert findings(view(hcas=[other, *EIGHT[1:]])) == []
 
 
 def test_all_that_nccl_takes_anyway_is_not_written() -> None:

@@ -22,14 +22,13 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
     efa,
     hca,
     port,
-    roce,
     view,
 )
 
 GOOD = [hca("mlx5_0"), hca("mlx5_1")]
 DEAD = [hca("mlx5_0", down()), hca("mlx5_1", down())]
-RXE = [roce("rxe0", "10.9.0.1", pci_address=None)]
-IWARP = [roce("irdma0", "10.9.0.1", node_type="RNIC")]
+RXE = [hca("rxe0", port(layer="Ethernet", usable=False, reasons=["RDMA in software"]), pci_address=None)]
+IWARP = [hca("irdma0", port(layer="Ethernet", usable=False, reasons=["it has no RoCE v2 GID: iWARP"]))]
 CLOSED = [hca("mlx5_0", port(usable=False, reasons=["/dev/infiniband/uverbs0 is missing"]), uverbs=None)]
 
 
