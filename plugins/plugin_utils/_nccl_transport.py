@@ -92,7 +92,8 @@ def variables(
     if fabric.value == "rdma":
         if kind(node) == "efa":
             return [], []
-        return [], [NotSet("NCCL_IB_DISABLE", RULE, "RDMA is used, and 0 is the default")]
+        used = "RDMA is used" if kind(node) == "verbs" else "RDMA was asked for and is not usable here"
+        return [], [NotSet("NCCL_IB_DISABLE", RULE, f"{used}, and 0 is the default")]
     origin = policy.origin if policy.mode == "tcp" else FABRIC
     own = [decided("NCCL_IB_DISABLE", "1", RULE, f"tcp on all nodes: {fabric.reason}", origin)]
     if any_efa:

@@ -138,6 +138,14 @@ def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nod
     assert looks(40) <= 4 * looks(10)
 
 
+@pytest.mark.parametrize(("hcas", "word"), [(GOOD, "RDMA is used"), (DEAD, "is not usable here"), ([], "not usable")])
+def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[Hca], word: str) -> None:
+    [left] = [
+        each for each in resolve([view(hcas=hcas)], MUST_RDMA).nodes["node0"].not_set if each.name == "NCCL_IB_DISABLE"
+    ]
+    assert word in left.reason
+
+
 def test_a_container_is_told_what_it_lacks() -> None:
     [finding] = resolve([view(hcas=CLOSED, container=True)], MUST_RDMA).findings
     assert "give the container /dev/infiniband" in finding.remedy
