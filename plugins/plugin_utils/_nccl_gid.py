@@ -283,7 +283,7 @@ def _unknown_version(node: NodeView, chosen: Sequence[Wanted]) -> Finding:
         remedy = f"if the ranks load an older one, set {INDEX} to {min(indexes)} in launch_node_env"
     else:
         seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
-        remedy = f"see that the ranks load that one: an older one has one {INDEX} for all ports, and they differ ({seen})"
+        remedy = f"see that the ranks load that one: an older one has one {INDEX} for all, and they differ ({seen})"
     return Finding(
         check="library",
         node=node.name,

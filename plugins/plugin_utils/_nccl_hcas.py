@@ -64,8 +64,9 @@ def choose(node: NodeView) -> Choice:
     if len(near) < len(group):
         far = _in_order(each for each in group if each not in near)
         why.append(f"{_labels(far)} no GPU has near (PIX or PXB)")
-    findings += _down(node, near)
-    return Choice(_in_order(near), why, findings)
+    chosen = _nameable(node, near, why, findings)
+    findings += _down(node, chosen)
+    return Choice(_in_order(chosen), why, findings)
 
 
 def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotSet]]:
@@ -79,6 +80,8 @@ def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotS
     shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
     if {each.entry for each in taken} == {each.entry for each in choice.ports}:
         return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {shown}")]
+    if any(map(_unnameable, choice.ports)):
+        return [], [NotSet(NAME, RULE, f"the list cannot hold a name with , or : ({_labels(choice.ports)})")]
     broken = _in_order(each for each in taken if why_not(each))
     without = [f"without {explain_shortly(broken)}"] if broken else []
     reason = "; ".join([shown, *choice.why, *without])
@@ -170,6 +173,33 @@ def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
         return group
     of_any = set().union(*(near[index] for index in gpus))
     return [each for each in group if each.hca.name in of_any]
+
+
+def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]) -> list[HcaPort]:
+    """Leave out ports that NCCL_IB_HCA cannot name, where it has to name some; they stay where no other is left."""
+    bad = [each for each in ports if _unnameable(each)]
+    if not bad or {each.label for each in ports} == {each.label for each in active(node.rdma)}:
+        return ports
+    rest = [each for each in ports if each not in bad]
+    done = "they are left out" if rest else f"{NAME} is not set, so that NCCL takes every ACTIVE port"
+    findings.append(
+        Finding(
+            check="hcas",
+            node=node.name,
+            status="warn",
+            observed=f"{NAME} cannot name {_labels(_in_order(bad))}: {done}",
+            expected="names of RDMA devices without , and :",
+            source="facts rdma",
+            remedy="rename the device (rdma dev set DEVICE name NAME)",
+        )
+    )
+    if rest:
+        why.append(f"{_labels(_in_order(bad))} cannot be named in the list")
+    return rest or ports
+
+
+def _unnameable(each: HcaPort) -> bool:
+    return not {",", ":"}.isdisjoint(each.hca.name)
 
 
 def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:

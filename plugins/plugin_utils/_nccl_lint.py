@@ -56,6 +56,7 @@ def lint(
     for least, most in _nccl_lint_values.least_and_most(values):
         findings.append(_contradiction(node.name, least, most))
     findings += _without_rdma(node, values, fabric, policy)
+    findings += _not_disabled(node, values.get("NCCL_IB_DISABLE"), fabric)
     findings += _left_on(node.name, values.values(), for_one_run)
     return findings
 
@@ -135,7 +136,7 @@ def _without_rdma(
     """Find what keeps NCCL off RDMA where RDMA was decided: under mode=rdma it cannot be meant."""
     disable, hcas = values.get("NCCL_IB_DISABLE"), values.get("NCCL_IB_HCA")
     if fabric.value != "rdma":
-        return _with_rdma(node, disable)
+        return []
     guilty = []
     if disable is not None and _nccl_lint_values.is_on(disable.value):
         guilty.append(disable)
@@ -157,11 +158,16 @@ def _without_rdma(
     ]
 
 
-def _with_rdma(node: NodeView, disable: Variable | None) -> list[Finding]:
-    """Find what lets NCCL use RDMA here where TCP was decided for all nodes."""
+def _not_disabled(node: NodeView, disable: Variable | None, fabric: Fabric) -> list[Finding]:
+    """Find a switch that is off: it lets NCCL use RDMA where TCP was decided for all nodes, else it does nothing."""
     if disable is None or disable.rule or _nccl_lint_values.is_on(disable.value):
         return []
-    fault = ("it leaves RDMA on, on this node, where tcp was decided for all", "1, or unset", "take it out")
+    if fabric.value != "rdma":
+        fault = ("it leaves RDMA on, on this node, where tcp was decided for all", "1, or unset", "take it out")
+    elif _nccl_lint_values.integer(disable.value) == 0:
+        fault = ("0 is the default; it does nothing but hide a 1 from elsewhere", "unset", "take it out")
+    else:
+        return []
     return [_finding(node.name, disable, fault)]
 
 

@@ -10,7 +10,12 @@ from collections.abc import Callable
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_hcas
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import EMPTY_PORT_IS_ANY, DeviceList, parse, render
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import (
+    EMPTY_PORT_IS_ANY,
+    DeviceList,
+    parse,
+    render,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     ACTIVE,
     HcaPort,

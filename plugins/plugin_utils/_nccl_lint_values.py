@@ -110,8 +110,6 @@ def words(name: str, value: str) -> list[Fault]:
         return []
     if name == "NCCL_DEBUG":
         return debug(value)
-    if name == "NCCL_IB_DISABLE" and integer(value) == 0:
-        return [("0 is the default; it does nothing but hide a 1 from elsewhere", "unset", "take it out")]
     if name == "NCCL_IB_ADDR_RANGE" and parse_range(value) is None:
         return [("no network, so NCCL ignores it", "address/bits, as 10.2.0.0/16", "correct it, or take it out")]
     if name == "NCCL_IB_ADDR_FAMILY" and value not in ("AF_INET", "AF_INET6"):

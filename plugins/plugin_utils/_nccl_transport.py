@@ -67,7 +67,9 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     elif with_efa and not without and not with_verbs:
         fabric = Fabric("rdma", "every node has EFA devices, which NCCL uses through the plugin aws-ofi-nccl")
     elif not with_verbs and not with_efa:
-        fabric = Fabric("tcp", "no node has a usable RDMA port" if any(map(_hcas, nodes)) else "no node has RDMA devices")
+        fabric = Fabric(
+            "tcp", "no node has a usable RDMA port" if any(map(_hcas, nodes)) else "no node has RDMA devices"
+        )
         findings += [_slow(node) for node in without if node.has_gpus or not _only_software(node)]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")

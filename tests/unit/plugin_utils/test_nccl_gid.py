@@ -217,7 +217,8 @@ def test_a_users_family_and_range_lead_to_the_index(
 
 
 @pytest.mark.parametrize(
-    "given", [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}]
+    "given",
+    [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
 )
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], given: dict[str, str]) -> None:

@@ -214,3 +214,17 @@ def test_a_number_that_users_chose_is_a_warning_but_layers_never_meet() -> None:
     assert [each.status for each in findings(chosen, view("b", EIGHT), view("c", EIGHT))] == ["warn"]
     mixed = view("a", [*EIGHT, BOND], given={"NCCL_IB_HCA": "=mlx5_bond_0"})
     assert [each.status for each in findings(mixed, view("b", EIGHT), view("c", EIGHT))] == ["fail"]
+
+
+@pytest.mark.parametrize("name", ["a,b", "x:1"])
+def test_names_that_the_list_cannot_hold_are_never_written(name: str) -> None:
+    odd = hca(name)
+    assert value(view(hcas=[hca("mlx5_0"), odd])) is None
+    assert findings(view(hcas=[hca("mlx5_0"), odd])) == []
+    node = view(hcas=[hca("mlx5_0"), odd, BOND])
+    assert value(node) == "=mlx5_0"
+    [finding] = findings(node)
+    assert (finding.status, finding.observed) == ("warn", f"NCCL_IB_HCA cannot name {name}: they are left out")
+    alone = view(hcas=[odd, BOND])
+    assert value(alone) is None
+    assert "NCCL takes every ACTIVE port" in findings(alone)[0].observed

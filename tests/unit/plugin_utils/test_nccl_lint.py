@@ -255,7 +255,8 @@ def test_rdma_disabled_on_an_rdma_cluster(value: str) -> None:
 @pytest.mark.parametrize("value", ["0", "", "0x0"])
 def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
     environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
-    assert "where tcp was decided for all" in seen(lint(view(hcas=ELEVEN), environment, TCP))
+    [finding] = lint(view(hcas=ELEVEN), environment, TCP)
+    assert "where tcp was decided for all" in finding.observed
     assert "where tcp" not in seen(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
 
 
