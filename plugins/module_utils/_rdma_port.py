@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from . import _gid, _sysfs
 from ._host import Host
-from ._rdma_records import Gid, Port
+from ._rdma_records import ROCE_V2, Gid, Port
 
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
 # Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
@@ -133,7 +133,7 @@ def why_not_reached(port: Port, around: Surroundings, gids: Sequence[Gid] | None
     foreign = _foreign(gids, around)
     if foreign:
         return [f"its GIDs belong to {', '.join(foreign)}, not an interface of this network namespace"]
-    if any(gid.type == _gid.ROCE_V2 and not _gid.is_link_local(gid) for gid in gids):
+    if any(gid.type == ROCE_V2 and not _gid.is_link_local(gid) for gid in gids):
         return []
     if any(gid.type is None for gid in gids):
         return ["the types of its GIDs cannot be read, so that no RoCE v2 GID is known"]

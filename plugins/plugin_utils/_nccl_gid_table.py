@@ -8,9 +8,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import ROCE_V2, Gid
 from ansible_collections.muster.train.plugins.module_utils._records import Net
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ROCE_V2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network

@@ -9,12 +9,10 @@ import dataclasses
 import re
 from collections.abc import Iterable
 
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import AMAZON, Hca, Port, Rdma
 
 ACTIVE = "ACTIVE"
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
-AMAZON = "0x1d0f"
-ROCE_V2 = "RoCE v2"
 _NUMBERS = re.compile(r"[0-9a-f:.]*[0-9][0-9a-f:.]*")
 
 
