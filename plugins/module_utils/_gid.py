@@ -15,13 +15,12 @@ from collections.abc import Iterable, Sequence
 
 from . import _sysfs
 from ._host import Host
-from ._rdma_records import Gid
+from ._rdma_records import ROCE_V2, Gid
 
 IPV4_MAPPED = bytes(10) + b"\xff\xff"
 # A multicast group of IPv4, as NCCL has it (connect.cc: getGidAddrFamily).
 IPV4_MULTICAST = b"\xff\x0e" + bytes(8) + b"\xff\xff"
 LINK_LOCAL = b"\xfe\x80" + bytes(6)
-ROCE_V2 = "RoCE v2"
 _INDEX = re.compile(r"[0-9]{1,5}")
 
 

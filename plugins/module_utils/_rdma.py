@@ -16,11 +16,10 @@ from . import _pci, _sysfs, _uverbs
 from ._gdr import read_gdr
 from ._host import Host
 from ._rdma_port import Surroundings, read_port
-from ._rdma_records import Hca, Rdma
+from ._rdma_records import AMAZON, Hca, Rdma
 
 CLASS = "/sys/class/infiniband"
 ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
-AMAZON = "0x1d0f"
 # Where a tree does not show whether there is a PCI device behind it, the name that `rdma link add` users give.
 _SOFTWARE_NAME = re.compile(r"(?:rxe|siw)[0-9_]")
 _VENDOR = re.compile(r"0x[0-9a-f]{4}")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from . import _gid, _sysfs
 from ._host import Host
-from ._rdma_records import Gid, Port
+from ._rdma_records import ROCE_V2, Gid, Port
 
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
 # Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
@@ -133,12 +133,13 @@ def why_not_reached(port: Port, around: Surroundings, gids: Sequence[Gid] | None
     foreign = _foreign(gids, around)
     if foreign:
         return [f"its GIDs belong to {', '.join(foreign)}, not an interface of this network namespace"]
-    if all(gid.type is not None for gid in gids):
-        if all(_gid.is_link_local(gid) for gid in gids):
-            return [f"it has only link-local GIDs: {port.netdev or 'its interface'} has no address"]
-        if around.node_type == "RNIC" and not any(gid.type == _gid.ROCE_V2 for gid in gids):
-            return ["it has no RoCE v2 GID: iWARP, which NCCL does not speak"]
-    return []
+    if any(gid.type == ROCE_V2 and not _gid.is_link_local(gid) for gid in gids):
+        return []
+    if any(gid.type is None for gid in gids):
+        return ["the types of its GIDs cannot be read, so that no RoCE v2 GID is known"]
+    if all(_gid.is_link_local(gid) for gid in gids):
+        return [f"it has only link-local GIDs: {port.netdev or 'its interface'} has no address"]
+    return ["it has no RoCE v2 GID" + (": iWARP, which NCCL does not speak" if around.node_type == "RNIC" else "")]
 
 
 def _foreign(gids: Sequence[Gid], around: Surroundings) -> list[str]:

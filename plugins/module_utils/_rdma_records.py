@@ -13,6 +13,9 @@ from typing import Any
 
 from ._known import known
 
+AMAZON = "0x1d0f"  # a vendor_id
+ROCE_V2 = "RoCE v2"  # a type of GID
+
 
 @dataclasses.dataclass(frozen=True)
 class Gid:

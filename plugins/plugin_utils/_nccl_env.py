@@ -6,7 +6,7 @@
 It sets only what the library cannot find out better by itself, and says of the rest why not. Pure: facts and policy in,
 variables and findings out. Each rule of the decision table (docs/environment.md) is a file of its own:
 D1 `_nccl_transport`, D2 `_nccl_hcas` and `_nccl_alike`, D3 `_nccl_gid`, D4 `_nccl_sockets`, D6 `_nccl_tuning`, what is
-left alone `_nccl_left`.
+left alone `_nccl_left`; `_nccl_libraries` looks whether the ranks can meet at all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _nccl_gid,
     _nccl_hcas,
     _nccl_left,
+    _nccl_libraries,
     _nccl_sockets,
     _nccl_transport,
 )
@@ -40,18 +41,20 @@ __all__ = ["FabricPolicy", "Library", "NodeEnvironment", "NodeView", "NotSet", "
 def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     """Decide the fabric for all nodes together, and each node's variables."""
     fabric, findings = _nccl_transport.decide(nodes, policy)
+    findings += _nccl_libraries.compare(nodes)
     choices = {node.name: _choice(node, fabric.value) for node in nodes}
     for choice in choices.values():
         findings += choice.findings
     findings += _nccl_alike.compare(choices)
-    findings += _one_family(choices)
+    findings += _one_family(nodes, choices)
     on_ports = _nccl_gid.networks({node.name: (node, choices[node.name].ports) for node in nodes})
+    any_efa = _nccl_transport.has_efa(nodes)
     resolved = {}
     for node in nodes:
         choice = choices[node.name]
         gids = _nccl_gid.resolve(node, choice.ports, on_ports)
         sockets, no_sockets, of_sockets = _nccl_sockets.resolve(node, choice.ports)
-        transport, no_transport = _nccl_transport.variables(node, nodes, fabric, policy)
+        transport, no_transport = _nccl_transport.variables(node, any_efa, fabric, policy)
         hcas, no_hcas = _nccl_hcas.variables(node, choice)
         not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *_nccl_left.left_to_nccl(node, choice)]
         resolved[node.name] = NodeEnvironment(
@@ -72,13 +75,13 @@ def _choice(node: NodeView, fabric: str) -> Choice:
     return _nccl_hcas.choose(node) if fabric == "rdma" else Choice([], [], [])
 
 
-def _one_family(choices: Mapping[str, Choice]) -> list[Finding]:
+def _one_family(nodes: Sequence[NodeView], choices: Mapping[str, Choice]) -> list[Finding]:
     """Find nodes whose RoCE GIDs are of another address family than the others': they cannot reach each other."""
     families = {
-        node: family
-        for node, choice in choices.items()
-        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choice.ports)
-        and (family := _nccl_gid.family_of(choice.ports)) is not None
+        node.name: family
+        for node in nodes
+        if any(each.port.link_layer == ETHERNET and each.port.gids for each in choices[node.name].ports)
+        and (family := _nccl_gid.family_of(node, choices[node.name].ports)) is not None
     }
     if len(set(families.values())) < 2:
         return []

@@ -19,9 +19,11 @@ from ansible_collections.muster.train.plugins.module_utils._records import Varia
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import (
     Address,
+    AnyNetwork,
     Network,
     cover,
     network_of,
+    parse_range,
     pick,
     unreadable_below,
     v2_entries,
@@ -35,6 +37,14 @@ DYNAMIC = (2, 21)  # the default of the index is -1: NCCL looks for the entry
 TOLERANT = (2, 26, 2)  # EINVAL of a type is passed over
 
 Networks = Mapping[Network, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a user says of the addresses: their family, 4 or 6, and their network; None: nothing that NCCL reads."""
+
+    family: int | None
+    network: AnyNetwork | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +77,23 @@ def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter
     )
 
 
-def family_of(ports: Sequence[HcaPort]) -> int | None:
-    """Return the address family that all RoCE ports have RoCE v2 GIDs of: 4 if they can, else 6, else None."""
-    for family in (4, 6):
-        if all(v2_entries(each.port.gids, family) for each in _tables(ports)):
+def asked(given: Mapping[str, str]) -> Asked:
+    """Read a user's values as NCCL does (envIbAddrFamily, envIbAddrRange): any other word is AF_INET."""
+    family = (6 if given[FAMILY] == "AF_INET6" else 4) if FAMILY in given else None
+    network = parse_range(given.get(RANGE, ""))
+    if network is not None and family not in (None, network.version):
+        network = None
+    return Asked(family or (network.version if network else None), network)
+
+
+def family_of(node: NodeView, ports: Sequence[HcaPort]) -> int | None:
+    """Return the address family that all RoCE ports have RoCE v2 GIDs of: 4 if they can, else 6, else None.
+
+    A user's family is the only one that counts.
+    """
+    user = asked(node.given)
+    for family in (user.family,) if user.family else (4, 6):
+        if all(v2_entries(each.port.gids, family, user.network) for each in _tables(ports)):
             return family
     return None
 
@@ -81,7 +104,7 @@ def wanted(node: NodeView, ports: Sequence[HcaPort], family: int, on_ports: Netw
 
 
 def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> Wanted:
-    entries = v2_entries(each.port.gids, family)
+    entries = v2_entries(each.port.gids, family, asked(node.given).network)
     beyond = [(gid, address) for gid, address in entries if not address.is_link_local] or entries
     choices = [Wanted(each, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in beyond]
 
@@ -93,18 +116,20 @@ def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> W
 
 
 def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gids:
-    """Decide for one node; a user's index or range is the user's business (the lint looks at it)."""
+    """Decide for one node. A user's index is the answer (the lint looks at it), a family or a range leads to it."""
     if not ports:
         return Gids()
     if not _roce(ports):
         return Gids(not_set=[NotSet(INDEX, RULE, "NCCL ignores it on InfiniBand")])
-    if node.given.keys() & {INDEX, FAMILY, RANGE}:
+    if INDEX in node.given:
         return Gids()
     if not _tables(ports):
         return _unknown_tables(node)
-    family = family_of(ports)
+    family = family_of(node, ports)
     if family is None:
-        return Gids(findings=[_no_common_family(node, ports)])
+        user = asked(node.given)
+        none = _not_as_asked(node, ports) if user.family else _no_common_family(node, ports)
+        return Gids(findings=[none])
     chosen = wanted(node, ports, family, on_ports)
     version = node.library.version
     holes = {each.port.label: unreadable_below(each.port.port.gids, each.gid.index) for each in chosen}
@@ -112,7 +137,7 @@ def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gid
         return _pinned(node, chosen, version)
     gids = _found_by_nccl(node, chosen, family)
     if version is None:
-        gids.findings.append(_unknown_version(node))
+        gids.findings.append(_unknown_version(node, chosen))
     return gids
 
 
@@ -135,7 +160,11 @@ def _found_by_nccl(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
     )
     gids = Gids(not_set=[NotSet(INDEX, RULE, reason)])
     if family == 6:
-        gids.variables.append(decided(FAMILY, "AF_INET6", RULE, "the RoCE v2 GIDs are IPv6 only"))
+        if FAMILY not in node.given:
+            why = f"{RANGE} is of IPv6" if RANGE in node.given else "the RoCE v2 GIDs are IPv6 only"
+            gids.variables.append(decided(FAMILY, "AF_INET6", RULE, why))
+        return gids
+    if RANGE in node.given:
         return gids
     several = [each for each in chosen if len({address for _gid, address in v2_entries(each.port.port.gids, 4)}) > 1]
     if not several:
@@ -201,6 +230,27 @@ def _no_common_family(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
     )
 
 
+def _not_as_asked(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
+    user = asked(node.given)
+    given = " and ".join(f"{name}={node.given[name]}" for name in (FAMILY, RANGE) if name in node.given)
+    bad = [each for each in _tables(ports) if not v2_entries(each.port.gids, user.family or 4, user.network)]
+    seen = "; ".join(f"{each.label}: {_all_addresses(each) or 'none'}" for each in bad)
+    return Finding(
+        check="gid",
+        node=node.name,
+        status="warn",
+        observed=f"no RoCE v2 GID is as {given} wants it ({seen})",
+        expected="one on every port that the ranks use",
+        source="facts rdma",
+        remedy="correct it, or take it out; it is used as set",
+    )
+
+
+def _all_addresses(each: HcaPort) -> str:
+    both = [str(address) for family in (4, 6) for _gid, address in v2_entries(each.port.gids, family)]
+    return ", ".join(dict.fromkeys(both))
+
+
 def _no_common_index(node: NodeView, chosen: list[Wanted], why: str) -> Finding:
     seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
     return Finding(
@@ -227,7 +277,13 @@ def _several(node: NodeView, several: list[Wanted], stops: bool) -> Finding:
     )
 
 
-def _unknown_version(node: NodeView) -> Finding:
+def _unknown_version(node: NodeView, chosen: Sequence[Wanted]) -> Finding:
+    indexes = {each.gid.index for each in chosen}
+    if len(indexes) == 1:
+        remedy = f"if the ranks load an older one, set {INDEX} to {min(indexes)} in launch_node_env"
+    else:
+        seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
+        remedy = f"see that the ranks load that one: an older one has one {INDEX} for all, and they differ ({seen})"
     return Finding(
         check="library",
         node=node.name,
@@ -235,5 +291,5 @@ def _unknown_version(node: NodeView) -> Finding:
         observed=f"the version of {node.library.name.upper()} is not known",
         expected="2.26.2 or later, as RoCE is used without a pinned GID index",
         source="facts versions",
-        remedy=f"if the ranks load an older one, set {INDEX} in launch_node_env",
+        remedy=remedy,
     )

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import ROCE_V2, Gid
 from ansible_collections.muster.train.plugins.module_utils._records import Net
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ROCE_V2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network
+AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 UNSET = ipaddress.IPv6Address(0)
 
 
@@ -28,8 +28,8 @@ def address_of(gid: Gid) -> Address | None:
     return None
 
 
-def v2_entries(gids: Sequence[Gid], family: int) -> list[tuple[Gid, Address]]:
-    """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order.
+def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = None) -> list[tuple[Gid, Address]]:
+    """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order; of one network only.
 
     169.254.0.0/16 is among them: NCCL does not know that it is link-local.
     """
@@ -37,6 +37,8 @@ def v2_entries(gids: Sequence[Gid], family: int) -> list[tuple[Gid, Address]]:
     for gid in sorted(gids, key=lambda each: each.index):
         address = address_of(gid)
         if gid.type != ROCE_V2 or address is None or address.version != family:
+            continue
+        if inside is not None and address not in inside:
             continue
         if family == 4 or not (address.is_link_local or address == UNSET):
             found.append((gid, address))
@@ -61,6 +63,14 @@ def pick(gids: Sequence[Gid], family: int, network: Network | None = None) -> in
             if (versions[0] != versions[1] or not _valid(before)) and versions[1] == ROCE_V2:
                 current = index
     return current
+
+
+def parse_range(text: str) -> AnyNetwork | None:
+    """Return the network of NCCL_IB_ADDR_RANGE, address/bits; None for what NCCL ignores (envIbAddrRange)."""
+    try:
+        return ipaddress.ip_network(text, strict=False) if "/" in text else None
+    except ValueError:
+        return None
 
 
 def unreadable_below(gids: Sequence[Gid], wanted: int) -> list[int]:

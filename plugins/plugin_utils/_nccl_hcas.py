@@ -22,9 +22,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     INFINIBAND,
     HcaPort,
     active,
+    explain_shortly,
     openable,
     ports_of,
     usable,
+    why_not,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided, natural
 
@@ -62,8 +64,9 @@ def choose(node: NodeView) -> Choice:
     if len(near) < len(group):
         far = _in_order(each for each in group if each not in near)
         why.append(f"{_labels(far)} no GPU has near (PIX or PXB)")
-    findings += _down(node, near)
-    return Choice(_in_order(near), why, findings)
+    chosen = _nameable(node, near, why, findings)
+    findings += _down(node, chosen)
+    return Choice(_in_order(chosen), why, findings)
 
 
 def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotSet]]:
@@ -77,8 +80,11 @@ def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotS
     shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
     if {each.entry for each in taken} == {each.entry for each in choice.ports}:
         return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {shown}")]
-    left = [each for each in taken if each not in choice.ports]
-    reason = "; ".join([shown, *choice.why]) if choice.why else f"{shown}, without {_labels(_in_order(left))}"
+    if any(map(_unnameable, choice.ports)):
+        return [], [NotSet(NAME, RULE, f"the list cannot hold a name with , or : ({_labels(choice.ports)})")]
+    broken = _in_order(each for each in taken if why_not(each))
+    without = [f"without {explain_shortly(broken)}"] if broken else []
+    reason = "; ".join([shown, *choice.why, *without])
     return [decided(NAME, _nccl_grammar.render(each.entry for each in choice.ports), RULE, reason)], []
 
 
@@ -100,7 +106,7 @@ def _without_default_route(
 ) -> list[HcaPort]:
     """Leave out the port that carries the default route: it is the node's own network, not the compute fabric.
 
-    It stays where nothing as good would be left: nodes with one NIC for everything.
+    However fast it is. It stays only where no other is usable: nodes with one NIC for everything.
     """
     interface = default_interface(node.net)
     if interface is None:
@@ -110,8 +116,7 @@ def _without_default_route(
     rest = [each for each in ports if each not in own]
     if not own:
         return ports
-    best = max((each.rate, each.port.link_layer == INFINIBAND) for each in own)
-    if any(each.rate >= best[0] or (each.port.link_layer == INFINIBAND and not best[1]) for each in rest):
+    if rest:
         why.append(f"{_labels(own)} carries the default route ({interface})")
         return rest
     findings.append(
@@ -119,7 +124,7 @@ def _without_default_route(
             check="hcas",
             node=node.name,
             status="warn",
-            observed=f"{_labels(own)} carries the default route ({interface}) and is the fastest usable RDMA port",
+            observed=f"{_labels(own)} carries the default route ({interface}), and no other RDMA port is usable",
             expected="RDMA ports apart from the node's own network",
             source="facts rdma, net",
             remedy=f"nothing, if one network is for all; else set {NAME} in launch_node_env",
@@ -170,29 +175,65 @@ def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
     return [each for each in group if each.hca.name in of_any]
 
 
+def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]) -> list[HcaPort]:
+    """Leave out ports that NCCL_IB_HCA cannot name, where it has to name some; they stay where no other is left."""
+    bad = [each for each in ports if _unnameable(each)]
+    if not bad or {each.label for each in ports} == {each.label for each in active(node.rdma)}:
+        return ports
+    rest = [each for each in ports if each not in bad]
+    done = "they are left out" if rest else f"{NAME} is not set, so that NCCL takes every ACTIVE port"
+    findings.append(
+        Finding(
+            check="hcas",
+            node=node.name,
+            status="warn",
+            observed=f"{NAME} cannot name {_labels(_in_order(bad))}: {done}",
+            expected="names of RDMA devices without , and :",
+            source="facts rdma",
+            remedy="rename the device (rdma dev set DEVICE name NAME)",
+        )
+    )
+    if rest:
+        why.append(f"{_labels(_in_order(bad))} cannot be named in the list")
+    return rest or ports
+
+
+def _unnameable(each: HcaPort) -> bool:
+    return not {",", ":"}.isdisjoint(each.hca.name)
+
+
 def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
-    """Find ports of the chosen kind that are not there to be used."""
+    """Find ports of the chosen kind that lost their link or their subnet manager."""
     kinds = {_kind(each) for each in chosen} - {None}
     cards = {each.hca.name for each in chosen}
     lost = [
         each
         for each in ports_of(node.rdma)
-        if each.port.state != ACTIVE and each.hca.name not in cards and _kind(each) in kinds
+        if (each.port.state != ACTIVE or _unmanaged(each)) and each.hca.name not in cards and _kind(each) in kinds
     ]
     if not lost:
         return []
-    seen = [f"{each.label} {each.port.state or 'unknown'}, {each.port.phys_state or 'unknown'}" for each in lost]
+    seen = [
+        f"{each.label} {each.port.state or 'unknown'}, "
+        f"{'sm_lid 0' if _unmanaged(each) else each.port.phys_state or 'unknown'}"
+        for each in lost
+    ]
     return [
         Finding(
             check="hcas",
             node=node.name,
             status="warn",
-            observed=f"ports of the same kind as the {len(chosen)} in use are not active: {'; '.join(seen)}",
-            expected="all ACTIVE, or not cabled on purpose",
+            observed=f"ports of the same kind as the {len(chosen)} in use do not work: {'; '.join(seen)}",
+            expected="all ACTIVE, on InfiniBand with a subnet manager, or not cabled on purpose",
             source="facts rdma",
             remedy="look at cable, switch port and, on InfiniBand, the subnet manager",
         )
     ]
+
+
+def _unmanaged(each: HcaPort) -> bool:
+    """Say whether it is an InfiniBand port that is up without a subnet manager: it reaches nobody."""
+    return each.port.state == ACTIVE and each.port.link_layer == INFINIBAND and each.port.sm_lid == 0
 
 
 def _kind(each: HcaPort) -> tuple[str | None, ...] | None:

@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
-from ansible_collections.muster.train.plugins.plugin_utils import _nccl_lint_lists, _nccl_lint_values, _nccl_names
+from ansible_collections.muster.train.plugins.plugin_utils import (
+    _nccl_lint_lists,
+    _nccl_lint_values,
+    _nccl_names,
+    _nccl_tuning,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, Status
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import parse
@@ -21,7 +26,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import Fab
 
 CHECK = "environment"
 AUTO = FabricPolicy("auto", "default")
-PREFIXES = ("NCCL_", "RCCL_", "GLOO_SOCKET_IFNAME")
 
 # NCCL's guide, section "Debugging": not to be kept in production.
 DEBUGGING = _nccl_names.nccl("""
@@ -42,7 +46,7 @@ def lint(
     for_one_run: Collection[str] = (),
 ) -> list[Finding]:
     """Check a node's merged environment. for_one_run are origins of what was given for this run alone."""
-    values = {variable.name: variable for variable in environment if variable.name.startswith(PREFIXES)}
+    values = {variable.name: variable for variable in environment if _looked_at(variable.name)}
     findings = [
         _finding(node.name, variable, fault)
         for variable in values.values()
@@ -52,6 +56,7 @@ def lint(
     for least, most in _nccl_lint_values.least_and_most(values):
         findings.append(_contradiction(node.name, least, most))
     findings += _without_rdma(node, values, fabric, policy)
+    findings += _not_disabled(node, values.get("NCCL_IB_DISABLE"), fabric)
     findings += _left_on(node.name, values.values(), for_one_run)
     return findings
 
@@ -77,10 +82,10 @@ def lint_cluster(environments: Mapping[str, Sequence[Variable]]) -> list[Finding
 
 def _faults(node: NodeView, variable: Variable, values: Mapping[str, Variable]) -> list[Fault]:
     name, value = variable.name, variable.value
-    found = _nccl_names.fault(name, node.library) if node.has_gpus else None
-    if found is not None:
-        return [(found, "a variable that this library reads", "take it out, or correct its name")]
-    faults = _nccl_lint_values.numbers(name, value)
+    of_libraries = [_nccl_names.fault(name, library) for library in _nccl_tuning.libraries(node)]
+    if all(of_libraries):
+        return [(of_libraries[0] or "", "a variable that this library reads", "take it out, or correct its name")]
+    faults = [*_nccl_lint_values.numbers(name, value), *_nccl_lint_values.out_of_range(node, name, value)]
     check = _nccl_lint_lists.CHECKS.get(name)
     if check is not None:
         faults += check(node, variable)
@@ -91,9 +96,13 @@ def _faults(node: NodeView, variable: Variable, values: Mapping[str, Variable]) 
         devices = parse(hca.value if hca else "", node.library.version)
         ports = [each for each in openable(node.rdma) if devices.takes(each.hca.name, each.port.port)]
         faults += _nccl_lint_values.gid_index(node, value, ports)
-    elif name == "NCCL_DEBUG":
-        faults += _nccl_lint_values.debug(value)
+    else:
+        faults += _nccl_lint_values.words(name, value)
     return faults
+
+
+def _looked_at(name: str) -> bool:
+    return name.upper().startswith(_nccl_names.PREFIXES)
 
 
 def _finding(node: str, variable: Variable, fault: Fault, status: Status = "warn") -> Finding:
@@ -116,7 +125,7 @@ def _contradiction(node: str, least: Variable, most: Variable) -> Finding:
         status="fail",
         observed=f"{_shown(least)} is more than {_shown(most)}",
         expected=f"{least.name} <= {most.name}",
-        source=f"{least.origin}, {most.origin}",
+        source=", ".join(dict.fromkeys([least.origin, most.origin])),
         remedy="take one of them out, or set both with -e channels=N",
     )
 
@@ -125,9 +134,9 @@ def _without_rdma(
     node: NodeView, values: Mapping[str, Variable], fabric: Fabric, policy: FabricPolicy
 ) -> list[Finding]:
     """Find what keeps NCCL off RDMA where RDMA was decided: under mode=rdma it cannot be meant."""
+    disable, hcas = values.get("NCCL_IB_DISABLE"), values.get("NCCL_IB_HCA")
     if fabric.value != "rdma":
         return []
-    disable, hcas = values.get("NCCL_IB_DISABLE"), values.get("NCCL_IB_HCA")
     guilty = []
     if disable is not None and _nccl_lint_values.is_on(disable.value):
         guilty.append(disable)
@@ -147,6 +156,19 @@ def _without_rdma(
         )
         for variable in guilty
     ]
+
+
+def _not_disabled(node: NodeView, disable: Variable | None, fabric: Fabric) -> list[Finding]:
+    """Find a switch that is off: it lets NCCL use RDMA where TCP was decided for all nodes, else it does nothing."""
+    if disable is None or disable.rule or _nccl_lint_values.is_on(disable.value):
+        return []
+    if fabric.value != "rdma":
+        fault = ("it leaves RDMA on, on this node, where tcp was decided for all", "1, or unset", "take it out")
+    elif _nccl_lint_values.integer(disable.value) == 0:
+        fault = ("0 is the default; it does nothing but hide a 1 from elsewhere", "unset", "take it out")
+    else:
+        return []
+    return [_finding(node.name, disable, fault)]
 
 
 def _left_on(node: str, variables: Iterable[Variable], for_one_run: Collection[str]) -> list[Finding]:

@@ -5,10 +5,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import DeviceList, parse
+from ansible_collections.muster.train.plugins.plugin_utils import _nccl_hcas
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import (
+    EMPTY_PORT_IS_ANY,
+    DeviceList,
+    parse,
+    render,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     ACTIVE,
     HcaPort,
@@ -18,7 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     why_not,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_sockets import interfaces
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, version_text
 
 # What is wrong, what was to be expected, what to do.
 Fault = tuple[str, str, str]
@@ -44,7 +51,11 @@ def grammar(value: str) -> list[Fault]:
 def hcas(node: NodeView, variable: Variable) -> list[Fault]:
     """Find what is wrong with NCCL_IB_HCA on this node: entries in vain, more or less matched than named."""
     faults = grammar(variable.value)
-    if node.rdma is None or not variable.value:
+    if not variable.value:
+        seen = "empty, so NCCL takes every ACTIVE port, as if it were not set, and none is chosen for it"
+        faults.append((seen, "unset", "take it out: the ports of the ranks' network are chosen then"))
+    faults += _rails(node, variable.value)
+    if node.rdma is None:
         return faults
     devices = parse(variable.value, node.library.version)
     ports = ports_of(node.rdma)
@@ -67,7 +78,28 @@ def hcas(node: NodeView, variable: Variable) -> list[Fault]:
     bad = [each for each in taken if why_not(each)]
     if bad:
         faults.append((f"takes ports that do not work ({explain(bad)})", "usable ports", "leave them out"))
+    if len(layers) == 1 and (devices.exclude or not devices.exact):
+        faults += _not_chosen(node, [each for each in taken if each not in bad])
     return faults
+
+
+def _not_chosen(node: NodeView, taken: list[HcaPort]) -> list[Fault]:
+    """Find ports that nobody named, and that rule D2 would leave out."""
+    given = {name: value for name, value in node.given.items() if name != _nccl_hcas.NAME}
+    choice = _nccl_hcas.choose(dataclasses.replace(node, given=given))
+    other = [each for each in taken if each not in choice.ports]
+    if not choice.ports or not other:
+        return []
+    seen = f"takes {_labels(other)} too, which would be left out ({'; '.join(choice.why)})"
+    return [(seen, render(each.entry for each in choice.ports), "take it out, or name the ports that are meant")]
+
+
+def _rails(node: NodeView, value: str) -> list[Fault]:
+    version = node.library.version
+    if version is None or version >= EMPTY_PORT_IS_ANY or not any(item.count(":") > 1 for item in value.split(",")):
+        return []
+    seen = f"{version_text(node.library)} does not read :rail:plane, which came with 2.30"
+    return [(seen, "NAME[:PORT]", "take rail and plane out")]
 
 
 def nothing(node: NodeView, variable: Variable) -> bool:
@@ -88,6 +120,10 @@ def sockets(node: NodeView, variable: Variable) -> list[Fault]:
     if not matched:
         seen = f"matches no interface that has an IPv4 address ({', '.join(sorted(known))}); NCCL does not start then"
         return [*faults, (seen, "an interface of this node", "correct it, or take it out")]
+    for entry in () if devices.exclude else devices.entries:
+        if entry.name.split() == [entry.name] and not any(devices.names(entry, name) for name in known):
+            seen = f"{entry.name} names no interface that has an IPv4 address"
+            faults.append((seen, f"of {', '.join(sorted(known))}", "correct it, or take it out"))
     faults += _prefixes(devices, sorted(known))
     towards = node.interface.name if node.interface else None
     if towards is not None and towards not in matched:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
-from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid, _nccl_names
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import v2_entries
+from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid, _nccl_names, _nccl_tuning
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import parse_range, v2_entries
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint_lists import Fault
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET, HcaPort
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView
@@ -36,6 +36,24 @@ WORDS = {
 }
 LEGACY = ("LOC", "PIX", "PXB", "PHB", "SYS")  # what the old numbers mean: 0 to 4, and all above 4
 LEVELS = ("NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL")
+# Least, most and why: bits of the queue pair's attributes (ibv_modify_qp), else what the source distinguishes.
+RANGES = {
+    "NCCL_CROSS_NIC": (0, 2, ""),
+    "NCCL_IB_FIFO_TC": (-1, 255, ""),
+    "NCCL_IB_PCI_RELAXED_ORDERING": (0, 2, ""),
+    "NCCL_IB_QPS_PER_CONNECTION": (1, 128, ""),
+    "NCCL_IB_RETRY_CNT": (0, 7, ": the adapter has 3 bits for it"),
+    "NCCL_IB_ROCE_VERSION_NUM": (1, 2, ""),
+    "NCCL_IB_SL": (-1, 15, ": the adapter has 4 bits for it"),
+    "NCCL_IB_TC": (-1, 255, ""),
+    "NCCL_IB_TIMEOUT": (0, 31, ": the adapter has 5 bits for it"),
+}
+# graph/tuning.cc, in any case of letters; COLLNET was the name of two before 2.14.
+LISTED = {
+    "NCCL_ALGO": ("Tree", "Ring", "CollNet", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"),
+    "NCCL_PROTO": ("LL", "LL128", "Simple"),
+}
+COLLECTIVES = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")  # `allreduce:ring;…` since 2.24
 DEBUG = ("VERSION", "WARN", "ATTN", "INFO", "ABORT", "TRACE", "NONE")
 
 
@@ -66,6 +84,42 @@ def numbers(name: str, value: str) -> list[Fault]:
         return [(seen, "a number without leading zeros", f"write {int(value)}")]
     if name in NUMBERS and value and integer(value) is None:
         return [("no whole number, so the library takes its default", "a whole number", "correct it, or take it out")]
+    return []
+
+
+def out_of_range(node: NodeView, name: str, value: str) -> list[Fault]:
+    """Find numbers that no library of the node takes as they are."""
+    number = integer(value)
+    if number is None:
+        return []
+    if name in RANGES:
+        least, most, what = RANGES[name]
+        if least <= number <= most:
+            return []
+        return [(f"{number} is out of range{what}", f"{least} to {most}", "correct it, or take it out")]
+    if name in (*_nccl_tuning.CHANNELS, _nccl_tuning.THREADS):
+        wrong = [_nccl_tuning.out_of_range(name, number, library) for library in _nccl_tuning.libraries(node)]
+        if all(wrong) and wrong[0] is not None:
+            return [("the library does not take this number as it is", wrong[0][0], "correct it, or take it out")]
+    return []
+
+
+def words(name: str, value: str) -> list[Fault]:
+    """Find words that the library does not know, or that do nothing."""
+    if not value:
+        return []
+    if name == "NCCL_DEBUG":
+        return debug(value)
+    if name == "NCCL_IB_ADDR_RANGE" and parse_range(value) is None:
+        return [("no network, so NCCL ignores it", "address/bits, as 10.2.0.0/16", "correct it, or take it out")]
+    if name == "NCCL_IB_ADDR_FAMILY" and value not in ("AF_INET", "AF_INET6"):
+        return [("unknown, so NCCL takes AF_INET", "AF_INET or AF_INET6", "correct it, or take it out")]
+    if name in LISTED:
+        known = {each.lower() for each in (*LISTED[name], *COLLECTIVES)}
+        wrong = [word for word in re.split(r"[,;:]", value.replace("^", "")) if word.lower() not in known]
+        if wrong:
+            seen = f"the library knows no {', '.join(repr(word) for word in wrong)}"
+            return [(seen, f"unset, or of {', '.join(LISTED[name])}", "take it out, or correct it")]
     return []
 
 

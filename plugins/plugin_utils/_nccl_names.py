@@ -91,6 +91,8 @@ RCCL: dict[Version, str] = {
     (2, 28): "THREADS_PER_BLOCK UNROLL_FACTOR WARP_SPEED_CU_COUNT WARP_SPEED_ENABLE",
 }
 
+PREFIXES = ("NCCL_", "RCCL_", "GLOO_SOCKET_IFNAME")  # what the lint looks at
+
 # Names that RCCL alone reads with NCCL's prefix.
 RCCL_ONLY = "NCCL_RINGS_REMAP NCCL_COLLTRACE_CHECK_INTERVAL_MS NCCL_COLLTRACE_RECORD_MAX NCCL_COLLTRACE_MAX_DUMP_SIZE"
 
@@ -145,6 +147,9 @@ def nccl(names: str) -> frozenset[str]:
 
 def fault(name: str, library: Library) -> str | None:
     """Say why this library does not read a name; None when it does, or when the name is not the library's business."""
+    upper = name.upper()
+    if name != upper and upper.startswith(PREFIXES):
+        return f"names are told by case, and nobody reads this one{f'; did you mean {upper}?' if _known(upper) else ''}"
     if not name.startswith(("NCCL_", "RCCL_")) or (name not in _SINCE and name.startswith(OTHERS)):
         return None
     if name in GONE:
@@ -160,10 +165,16 @@ def fault(name: str, library: Library) -> str | None:
     return None
 
 
+def _known(name: str) -> bool:
+    return name in _SINCE or name in PREFIXES
+
+
 def _of(name: str, library: Library) -> bool:
     return library.name == "rccl" or not (name.startswith("RCCL_") or name in RCCL_ONLY.split())
 
 
 def _near(name: str, names: Iterable[str]) -> str | None:
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
-    return found[0] if found else None
+    """Guess what was meant by what follows the prefix, which all have in common."""
+    by_rest = {each.partition("_")[2]: each for each in sorted(names, reverse=True)}  # NCCL_ before RCCL_
+    found = difflib.get_close_matches(name.partition("_")[2], by_rest, n=1, cutoff=0.75)
+    return by_rest[found[0]] if found else None

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import AMAZON, Hca, Port, Rdma
 
 ACTIVE = "ACTIVE"
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
-AMAZON = "0x1d0f"
-ROCE_V2 = "RoCE v2"
+_NUMBERS = re.compile(r"[0-9a-f:.]*[0-9][0-9a-f:.]*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +56,8 @@ def is_efa(hca: Hca) -> bool:
 
 
 def is_software(hca: Hca) -> bool:
-    """Say whether it is RDMA in software (rxe, siw, scif): without a device, by the reader or by its name."""
-    said = any("software" in reason for port in hca.ports for reason in port.reasons)
-    return hca.pci_address is None and (said or hca.name.startswith(("rxe", "siw", "scif")))
+    """Say whether it is RDMA in software (rxe, siw): there is no device behind it."""
+    return hca.pci_address is None
 
 
 def active(rdma: Rdma | None) -> list[HcaPort]:
@@ -84,32 +83,28 @@ def usable(rdma: Rdma | None) -> list[HcaPort]:
 
 
 def why_not(each: HcaPort) -> list[str]:
-    """Say in words why NCCL cannot use a port; nothing where it can."""
-    hca, port = each.hca, each.port
-    reasons = [] if port.usable else list(port.reasons) or ["not usable"]
-    if reasons:
-        return reasons
-    if is_efa(hca):
-        return ["EFA, which NCCL uses only through the plugin aws-ofi-nccl"]
-    if hca.node_type == "RNIC":
-        return ["iWARP, which NCCL does not use"]
-    if is_software(hca):
-        return ["RDMA in software"]
-    if port.state != ACTIVE:
-        return [f"state {port.state}"]
-    if port.link_layer == INFINIBAND:
-        return ["no subnet manager (sm_lid 0)"] if port.sm_lid == 0 else []
-    if port.link_layer != ETHERNET:
-        return [f"link layer {port.link_layer}"]
-    # No entry at all is a table that could not be read: the reader calls an empty one not usable.
-    if port.gids and not any(gid.type in (ROCE_V2, None) for gid in port.gids):
-        return ["no RoCE v2 GID"]
-    return []
+    """Say in words why NCCL cannot use a port, as the reader found; nothing where it can."""
+    return [] if each.port.usable else list(each.port.reasons) or ["not usable"]
 
 
-def explain(ports: Iterable[HcaPort]) -> str:
-    """Say for each port why it is not usable, those with the same reasons together."""
+def explain(ports: Iterable[HcaPort], portless: Iterable[Hca] = ()) -> str:
+    """Say for each port why it is not usable, those with the same reasons together; also of devices without ports."""
     alike: dict[str, list[str]] = {}
     for each in ports:
         alike.setdefault(", ".join(why_not(each)) or "usable", []).append(each.label)
+    for hca in portless:
+        alike.setdefault("it has no port", []).append(hca.name)
     return "; ".join(f"{', '.join(labels)}: {reasons}" for reasons, labels in alike.items())
+
+
+def explain_shortly(ports: Iterable[HcaPort]) -> str:
+    """Say the first reason of each port; reasons that differ in numbers only (a device node, an address) are one."""
+    alike: dict[str, list[HcaPort]] = {}
+    for each in ports:
+        alike.setdefault(_NUMBERS.sub("#", why_not(each)[0]), []).append(each)
+    parts = []
+    for those in alike.values():
+        reasons = list(dict.fromkeys(why_not(each)[0] for each in those))
+        more = " (each its own)" if len(reasons) > 1 else ""
+        parts.append(f"{', '.join(each.label for each in those)}: {reasons[0]}{more}")
+    return "; ".join(parts)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -66,8 +67,9 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     elif with_efa and not without and not with_verbs:
         fabric = Fabric("rdma", "every node has EFA devices, which NCCL uses through the plugin aws-ofi-nccl")
     elif not with_verbs and not with_efa:
-        devices = any(ports_of(node.rdma) for node in nodes)
-        fabric = Fabric("tcp", "no node has a usable RDMA port" if devices else "no node has RDMA devices")
+        fabric = Fabric(
+            "tcp", "no node has a usable RDMA port" if any(map(_hcas, nodes)) else "no node has RDMA devices"
+        )
         findings += [_slow(node) for node in without if node.has_gpus or not _only_software(node)]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
@@ -80,35 +82,46 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     return fabric, findings
 
 
+def has_efa(nodes: Sequence[NodeView]) -> bool:
+    """Say whether any of the nodes has EFA devices."""
+    return any(is_efa(hca) for node in nodes for hca in _hcas(node))
+
+
 def variables(
-    node: NodeView, nodes: Sequence[NodeView], fabric: Fabric, policy: FabricPolicy
+    node: NodeView, any_efa: bool, fabric: Fabric, policy: FabricPolicy
 ) -> tuple[list[Variable], list[NotSet]]:
-    """Disable what must not be used."""
+    """Disable what must not be used; any_efa is of all nodes."""
     if fabric.value == "rdma":
         if kind(node) == "efa":
             return [], []
-        return [], [NotSet("NCCL_IB_DISABLE", RULE, "RDMA is used, and 0 is the default")]
+        used = "RDMA is used" if kind(node) == "verbs" else "RDMA was asked for and is not usable here"
+        return [], [NotSet("NCCL_IB_DISABLE", RULE, f"{used}, and 0 is the default")]
     origin = policy.origin if policy.mode == "tcp" else FABRIC
     own = [decided("NCCL_IB_DISABLE", "1", RULE, f"tcp on all nodes: {fabric.reason}", origin)]
-    hcas = [each.hca for other in nodes for each in ports_of(other.rdma)]
-    if any(is_efa(hca) for hca in hcas):
+    if any_efa:
         own.append(decided("NCCL_NET", "Socket", RULE, "tcp on all nodes: keeps the plugin off EFA devices", origin))
     return own, []
 
 
+def _hcas(node: NodeView) -> list[Hca]:
+    return node.rdma.hcas if node.rdma else []
+
+
 def _only_software(node: NodeView) -> bool:
-    return all(is_software(each.hca) for each in ports_of(node.rdma))
+    return all(map(is_software, _hcas(node)))
 
 
 def _seen(node: NodeView) -> str:
-    ports = ports_of(node.rdma)
-    return f"no usable RDMA port ({explain(ports)})" if ports else "no RDMA device under /sys/class/infiniband"
+    hcas = _hcas(node)
+    if not hcas:
+        return "no RDMA device under /sys/class/infiniband"
+    return f"no usable RDMA port ({explain(ports_of(node.rdma), [hca for hca in hcas if not hca.ports])})"
 
 
 def _remedy(node: NodeView) -> str:
-    if node.container and ports_of(node.rdma):
+    if node.container and _hcas(node):
         return "give the container /dev/infiniband and the adapter's network device, or choose -e mode=tcp"
-    if ports_of(node.rdma):
+    if _hcas(node):
         return "put right what is named, take the node out of the group nodes, or choose -e mode=tcp"
     return "load the adapter's driver there, take the node out of the group nodes, or choose -e mode=tcp"
 

@@ -15,9 +15,11 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import decided, version_text
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, decided, version_text
 
 RULE = "D6"
+THREADS = "NCCL_NTHREADS"
+CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS")
 THREADS_PER_BLOCK = (2, 28)  # RCCL reads RCCL_THREADS_PER_BLOCK from here on; older ones ignore it silently
 
 
@@ -33,7 +35,7 @@ def variables(settings: Mapping[str, Mapping[str, Any]], library: Library) -> li
         ]
     if threads["value"] is not None:
         value, origin = str(threads["value"]), threads["origin"]
-        layer.append(decided("NCCL_NTHREADS", value, RULE, "threads of an NCCL block", origin))
+        layer.append(decided(THREADS, value, RULE, "threads of an NCCL block", origin))
         if library.name == "rccl" and (library.version is None or library.version >= THREADS_PER_BLOCK):
             reason = "threads of an RCCL block, read by RCCL from 2.28 on"
             layer.append(decided("RCCL_THREADS_PER_BLOCK", value, RULE, reason, origin))
@@ -47,18 +49,35 @@ def most_channels(library: Library) -> int:
     return 32 if library.version is not None and library.version < (2, 25) else 64
 
 
+def out_of_range(name: str, number: int, library: Library) -> tuple[str, int] | None:
+    """Say what a library takes instead of a number of channels or threads, and its most (graph/tuning.cc getNthreads).
+
+    None where it takes the number.
+    """
+    shown = version_text(library)
+    if name in CHANNELS:
+        most = most_channels(library)
+        return (f"at most {most}, which is all that {shown} takes", most) if number > most else None
+    if library.name == "rccl":
+        wrong = number > 256 or number % 64
+        return (f"a multiple of 64 up to 256, all that {shown} takes", 256) if wrong else None
+    wrong = number not in (64, 128, 256, 512)
+    return (f"64, 128, 256 or 512, which is all that {shown} takes", 512) if wrong else None
+
+
+def libraries(node: NodeView) -> tuple[Library, ...]:
+    """Return the library whose ranks may run here: nobody knows which on a node without GPUs."""
+    return (node.library,) if node.has_gpus else (Library("nccl", None), Library("rccl", None))
+
+
 def beyond(settings: Mapping[str, Mapping[str, Any]], library: Library, node: str) -> list[Finding]:
-    """Warn of numbers that this library cuts down or does not take (graph/tuning.cc getNthreads)."""
+    """Warn of channels and threads that this library cuts down or does not take."""
     findings = []
-    channels, threads = settings["channels"], settings["threads"]
-    most, name = most_channels(library), version_text(library)
-    if (channels["value"] or 0) > most:
-        findings.append(_beyond(node, "channels", channels, f"at most {most}, which is all that {name} takes", most))
-    number = threads["value"]
-    if number is not None and library.name == "rccl" and (number > 256 or number % 64):
-        findings.append(_beyond(node, "threads", threads, f"a multiple of 64 up to 256, all that {name} takes", 256))
-    if number is not None and library.name == "nccl" and number not in (64, 128, 256, 512):
-        findings.append(_beyond(node, "threads", threads, f"64, 128, 256 or 512, which is all that {name} takes", 512))
+    for parameter, name in (("channels", CHANNELS[0]), ("threads", THREADS)):
+        setting = settings[parameter]
+        wrong = None if setting["value"] is None else out_of_range(name, setting["value"], library)
+        if wrong is not None:
+            findings.append(_beyond(node, parameter, setting, *wrong))
     return findings
 
 

@@ -17,11 +17,11 @@ from typing import Literal
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Device, Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _links
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import NEAR
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
 
 State = Literal["used", "usable", "unusable"]
 
-NEAR = ("PIX", "PXB")
 _FUNCTION = re.compile(r"\.[0-7]$")
 _MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+|GeForce\s+)?", re.IGNORECASE)
 

@@ -19,6 +19,7 @@ from ansible_collections.muster.train.tests.unit.nobody import as_nobody, needs_
 from ansible_collections.muster.train.tests.unit.rdma_trees import CLASS, Tree
 
 V1, V2 = "IB/RoCE v1", "RoCE v2"
+NO_TYPES = "the types of its GIDs cannot be read, so that no RoCE v2 GID is known"
 LL = "fe80:0000:0000:0000:a288:c2ff:fe5b:03ec"
 IPV4 = "0000:0000:0000:0000:0000:ffff:0a00:0005"
 IPV6 = "2001:0db8:0000:0000:0000:0000:0000:0005"
@@ -198,8 +199,11 @@ def test_why_an_infiniband_port_is_not_usable(values: dict[str, str], reason: st
             None,
             ["it has only link-local GIDs: rail0 has no address"],
         ),
-        # Types that cannot be read say nothing.
-        ({0: (LL, None, None)}, None, []),
+        # The kernel says what kind an entry that is set is of, or EINVAL for all: then nothing is known to work.
+        ({0: (LL, None, None)}, None, [NO_TYPES]),
+        ({0: (LL, V2, "rail0"), 2: (IPV6, None, "rail0")}, None, [NO_TYPES]),
+        ({0: (LL, V1, "rail0"), 2: (IPV6, V1, "rail0")}, None, ["it has no RoCE v2 GID"]),
+        ({0: (LL, None, "rail0"), 3: (IPV6, V2, "rail0")}, None, []),
     ],
 )
 def test_the_gid_table_of_a_roce_port(table: Any, index: int | None, reasons: list[str], tmp_path: Path) -> None:

@@ -148,16 +148,18 @@ def random_hca(choose: random.Random, name: str) -> Hca:
             if choose.random() < 0.8
         ]
         layer: Any = choose.choice(("InfiniBand", "Ethernet", "Ethernet", "Unknown", None))
+        state, sm_lid = choose.choice(STATES), choose.choice((0, 1, None))
+        works = state == "ACTIVE" and (layer == "Ethernet" or (layer == "InfiniBand" and sm_lid != 0))
         ports.append(
             port(
                 number + 1,
                 layer,
                 choose.choice((100.0, 200.0, 400.0, None)),  # type: ignore[arg-type]
-                state=choose.choice(STATES),
-                sm_lid=choose.choice((0, 1, None)),
+                state=state,
+                sm_lid=sm_lid,
                 netdev=choose.choice(("eth0", "eth2", None)),
                 gids=table or gids("fe80::1", "10.0.0.5"),
-                usable=choose.random() < 0.9,
+                usable=works and choose.random() < 0.9,
             )
         )
     pci: Any = choose.choice(("0000:0c:00.0", None))

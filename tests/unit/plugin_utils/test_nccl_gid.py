@@ -122,6 +122,9 @@ def test_an_unknown_version_is_taken_as_the_newest_and_said() -> None:
     values, [finding] = decide(*rails(POD), version=None)
     assert values == {}
     assert (finding.check, finding.status) == ("library", "warn")
+    assert finding.remedy.endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
+    _values, [differ] = decide(*rails(PLAIN, POD), version=None)
+    assert "mlx5_0 3, mlx5_1 7" in differ.remedy
 
 
 def test_ipv6_only() -> None:
@@ -183,6 +186,43 @@ def test_tables_that_cannot_be_read(version: tuple[int, ...] | None, status: lis
     assert (values, [finding.status for finding in findings]) == ({}, status)
 
 
-@pytest.mark.parametrize("name", ["NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"])
-def test_what_users_set_is_left_to_them(name: str) -> None:
-    assert decide(*rails(PLAIN, POD), version=OLD, given={name: "1"}) == ({}, [])
+def test_a_users_index_is_the_answer() -> None:
+    assert decide(*rails(PLAIN, POD), version=OLD, given={"NCCL_IB_GID_INDEX": "1"}) == ({}, [])
+
+
+TWO = gids(LINK, "10.0.0.5", "192.168.1.5", start=4)
+SIX = gids(LINK, "fd00::5")
+BOTH = gids(LINK, "10.0.0.5", "fd00::5")
+
+
+@pytest.mark.parametrize(
+    ("table", "version", "given", "expected"),
+    [
+        (POD, MIDDLE, {"NCCL_IB_ADDR_RANGE": "10.0.0.0/8"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (POD, MIDDLE, {"NCCL_IB_ADDR_FAMILY": "AF_INET"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (POD, MIDDLE, {"NCCL_IB_ADDR_RANGE": "junk"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (TWO, MIDDLE, {"NCCL_IB_ADDR_RANGE": "192.168.1.0/24"}, {"NCCL_IB_GID_INDEX": "9"}),
+        (TWO, NEW, {"NCCL_IB_ADDR_RANGE": "192.168.1.0/24"}, {}),
+        (SIX, NEW, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+        (BOTH, NEW, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+        (SIX, NEW, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {}),
+        (BOTH, OLD, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_GID_INDEX": "5"}),
+        (BOTH, OLD, {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "1.0.0.0/8"}, {"NCCL_IB_GID_INDEX": "5"}),
+    ],
+)
+def test_a_users_family_and_range_lead_to_the_index(
+    table: list[Gid], version: tuple[int, ...], given: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert decide(*rails(table), version=version, given=given) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
+)
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], given: dict[str, str]) -> None:
+    values, [finding] = decide(*rails(PLAIN), version=version, given=given)
+    assert (values, finding.status) == ({}, "warn")
+    assert "=".join(*given.items()) in finding.observed
+    assert "mlx5_0: 10.0.0.5" in finding.observed

@@ -28,6 +28,8 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
 EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
 BOND = roce("mlx5_bond_0", "10.9.0.1", netdev="eth0", rate=200.0, hca_type="MT41692")
 NO_GID: dict[str, Any] = {"usable": False, "reasons": ["its GID table is empty"]}
+NO_SM: dict[str, Any] = {"sm_lid": 0, "usable": False, "reasons": ["sm_lid is 0: there is no subnet manager"]}
+SOFTWARE = hca("rxe0", port(layer="Ethernet", usable=False, reasons=["RDMA in software"]), pci_address=None)
 PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0, **NO_GID), hca_type="MT4120")
 
 
@@ -52,9 +54,9 @@ ALL_OF = "=" + ",".join(f"mlx5_{number}" for number in range(8))
         ([*EIGHT, PHANTOM], ALL_OF),
         ([*EIGHT, roce("mlx5_8", "10.2.0.1", rate=400.0)], ALL_OF),
         ([*EIGHT, hca("mlx5_8", port(rate=100.0))], ALL_OF),
-        ([*EIGHT, hca("mlx5_8", port(sm_lid=0))], ALL_OF),
+        ([*EIGHT, hca("mlx5_8", port(**NO_SM))], ALL_OF),
         ([*EIGHT, hca("mlx5_8", down())], None),
-        ([*EIGHT, roce("rxe0", "10.2.0.1", pci_address=None)], ALL_OF),
+        ([*EIGHT, SOFTWARE], ALL_OF),
         ([hca("mlx5_10"), hca("mlx5_9"), BOND], "=mlx5_9,mlx5_10"),
         ([hca("mlx4_0", port(1), down())], None),
         ([hca("mlx4_0", port(1), down(number=2))], None),
@@ -74,6 +76,27 @@ def test_what_is_left_out_is_said_with_the_reason() -> None:
     assert (variable.rule, variable.origin) == ("D2", "fabric")
     assert variable.reason == "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0)"
     assert own.hcas == [f"mlx5_{number}" for number in range(8)]
+
+
+def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -> None:
+    closed = [
+        hca(f"mlx5_{number}", port(usable=False, reasons=[f"/dev/infiniband/uverbs{number} is missing", "not granted"]))
+        for number in (9, 10)
+    ]
+    own = resolve([view(hcas=[*EIGHT, BOND, PHANTOM, *closed])], AUTO).nodes["node0"]
+    [variable] = [each for each in own.variables if each.name == "NCCL_IB_HCA"]
+    assert variable.reason == (
+        "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0); "
+        "without mlx5_8: its GID table is empty; mlx5_9, mlx5_10: /dev/infiniband/uverbs9 is missing (each its own)"
+    )
+
+
+def test_a_port_whose_subnet_manager_is_gone_is_named_as_its_sisters_that_are_down() -> None:
+    [finding] = findings(view(hcas=[hca("mlx5_0", port(**NO_SM)), *EIGHT[1:7], hca("mlx5_7", down())]))
+    assert finding.status == "warn"
+    assert "mlx5_0 ACTIVE, sm_lid 0; mlx5_7 DOWN, Disabled" in finding.observed
+    other = hca("mlx5_0", port(**NO_SM), board_id="MT_0000000455")
+    assert findings(view(hcas=[other, *EIGHT[1:]])) == []
 
 
 def test_all_that_nccl_takes_anyway_is_not_written() -> None:
@@ -105,12 +128,17 @@ def test_one_nic_for_everything_stays_with_a_warning() -> None:
     assert value(node) is None
     [finding] = findings(node)
     assert finding.status == "warn"
-    assert "mlx5_0 carries the default route (eth0)" in finding.observed
+    assert "mlx5_0 carries the default route (eth0), and no other RDMA port is usable" in finding.observed
 
 
-def test_the_fast_port_with_the_default_route_is_not_given_up_for_a_slow_one() -> None:
-    fast, slow = roce("mlx5_0", "10.9.0.1", netdev="eth0"), roce("bnxt_re0", "10.1.0.1", rate=25.0, netdev="eth5")
-    assert value(view(hcas=[fast, slow])) == "=mlx5_0"
+@pytest.mark.parametrize("rate", [25.0, 400.0])
+def test_the_port_with_the_default_route_is_left_out_however_fast_it_is(rate: float) -> None:
+    own = roce("mlx5_0", "10.9.0.1", netdev="eth0", rate=800.0)
+    rails = [roce(f"bnxt_re{number}", f"10.1.{number}.1", rate=rate, netdev=f"eth{number + 5}") for number in range(2)]
+    node = view(hcas=[own, *rails])
+    assert value(node) == "=bnxt_re0,bnxt_re1"
+    assert findings(node) == []
+    assert value(view(hcas=[own, hca("mlx5_1", port(rate=100.0))])) == "=mlx5_1"
 
 
 def test_infiniband_that_is_slower_than_ethernet_is_a_question() -> None:
@@ -186,3 +214,17 @@ def test_a_number_that_users_chose_is_a_warning_but_layers_never_meet() -> None:
     assert [each.status for each in findings(chosen, view("b", EIGHT), view("c", EIGHT))] == ["warn"]
     mixed = view("a", [*EIGHT, BOND], given={"NCCL_IB_HCA": "=mlx5_bond_0"})
     assert [each.status for each in findings(mixed, view("b", EIGHT), view("c", EIGHT))] == ["fail"]
+
+
+@pytest.mark.parametrize("name", ["a,b", "x:1"])
+def test_names_that_the_list_cannot_hold_are_never_written(name: str) -> None:
+    odd = hca(name)
+    assert value(view(hcas=[hca("mlx5_0"), odd])) is None
+    assert findings(view(hcas=[hca("mlx5_0"), odd])) == []
+    node = view(hcas=[hca("mlx5_0"), odd, BOND])
+    assert value(node) == "=mlx5_0"
+    [finding] = findings(node)
+    assert (finding.status, finding.observed) == ("warn", f"NCCL_IB_HCA cannot name {name}: they are left out")
+    alone = view(hcas=[odd, BOND])
+    assert value(alone) is None
+    assert "NCCL takes every ACTIVE port" in findings(alone)[0].observed

@@ -31,6 +31,7 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
 RDMA, TCP = Fabric("rdma", "every node has usable RDMA ports"), Fabric("tcp", "no node has RDMA devices")
 CLUSTER = "cluster (launch_env)"
 ELEVEN = [hca(f"mlx5_{number}") for number in range(11)]
+SLOW = hca("mlx5_11", port(rate=100.0))
 MIXED = [hca("mlx5_0"), hca("mlx5_1"), roce("mlx5_bond_0", "10.9.0.1", netdev="eth0"), hca("mlx5_2", down())]
 PHANTOM = [hca("mlx5_0"), hca("mlx5_8", port(usable=False, reasons=["no usable GID"]))]
 
@@ -56,7 +57,7 @@ def seen(findings: list[Finding]) -> str:
         ("^=mlx5_0", ELEVEN, []),
         ("mlx5_2", ELEVEN, []),
         ("mlx5", ELEVEN, []),
-        ("", ELEVEN, []),
+        ("", ELEVEN, ["as if it were not set"]),
         ("mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
         ("^mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
         ("=mlx5_0, mlx5_1", ELEVEN, ["does not trim"]),
@@ -67,6 +68,11 @@ def seen(findings: list[Finding]) -> str:
         ("^mlx5_", ELEVEN, ["leaves no RDMA device"]),
         ("^", ELEVEN, ["leaves out every device", "leaves no RDMA device"]),
         ("=mlx5_0,mlx5_2", MIXED, ["mlx5_2 names no active port (mlx5_2 DOWN)"]),
+        ("^=mlx5_0", [*ELEVEN, SLOW], ["takes mlx5_11 too, which would be left out (mlx5_11: 100 Gb/s)"]),
+        ("mlx5", [*ELEVEN, SLOW], ["takes mlx5_11 too"]),
+        ("", [*ELEVEN, SLOW], ["as if it were not set", "takes mlx5_11 too"]),
+        ("=mlx5_0,mlx5_11", [*ELEVEN, SLOW], []),
+        ("=mlx5_0:1:0:0", ELEVEN, ["NCCL 2.27.3 does not read :rail:plane"]),
         ("mlx5", MIXED, ["ports of Ethernet and InfiniBand (mlx5_0, mlx5_1, mlx5_bond_0), which cannot work together"]),
         ("^=mlx5_2", MIXED, ["which cannot work together"]),
         ("=mlx5_0,mlx5_8", PHANTOM, ["ports that do not work (mlx5_8: no usable GID)"]),
@@ -90,6 +96,7 @@ def test_lists_of_hcas(value: str, hcas: list[Hca], parts: list[str]) -> None:
         ("=eth1", ["matches eth1, but eth0 leads to the head"]),
         ("eth1", ["eth1 is a prefix and matches eth10 too", "matches eth1, eth10, but eth0 leads to the head"]),
         ("eth", ["matches eth0, eth1, eth10; NCCL meets over the first that the system lists"]),
+        ("=eth0,absent", ["absent names no interface"]),
         ("net1,net2", ["matches no interface that has an IPv4 address (eth0, eth1, eth10, lo)"]),
         ("e", []),
     ],
@@ -123,6 +130,26 @@ def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
         ({"NCCL_IB_TIMEOUT": "08"}, "no octal number"),
         ({"NCCL_IB_TIMEOUT": "22s"}, "no whole number"),
         ({"NCCL_IB_TIMEOUT": "22"}, ""),
+        ({"NCCL_IB_TIMEOUT": "40"}, "40 is out of range: the adapter has 5 bits"),
+        ({"NCCL_CROSS_NIC": "7"}, "7 is out of range"),
+        ({"NCCL_CROSS_NIC": "0"}, ""),
+        ({"NCCL_IB_SL": "-1"}, ""),
+        ({"NCCL_IB_ADDR_RANGE": "junk"}, "no network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "10.2.0.0"}, "no network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "10.2.0.7/16"}, ""),
+        ({"NCCL_IB_ADDR_FAMILY": "IPv6"}, "NCCL takes AF_INET"),
+        ({"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, ""),
+        ({"NCCL_IB_DISABLE": "0"}, "0 is the default"),
+        ({"NCCL_ALGO": "Rign"}, "the library knows no 'Rign'"),
+        ({"NCCL_ALGO": "tree,Ring"}, ""),
+        ({"NCCL_ALGO": "^tree"}, ""),
+        ({"NCCL_ALGO": "allreduce:tree,ring;broadcast:ring"}, ""),
+        ({"NCCL_PROTO": "LL128,simpel"}, "knows no 'simpel'"),
+        ({"NCCL_NTHREADS": "192"}, "does not take this number"),
+        ({"NCCL_NTHREADS": "256"}, ""),
+        ({"NCCL_MAX_NCHANNELS": "100"}, "does not take this number"),
+        ({"NCCL_MAX_CTAS": "64"}, ""),
+        ({"nccl_ib_hca": "x"}, "nobody reads this one; did you mean NCCL_IB_HCA?"),
         ({"NCCL_NET_GDR_LEVEL": "5"}, "the number means SYS; it is a distance"),
         ({"NCCL_NET_GDR_LEVEL": "2"}, "the number means PXB"),
         ({"NCCL_NET_GDR_LEVEL": "phb"}, "does not know it"),
@@ -140,6 +167,22 @@ def test_values(values: dict[str, str], part: str) -> None:
     findings = [each for each in check(ELEVEN, **values) if not each.observed.startswith("set for every run")]
     assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
     assert all(each.remedy.endswith("it is used as set") for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bad"),
+    [
+        ("NCCL_NTHREADS", "320", True),
+        ("NCCL_NTHREADS", "192", False),
+        ("NCCL_MAX_NCHANNELS", "200", True),
+        ("NCCL_MAX_NCHANNELS", "100", False),
+    ],
+)
+@pytest.mark.parametrize("gpus", [0, 8])
+def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str, bad: bool, gpus: int) -> None:
+    node = view(hcas=[], gpu=gpu(gpus), library=Library("rccl" if gpus else "nccl", None))
+    findings = lint(node, [Variable(name, value, "-e env", "")], TCP, for_one_run=("-e env",))
+    assert ["does not take" in each.observed for each in findings] == [True] * bad
 
 
 @pytest.mark.parametrize("value", ["PHB", "SYS"])
@@ -196,16 +239,25 @@ def test_more_at_least_than_at_most_stops(least: str, most: str) -> None:
 
     [finding] = stops("16", "8")
     assert f"{least}=16 ({CLUSTER}) is more than {most}=8 ({CLUSTER})" in finding.observed
+    assert finding.source == CLUSTER
     assert stops("8", "8") == stops("8", "16") == stops("9", "10") == stops("many", "2") == stops("8", "") == []
 
 
-@pytest.mark.parametrize(("value", "bad"), [("1", True), ("0", False), ("", False), ("0x1", True)])
-def test_rdma_disabled_on_an_rdma_cluster(value: str, bad: bool) -> None:
+@pytest.mark.parametrize("value", ["1", "0x1"])
+def test_rdma_disabled_on_an_rdma_cluster(value: str) -> None:
     environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
     node = view(hcas=ELEVEN)
-    assert [each.status for each in lint(node, environment, RDMA)] == ["warn"] * bad
-    assert [each.status for each in lint(node, environment, RDMA, MUST_RDMA)] == ["fail"] * bad
+    assert [each.status for each in lint(node, environment, RDMA)] == ["warn"]
+    assert [each.status for each in lint(node, environment, RDMA, MUST_RDMA)] == ["fail"]
     assert lint(node, environment, TCP) == []
+
+
+@pytest.mark.parametrize("value", ["0", "", "0x0"])
+def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
+    environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
+    [finding] = lint(view(hcas=ELEVEN), environment, TCP)
+    assert "where tcp was decided for all" in finding.observed
+    assert "where tcp" not in seen(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
 
 
 @pytest.mark.parametrize("value", ["^mlx5_", "=mlx5_99"])
@@ -257,6 +309,11 @@ def test_nothing_makes_it_raise(name: str, value: str, known: bool) -> None:
     assert isinstance(lint(node, [Variable(name, value, CLUSTER, "")], RDMA, MUST_RDMA), list)
 
 
-def test_without_gpus_nobody_reads_the_names() -> None:
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("NCCL_NOBODY_KNOWS", "no version of NCCL reads it"), ("NCCL_IB_ADDR_RANGE", ""), ("RCCL_TREES", "")],
+)
+def test_names_are_looked_at_on_nodes_without_gpus_too_where_either_library_may_be_meant(name: str, part: str) -> None:
     node = view(hcas=[], gpu=gpu(0))
-    assert lint(node, [Variable("NCCL_NOBODY_KNOWS", "1", CLUSTER, "")], TCP) == []
+    findings = lint(node, [Variable(name, "1.0.0.0/8", CLUSTER, "")], TCP)
+    assert [part in each.observed for each in findings] == [True] * bool(part)

@@ -55,6 +55,16 @@ def test_not_read(name: str, library: Library, part: str) -> None:
     assert part in (fault(name, library) or "")
 
 
+def test_what_has_the_prefix_alone_in_common_is_no_guess() -> None:
+    assert fault("NCCL_FOO", NCCL) == "no version of NCCL reads it"
+    assert fault("NCCL_DEBUGS", RCCL) == "no version of RCCL reads it; did you mean NCCL_DEBUG?"
+
+
+def test_names_in_lower_case_are_nobodys() -> None:
+    assert "did you mean NCCL_DEBUG?" in (fault("nccl_debug", NCCL) or "")
+    assert "did you mean" not in (fault("Nccl_Nobody", NCCL) or "did you mean")
+
+
 @pytest.mark.parametrize(
     ("name", "library"),
     [("RCCL_THREADS_PER_BLOCK", RCCL), ("RCCL_THREADS_PER_BLOCK", Library("rccl", None)), ("RCCL_TREES", OLD_RCCL)],

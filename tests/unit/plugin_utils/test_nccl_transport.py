@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
@@ -20,15 +22,17 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import (
     efa,
     hca,
     port,
-    roce,
     view,
 )
 
 GOOD = [hca("mlx5_0"), hca("mlx5_1")]
 DEAD = [hca("mlx5_0", down()), hca("mlx5_1", down())]
-RXE = [roce("rxe0", "10.9.0.1", pci_address=None)]
-IWARP = [roce("irdma0", "10.9.0.1", node_type="RNIC")]
+RXE = [hca("rxe0", port(layer="Ethernet", usable=False, reasons=["RDMA in software"]), pci_address=None)]
+IWARP = [hca("irdma0", port(layer="Ethernet", usable=False, reasons=["it has no RoCE v2 GID: iWARP"]))]
 CLOSED = [hca("mlx5_0", port(usable=False, reasons=["/dev/infiniband/uverbs0 is missing"]), uverbs=None)]
+
+
+PORTLESS = [hca("mlx5_0", ports=[]), hca("mlx5_1", ports=[])]
 
 
 def nodes(*all_hcas: list[Hca]) -> list[NodeView]:
@@ -104,6 +108,42 @@ def test_rdma_never_falls_back_and_says_of_each_device_why_not(hcas: list[list[H
     assert "(cluster (launch_defaults))" in line(stops[0])
     assert "-e mode=tcp" in line(stops[0])
     assert disabled(found) == [None, None]
+
+
+def test_devices_without_ports_are_named_not_denied() -> None:
+    [finding] = resolve([view(hcas=[*PORTLESS, hca("mlx5_2", down())])], MUST_RDMA).findings
+    assert finding.observed == "no usable RDMA port (mlx5_2: state DOWN; mlx5_0, mlx5_1: it has no port)"
+    found = resolve([view(hcas=PORTLESS)], AUTO)
+    assert found.fabric.reason == "no node has a usable RDMA port"
+    assert "mlx5_0, mlx5_1: it has no port" in found.findings[0].observed
+
+
+def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nodes_only() -> None:
+    class Counted(list[Hca]):
+        looked = 0
+
+        def __iter__(self) -> Iterator[Hca]:
+            Counted.looked += 1
+            return super().__iter__()
+
+    def looks(count: int) -> int:
+        Counted.looked = 0
+        views = [view(f"node{number}", DEAD) for number in range(count)]
+        for each in views:
+            assert each.rdma is not None
+            object.__setattr__(each.rdma, "hcas", Counted(DEAD))
+        resolve(views, MUST_TCP)
+        return Counted.looked
+
+    assert looks(40) <= 4 * looks(10)
+
+
+@pytest.mark.parametrize(("hcas", "word"), [(GOOD, "RDMA is used"), (DEAD, "is not usable here"), ([], "not usable")])
+def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[Hca], word: str) -> None:
+    [left] = [
+        each for each in resolve([view(hcas=hcas)], MUST_RDMA).nodes["node0"].not_set if each.name == "NCCL_IB_DISABLE"
+    ]
+    assert word in left.reason
 
 
 def test_a_container_is_told_what_it_lacks() -> None:
