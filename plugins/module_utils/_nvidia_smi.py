@@ -21,7 +21,8 @@ _ADDRESS = re.compile(r"([0-9A-F]{4,8}):([0-9A-F]{2}):([0-9A-F]{2})\.([0-7])", r
 _NUMBER = re.compile(r"([0-9]{1,9})(?: MiB)?", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 # KMD and UMD since driver 610: kernel-mode and user-mode driver.
-_LOG_LINE = re.compile(r"^\s*(Driver|KMD|CUDA|CUDA UMD) Version\s*:\s*(\S+)\s*$", re.MULTILINE)
+# Blanks, no \s: over line ends the search of an answer of blank lines begins anew at each.
+_LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
 # Nothing is wrong with a GPU that has no such thing, or whose partition may not see the whole.

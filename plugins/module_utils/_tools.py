@@ -18,12 +18,14 @@ COMMANDS = {
     "slurm": (("srun", "slurm"),),
 }
 TIMEOUT_S = 2.0
+# The search goes back over long runs of digits: it is given no more than a line.
+LINE_LIMIT = 200
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+[^\s,]*")
 
 
 def parse_version(text: str, begins: str) -> str | None:
     """Return the version in an answer that begins so; podman answers to docker too, but is none."""
-    match = _VERSION.search(text) if text.startswith(begins) else None
+    match = _VERSION.search(text[:LINE_LIMIT]) if text.startswith(begins) else None
     return match.group() if match else None
 
 
