@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ._budget import Budget
 from ._host import Host
 from ._system_records import Tools
 
@@ -31,12 +32,13 @@ def parse_version(text: str, begins: str) -> str | None:
 
 def read_tools(host: Host) -> Tools:
     """Ask every tool that is in this user's PATH."""
-    return Tools(**{tool: _ask(host, commands) for tool, commands in COMMANDS.items()})
+    budget = Budget(host)
+    return Tools(**{tool: _ask(budget, commands) for tool, commands in COMMANDS.items()})
 
 
-def _ask(host: Host, commands: tuple[tuple[str, str], ...]) -> str | None:
+def _ask(budget: Budget, commands: tuple[tuple[str, str], ...]) -> str | None:
     for command, begins in commands:
-        version = parse_version(host.run([command, "--version"], TIMEOUT_S).out, begins)
+        version = parse_version(budget.run([command, "--version"], TIMEOUT_S).out, begins)
         if version is not None:
             return version
     return None
