@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Callable
 
-from . import _nvidia_smi, _nvidia_sysfs
+from . import _nvidia_smi, _nvidia_sysfs, _pci
 from ._budget import Budget
 from ._command import CommandResult
 from ._gpu_records import Device, Gpu, Link, NicLink
@@ -188,7 +188,7 @@ def _devices(
             gpu.name,
             gpu.uuid,
             gpu.pci_address,
-            _nvidia_sysfs.numa_node(host, gpu.pci_address),
+            _pci.numa_node(host, gpu.pci_address),
             gpu.memory_mib,
         )
         parts = _partitions(gpu, partitions, warn)

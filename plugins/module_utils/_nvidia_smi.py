@@ -14,10 +14,11 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from ._pci import normalize
+
 # mig.mode.current is asked since MIG decides how many devices there are; unknown to drivers before 450.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
 
-_ADDRESS = re.compile(r"([0-9A-F]{4,8}):([0-9A-F]{2}):([0-9A-F]{2})\.([0-7])", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"([0-9]{1,9})(?: MiB)?", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 # KMD and UMD since driver 610: kernel-mode and user-mode driver.
@@ -49,15 +50,6 @@ class Answer:
     gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
     driver_version: str | None = None
     runtime_version: str | None = None
-
-
-def normal_address(text: str) -> str | None:
-    """Return a PCI address as sysfs has it, 0000:0c:00.0; nvidia-smi prints 00000000:0C:00.0."""
-    match = _ADDRESS.fullmatch(text.strip())
-    if match is None:
-        return None
-    domain, bus, device, function = match.groups()
-    return f"{int(domain, 16):04x}:{bus}:{device}.{function}".lower()
 
 
 def parse_query(text: str) -> Answer:
@@ -94,7 +86,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
         index=index,
         name=name or None,
         uuid=uuid if uuid.startswith("GPU-") else None,
-        pci_address=normal_address(address),
+        pci_address=normalize(address),
         memory_mib=int(number.group(1)) if number else None,
         mig=mig == "Enabled",
         trouble=troubles[0] if troubles else None,
