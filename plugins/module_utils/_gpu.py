@@ -19,7 +19,6 @@ from ._nearest import nearest_nics
 from ._pci import address_in, pci_path, relation
 
 VENDORS = {_pci.NVIDIA: "nvidia", _pci.AMD: "amd"}
-HCAS = "/sys/class/infiniband"
 TOOL_CAP_S = 5.0
 
 # The readers of a vendor are imported where its GPUs are: on the node every file of a module is compiled anew.
@@ -87,8 +86,8 @@ def _vendor_on_the_bus(host: Host) -> str | None:
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
     """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
     hcas = []
-    for name in sorted(host.list_dir(HCAS) or [], key=_sysfs.natural):
-        address = address_in(host.resolve(f"{HCAS}/{name}/device") or "")
+    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=_sysfs.natural):
+        address = address_in(host.resolve(f"{_sysfs.INFINIBAND}/{name}/device") or "")
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device
             hcas.append((name, path, _pci.numa_node(host, address)))
