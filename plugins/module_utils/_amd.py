@@ -5,7 +5,7 @@
 
 A GPU in partitions (CPX, QPX, TPX, DPX) is one PCI device but several KFD nodes, each a device of its own for ROCm. Its
 tools give partition N the address of function N, and there is no PCI device there: what the bus tells of a
-partition, its NUMA node and nearest NIC too, is told of physical(address).
+partition, its NUMA node and nearest NIC too, is told of _pci.physical(address).
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from __future__ import annotations
 import re
 from typing import Callable
 
-from . import _amd_tools, _kfd
+from . import _amd_tools, _kfd, _pci, _sysfs
 from ._gpu_records import Device, Gpu, Link
 from ._host import Host
 from ._kfd import Kfd, KfdNode
 
-PCI_DEVICES = "/sys/bus/pci/devices"
 MIB = 1024 * 1024
 _PARTITION = re.compile(r"[A-Z]{2,4}")
 # How many partitions each mode makes (amdgpu_xcp.h, aqua_vanjaram.c); CPX makes one of every XCC.
@@ -28,11 +27,6 @@ _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 def present(host: Host) -> int:
     """Return how many GPUs a process here can open: KFD's, partitions each for itself, whose render node is here."""
     return len(_openable(host, _kfd.read_nodes(host)))
-
-
-def physical(address: str) -> str:
-    """Return the address of the PCI device that a GPU's logical address is a partition of: function 0."""
-    return address.rpartition(".")[0] + ".0"
 
 
 def read(host: Host, warn: Callable[[str], None]) -> Gpu:
@@ -64,8 +58,8 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
     return Gpu(
         vendor="amd",
         count=len(gpus),
-        driver_version=_line(host, "/sys/module/amdgpu/version"),  # AMD's own driver; the kernel's has no version
-        runtime_version=_line(host, "/opt/rocm/.info/version"),
+        driver_version=_sysfs.text(host, "/sys/module/amdgpu/version"),  # AMD's own driver; the kernel's has no version
+        runtime_version=_sysfs.text(host, "/opt/rocm/.info/version"),
         devices=devices,
         links=[Link(a, b, word) for a, b, word in known if word],
     )
@@ -82,28 +76,24 @@ def _pair(a: KfdNode, b: KfdNode) -> tuple[str, str]:
     return first, second
 
 
-def _line(host: Host, path: str) -> str | None:
-    return (host.read_text(path, 4096) or "").strip() or None
-
-
-def _pci(host: Host, gpu: KfdNode, name: str) -> str | None:
+def _of_device(host: Host, gpu: KfdNode, name: str) -> str | None:
     """Return what the PCI device of the GPU, or of the one it is a partition of, has in a file."""
-    return _line(host, f"{PCI_DEVICES}/{physical(gpu.address)}/{name}") if gpu.address else None
+    return _sysfs.text(host, f"{_pci.DEVICES}/{_pci.physical(gpu.address)}/{name}") if gpu.address else None
 
 
 def _product(host: Host, gpu: KfdNode) -> str | None:
     """Return the name in the card's FRU (amdgpu_fru_eeprom.c); only server cards have one."""
-    name = _pci(host, gpu, "product_name")
+    name = _of_device(host, gpu, "product_name")
     return None if name in ("N/A", "Unknown", "unknown") else name
 
 
 def _told_name(names: dict[str, str], gpu: KfdNode) -> str | None:
-    return (names.get(gpu.address) or names.get(physical(gpu.address))) if gpu.address else None
+    return (names.get(gpu.address) or names.get(_pci.physical(gpu.address))) if gpu.address else None
 
 
 def _numa_node(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
     """Return what the bus says; what KFD says only where there is no such file (KFD makes 0 of "not known")."""
-    text = _pci(host, gpu, "numa_node")
+    text = _of_device(host, gpu, "numa_node")
     if text is None:
         return _kfd.read_processors(host, kfd, gpu)
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else None
@@ -113,13 +103,13 @@ def _siblings(gpu: KfdNode, kfd: Kfd) -> list[KfdNode]:
     """Return the GPUs, this one too, on the PCI device of this one."""
     if not gpu.address:
         return [gpu]
-    device = physical(gpu.address)
-    return [node for node in kfd.nodes if node.is_gpu and node.address and physical(node.address) == device]
+    device = _pci.physical(gpu.address)
+    return [node for node in kfd.nodes if node.is_gpu and node.address and _pci.physical(node.address) == device]
 
 
 def _partition(host: Host, gpu: KfdNode, kfd: Kfd) -> str | None:
     """Return the partition mode as the driver says it, else what the nodes show when all of them can be seen."""
-    mode = _pci(host, gpu, "current_compute_partition")
+    mode = _of_device(host, gpu, "current_compute_partition")
     if mode and _PARTITION.fullmatch(mode):
         return mode
     siblings = _siblings(gpu, kfd)
@@ -132,6 +122,6 @@ def _memory_mib(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
     """Return the memory of the GPU, of a partition its share; the PCI device tells only the whole."""
     size = _kfd.read_memory(host, gpu)
     if size is None and _partition(host, gpu, kfd) in (None, "SPX"):
-        text = _pci(host, gpu, "mem_info_vram_total") or ""
+        text = _of_device(host, gpu, "mem_info_vram_total") or ""
         size = int(text) if re.fullmatch(r"[0-9]{1,20}", text) else None
     return None if size is None else size // MIB

@@ -4,9 +4,9 @@
 """Asking amd-smi or rocm-smi what sysfs does not tell. (`_amd_tools.py` is private to the collection.)
 
 They load Python and the driver's library and can hang with it: each is asked only for what is missing, for at most
-five seconds, and one that hung ends the asking. amd-smi: `static --asic --bus --json` for names, `topology --json`
-for links, and where that gives no addresses (before ROCm 6.3) or no JSON, the tables of `topology`. rocm-smi, where
-amd-smi is missing or fails: all in one call.
+five seconds and all together for a Budget's, and one that hung ends the asking. amd-smi: `static --asic --bus --json`
+for names, `topology --json` for links, and where that gives no addresses (before ROCm 6.3) or no JSON, the tables of
+`topology`. rocm-smi, where amd-smi is missing or fails: all in one call.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Callable
 
 from . import _amd_smi
 from ._amd_topo import Topology, link_types, parse_tables
+from ._budget import Budget
 from ._host import Host
 
 TIMEOUT_S = 5.0
@@ -45,14 +46,15 @@ class _Hung(Exception):
 def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> Told:
     """Return what the tools tell of the names and of the links, if wanted; a warning says what is missing, and why."""
     told = Told()
+    budget = Budget(host)
     reasons: dict[str, None] = {}
     try:
         if names:
-            told.names.update(_names(_run(host, NAMES, reasons), reasons))
+            told.names.update(_names(_run(budget, NAMES, reasons), reasons))
         if links:
-            told.links.update(_links(host, reasons))
+            told.links.update(_links(budget, reasons))
         if (names and not told.names) or (links and not told.links):
-            topology = parse_tables(_run(host, ROCM_SMI, reasons))
+            topology = parse_tables(_run(budget, ROCM_SMI, reasons))
             reasons.update(dict.fromkeys(topology.complaints[:1]))
             told.links.update(_by_address(topology))
             told.names.update(_series(topology))
@@ -64,14 +66,17 @@ def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) ->
     return told
 
 
-def _run(host: Host, argv: Sequence[str], reasons: dict[str, None]) -> str:
+def _run(budget: Budget, argv: Sequence[str], reasons: dict[str, None]) -> str:
     """Return what the tool printed, nothing when it is missing. Raises _Hung."""
-    result = host.run(argv, TIMEOUT_S)
+    given = budget.left(TIMEOUT_S)
+    result = budget.run(argv, TIMEOUT_S)
     if result.missing:
-        result = host.run([FOLDER + argv[0], *argv[1:]], TIMEOUT_S)
+        result = budget.run([FOLDER + argv[0], *argv[1:]], TIMEOUT_S)
     command = " ".join(argv)
+    if result.timed_out and not given:
+        raise _Hung(f"there was no time left for {command}")
     if result.timed_out:
-        raise _Hung(f"{command} gave no answer within {TIMEOUT_S:g} s and was abandoned")
+        raise _Hung(f"{command} gave no answer within {round(given, 1):g} s and was abandoned")
     if result.missing:
         reasons[f"there is no {argv[0]}"] = None
     elif result.rc != 0:
@@ -87,13 +92,13 @@ def _names(text: str, reasons: dict[str, None]) -> dict[str, str]:
     return names
 
 
-def _links(host: Host, reasons: dict[str, None]) -> dict[tuple[str, str], str]:
-    text = _run(host, LINKS, reasons)
+def _links(budget: Budget, reasons: dict[str, None]) -> dict[tuple[str, str], str]:
+    text = _run(budget, LINKS, reasons)
     topology = _amd_smi.parse_topology(text)
     links = _by_address(topology)
     if text and not links:
         reasons.update({f"{' '.join(LINKS)}: {complaint}": None for complaint in topology.complaints})
-        links = _by_address(parse_tables(_run(host, LINK_TABLES, reasons)))
+        links = _by_address(parse_tables(_run(budget, LINK_TABLES, reasons)))
         if not links:
             reasons[f"{' '.join(LINK_TABLES)} tells no link type"] = None
     return links

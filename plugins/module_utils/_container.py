@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from . import _sysfs
 from ._host import Host
 from ._system_records import Container
 
@@ -93,8 +94,8 @@ def _signs(host: Host) -> Iterator[tuple[str, str]]:
 
 def _pod(host: Host) -> str | None:
     """Return namespace/name of the pod: with a network of its own, its host name is its name."""
-    name = (host.read_text("/proc/sys/kernel/hostname") or "").strip()
-    namespace = (host.read_text(f"{SECRETS}/serviceaccount/namespace") or "").strip()
+    name = _sysfs.text(host, "/proc/sys/kernel/hostname")
+    namespace = _sysfs.text(host, f"{SECRETS}/serviceaccount/namespace")
     return "/".join(filter(None, [namespace, name])) or None
 
 

@@ -12,38 +12,41 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Callable
 
-from . import _amd, _nvidia, _nvidia_sysfs, _sysfs
+from . import _nvidia_sysfs, _pci, _sysfs
 from ._gpu_records import Device, Gpu, NicLink
 from ._host import Host
 from ._nearest import nearest_nics
 from ._pci import address_in, pci_path, relation
 
-# PCI class codes: VGA, 3D and other display controllers, processing accelerators (MI300X)
-CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
-VENDORS = {"0x10de": "nvidia", "0x1002": "amd"}
-PCI_DEVICES = "/sys/bus/pci/devices"
-HCAS = "/sys/class/infiniband"
+VENDORS = {_pci.NVIDIA: "nvidia", _pci.AMD: "amd"}
+TOOL_CAP_S = 5.0
+
+# The readers of a vendor are imported where its GPUs are: on the node every file of a module is compiled anew.
 
 
 def read_presence(host: Host) -> tuple[str | None, int]:
     """Return whose GPUs can be opened and how many, by no tool; 0 of a vendor when they are there but not for us."""
-    for vendor, module in (("nvidia", _nvidia), ("amd", _amd)):
-        count = module.present(host)
-        if count:
-            return vendor, count
-    return _vendor_on_the_bus(host), 0
+    count = len(_nvidia_sysfs.minors(host))
+    if count:
+        return "nvidia", count
+    if host.exists("/dev/kfd"):
+        from . import _amd
+
+        count = _amd.present(host)
+    return ("amd", count) if count else (_vendor_on_the_bus(host), 0)
 
 
 def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
     """Return all that can be known of the GPUs here; warn says what could not, and why."""
     vendor, _count = read_presence(host)
     if vendor == "nvidia":
-        gpu = _nvidia.read(host, warn)
+        gpu = _read_nvidia(host, warn)
     elif vendor == "amd":
+        from . import _amd
+
         gpu = _amd.read(host, warn)
     else:
-        # WSL has GPUs without a device node or a PCI device of theirs; elsewhere nobody answers, and nobody is missed.
-        gpu = _nvidia.read(host, _nothing)
+        gpu = _read_unseen(host, warn)
         if not gpu.devices:
             return Gpu(None, 0)
     if not gpu.nic_links:
@@ -51,26 +54,43 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
     return dataclasses.replace(gpu, nearest_nics=nearest_nics(gpu.nic_links))
 
 
+def _read_nvidia(host: Host, warn: Callable[[str], None]) -> Gpu:
+    from . import _nvidia
+
+    return _nvidia.read(host, warn)
+
+
+def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
+    """Return the GPUs that a tool alone shows: WSL has them without a device node or a PCI device of theirs.
+
+    Elsewhere the tool is missing or fails (a driver without a GPU), and nobody misses it. One that hangs is told of.
+    """
+    result = host.run(("nvidia-smi", "-L"), TOOL_CAP_S)
+    if result.timed_out:
+        warn(f"nvidia-smi -L: no answer within {TOOL_CAP_S:g} s, given up; whether there are GPUs is unknown")
+    if result.missing or result.timed_out:
+        return Gpu(None, 0)
+    return _read_nvidia(host, warn if result.rc == 0 else _nothing)
+
+
 def _nothing(_warning: str) -> None:
     """Warn of nothing."""
 
 
 def _vendor_on_the_bus(host: Host) -> str | None:
-    found = set()
-    for name in host.list_dir(PCI_DEVICES) or []:
-        if (_sysfs.text(host, f"{PCI_DEVICES}/{name}/class") or "").startswith(CLASSES):
-            found.add(VENDORS.get(_sysfs.text(host, f"{PCI_DEVICES}/{name}/vendor") or ""))
+    addresses = host.list_dir(_pci.DEVICES) or []
+    found = {VENDORS.get(_pci.vendor(host, address) or "") for address in addresses if _pci.is_gpu(host, address)}
     return next((vendor for vendor in VENDORS.values() if vendor in found), None)
 
 
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
     """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
     hcas = []
-    for name in sorted(host.list_dir(HCAS) or [], key=_sysfs.natural):
-        address = address_in(host.resolve(f"{HCAS}/{name}/device") or "")
+    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=_sysfs.natural):
+        address = address_in(host.resolve(f"{_sysfs.INFINIBAND}/{name}/device") or "")
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device
-            hcas.append((name, path, _nvidia_sysfs.numa_node(host, address)))
+            hcas.append((name, path, _pci.numa_node(host, address)))
     found = []
     for device in devices:
         path = _path(host, device.pci_address)
@@ -84,4 +104,4 @@ def _path(host: Host, address: str | None) -> str | None:
     """Return where a GPU is on the bus; an AMD partition is where function 0 of its device is."""
     if address is None:
         return None
-    return pci_path(host, address) or pci_path(host, _amd.physical(address))
+    return pci_path(host, address) or pci_path(host, _pci.physical(address))

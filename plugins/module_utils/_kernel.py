@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from . import _sysfs
+from ._gdr import MEMORY_PEERS
 from ._host import Host
 from ._machine import parse_cpu_list
 from ._system_records import Kernel
@@ -30,8 +32,6 @@ MODULES = (
     *("amdgpu", "bnxt_re", "gdrdrv", "ib_umad", "ib_uverbs", "ionic_rdma", "irdma", "mlx5_ib", "nv_peer_mem"),
     *("nvidia", "nvidia_peermem", "rdma_ucm"),
 )
-# The last two are where RCCL also looks (transport/net_ib.cc).
-MEMORY_PEERS = ("/sys/kernel/mm/memory_peers", "/sys/kernel/memory_peers", "/sys/memory_peers")
 NETNS_MODES = {"Y": "shared", "1": "shared", "N": "exclusive", "0": "exclusive"}
 _CHOSEN = re.compile(r"\[([a-z+_]{1,40})\]")
 
@@ -51,7 +51,7 @@ def read_kernel(host: Host) -> Kernel:
     """Return what the kernel says of itself."""
 
     def word(path: str) -> str:
-        return (host.read_text(path) or "").strip()
+        return _sysfs.text(host, path) or ""
 
     command_line = host.read_text("/proc/cmdline")
     balancing = word("/proc/sys/kernel/numa_balancing")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from . import _sysfs
 from ._host import Host
 from ._records import Systemd, User
 
@@ -34,16 +35,12 @@ class Identity:
 
 def read_identity(host: Host) -> Identity:
     """Return which machine this is."""
-
-    def word(path: str) -> str | None:
-        return (host.read_text(path) or "").strip() or None
-
-    ids = (word(path) for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"))
+    ids = (_sysfs.text(host, path) for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"))
     return Identity(
-        hostname=word("/proc/sys/kernel/hostname") or host.node_name(),
+        hostname=_sysfs.text(host, "/proc/sys/kernel/hostname") or host.node_name(),
         # machine-id(5): empty or "uninitialized" in an image
         machine_id=next((found for found in ids if found and _MACHINE_ID.fullmatch(found)), None),
-        boot_id=word("/proc/sys/kernel/random/boot_id"),
+        boot_id=_sysfs.text(host, "/proc/sys/kernel/random/boot_id"),
     )
 
 

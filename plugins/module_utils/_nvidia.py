@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Callable
 
-from . import _nvidia_smi, _nvidia_sysfs
+from . import _nvidia_smi, _nvidia_sysfs, _pci
+from ._budget import Budget
 from ._command import CommandResult
 from ._gpu_records import Device, Gpu, Link, NicLink
 from ._host import Host
@@ -31,8 +32,6 @@ VERSIONS = ("nvidia-smi", "-q", "-d", "COMPUTE")
 EVERYTHING = ("nvidia-smi", "-q", "-x")
 LIST = ("nvidia-smi", "-L")
 CALL_CAP_S = 5.0
-# A second call comes after the first three, and both fit into what node_facts gives a subset (10 s).
-SECOND_CAP_S = 4.0
 # Many times what it says of 16 GPUs; what is longer is not read.
 ANSWER_LIMIT = 1024 * 1024
 MESSAGE_SHOWN = 200
@@ -95,7 +94,7 @@ class _Smi:
     """nvidia-smi, and the complaints about it: one warning for all that comes of one reason."""
 
     def __init__(self, host: Host, warn: Warn, cap: float) -> None:
-        self._host = host
+        self._budget = Budget(host)
         self._warn = warn
         self._cap = cap
         self._failures: dict[tuple[str, ...], str] = {}
@@ -110,25 +109,28 @@ class _Smi:
         answers = {}
         for name, command in names.items():
             result = results[name] or CommandResult(None, "", "", timed_out=True)
-            if self._judge(command, result):
+            if self._judge(command, result, self._cap):
                 answers[command] = result.out
         return answers
 
     def ask_again(self, command: tuple[str, ...]) -> str:
         """Run one more command and return what it printed, nothing when it failed."""
-        result = self._host.run(command, min(self._cap, SECOND_CAP_S))
-        return result.out if self._judge(command, result) else ""
+        given = self._budget.left(self._cap)
+        result = self._budget.run(command, self._cap)
+        return result.out if self._judge(command, result, given) else ""
 
     def _call(self, command: tuple[str, ...], cap: float) -> Callable[[], CommandResult]:
-        return lambda: self._host.run(command, cap)
+        return lambda: self._budget.run(command, cap)
 
-    def _judge(self, command: tuple[str, ...], result: CommandResult) -> bool:
-        """Return whether there is something to read."""
+    def _judge(self, command: tuple[str, ...], result: CommandResult, given: float) -> bool:
+        """Return whether there is something to read; given is the time in s that the command had."""
         if result.missing:
             self.fail(command, "not found")
         elif result.timed_out:
             self.given_up.add(command)
-            self.fail(command, f"no answer within {self._cap:g} s, given up")
+            self.fail(
+                command, f"no answer within {round(given, 1):g} s, given up" if given else "there was no time left"
+            )
         elif len(result.out) > ANSWER_LIMIT:
             self.fail(command, f"{len(result.out) // 1024} KiB of output, not read")
         elif command == DEVICES and _nvidia_smi.parse_query(result.out).gpus:
@@ -186,7 +188,7 @@ def _devices(
             gpu.name,
             gpu.uuid,
             gpu.pci_address,
-            _nvidia_sysfs.numa_node(host, gpu.pci_address),
+            _pci.numa_node(host, gpu.pci_address),
             gpu.memory_mib,
         )
         parts = _partitions(gpu, partitions, warn)

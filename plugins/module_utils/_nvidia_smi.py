@@ -14,14 +14,16 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from ._pci import normalize
+
 # mig.mode.current is asked since MIG decides how many devices there are; unknown to drivers before 450.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
 
-_ADDRESS = re.compile(r"([0-9A-F]{4,8}):([0-9A-F]{2}):([0-9A-F]{2})\.([0-7])", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"([0-9]{1,9})(?: MiB)?", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 # KMD and UMD since driver 610: kernel-mode and user-mode driver.
-_LOG_LINE = re.compile(r"^\s*(Driver|KMD|CUDA|CUDA UMD) Version\s*:\s*(\S+)\s*$", re.MULTILINE)
+# Blanks, no \s: over line ends the search of an answer of blank lines begins anew at each.
+_LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
 # Nothing is wrong with a GPU that has no such thing, or whose partition may not see the whole.
@@ -48,15 +50,6 @@ class Answer:
     gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
     driver_version: str | None = None
     runtime_version: str | None = None
-
-
-def normal_address(text: str) -> str | None:
-    """Return a PCI address as sysfs has it, 0000:0c:00.0; nvidia-smi prints 00000000:0C:00.0."""
-    match = _ADDRESS.fullmatch(text.strip())
-    if match is None:
-        return None
-    domain, bus, device, function = match.groups()
-    return f"{int(domain, 16):04x}:{bus}:{device}.{function}".lower()
 
 
 def parse_query(text: str) -> Answer:
@@ -93,7 +86,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
         index=index,
         name=name or None,
         uuid=uuid if uuid.startswith("GPU-") else None,
-        pci_address=normal_address(address),
+        pci_address=normalize(address),
         memory_mib=int(number.group(1)) if number else None,
         mig=mig == "Enabled",
         trouble=troubles[0] if troubles else None,

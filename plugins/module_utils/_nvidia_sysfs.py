@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import re
 
-from . import _sysfs
+from . import _pci
 from ._gpu_records import Device
 from ._host import Host
-from ._nvidia_smi import normal_address
 
 PROC = "/proc/driver/nvidia"
-PCI_DEVICES = "/sys/bus/pci/devices"
-VENDOR_ID = "0x10de"
-# VGA and 3D controllers; the GPU's audio, USB and bridges are devices of the same vendor
-CLASSES = ("0x0300", "0x0302")
 _NODE = re.compile(r"nvidia([0-9]{1,4})", re.ASCII)
 _DRIVER = re.compile(r"^NVRM version:.*?\s([0-9]{2,4}(?:\.[0-9]+)+)\s", re.MULTILINE | re.ASCII)
 
@@ -40,16 +35,11 @@ def on_bus(host: Host) -> list[str]:
     """Return the PCI addresses of the GPUs in the machine, virtual functions of a vGPU host not counted."""
     return [
         address
-        for address in host.list_dir(PCI_DEVICES) or []
-        if _sysfs.text(host, f"{PCI_DEVICES}/{address}/vendor") == VENDOR_ID
-        and (_sysfs.text(host, f"{PCI_DEVICES}/{address}/class") or "").startswith(CLASSES)
-        and not host.exists(f"{PCI_DEVICES}/{address}/physfn")
+        for address in host.list_dir(_pci.DEVICES) or []
+        if _pci.vendor(host, address) == _pci.NVIDIA
+        and _pci.is_gpu(host, address)
+        and not host.exists(f"{_pci.DEVICES}/{address}/physfn")
     ]
-
-
-def numa_node(host: Host, address: str | None) -> int | None:
-    """Return the NUMA node of a PCI device; the kernel's -1 is None."""
-    return _sysfs.number(_sysfs.text(host, f"{PCI_DEVICES}/{address}/numa_node")) if address else None
 
 
 def read_devices(host: Host) -> list[Device]:
@@ -62,7 +52,7 @@ def read_devices(host: Host) -> list[Device]:
             addresses = [""] * len(openable)  # which of them they are cannot be known
         found = [Device(0, pci_address=address or None) for address in addresses]
     return [
-        Device(index, device.name, device.uuid, device.pci_address, numa_node(host, device.pci_address))
+        Device(index, device.name, device.uuid, device.pci_address, _pci.numa_node(host, device.pci_address))
         for index, device in enumerate(sorted(found, key=lambda device: device.pci_address or ""))
     ]
 
@@ -80,7 +70,7 @@ def _of_driver(host: Host, openable: set[int]) -> list[Device]:
                 index=0,
                 name=told.get("Model") or None,
                 uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else None,
-                pci_address=normal_address(told.get("Bus Location") or name),
+                pci_address=_pci.normalize(told.get("Bus Location") or name),
             )
         )
     return found

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 
+from . import _sysfs
 from ._host import Host
 
 DEVICES = "/sys/bus/pci/devices"
+# Vendors and class codes of GPUs: VGA, 3D and other display controllers, processing accelerators (MI300X).
+NVIDIA, AMD = "0x10de", "0x1002"
+GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 # From near to far, the words of `nvidia-smi topo -m`.
 RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
@@ -34,11 +38,31 @@ def address_in(path: str) -> str | None:
     return found[-1] if found else None
 
 
+def physical(address: str) -> str:
+    """Return the address of the device that an AMD GPU's logical address is a partition of: function 0."""
+    return address.rpartition(".")[0] + ".0"
+
+
 def pci_path(host: Host, address: str) -> str | None:
     """Return the real path of a device below /sys/devices, None when the kernel does not list it."""
     name = normalize(address)
     path = None if name is None else host.resolve(f"{DEVICES}/{name}")
     return path if path is not None and _chain(path) else None
+
+
+def numa_node(host: Host, address: str | None) -> int | None:
+    """Return the NUMA node of a device; the kernel's -1 is None."""
+    return _sysfs.number(_sysfs.text(host, f"{DEVICES}/{address}/numa_node")) if address else None
+
+
+def is_gpu(host: Host, address: str) -> bool:
+    """Return whether a device is a GPU by its class; its audio, USB and bridges are devices of the same vendor."""
+    return (_sysfs.text(host, f"{DEVICES}/{address}/class") or "").startswith(GPU_CLASSES)
+
+
+def vendor(host: Host, address: str) -> str | None:
+    """Return the vendor of a device, as 0x10de."""
+    return _sysfs.text(host, f"{DEVICES}/{address}/vendor")
 
 
 def relation(path_a: str, path_b: str, numa_a: int | None, numa_b: int | None) -> str:

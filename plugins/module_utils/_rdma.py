@@ -18,7 +18,6 @@ from ._host import Host
 from ._rdma_port import Surroundings, read_port
 from ._rdma_records import AMAZON, Hca, Rdma
 
-CLASS = "/sys/class/infiniband"
 ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
 # Where a tree does not show whether there is a PCI device behind it, the name that `rdma link add` users give.
 _SOFTWARE_NAME = re.compile(r"(?:rxe|siw)[0-9_]")
@@ -38,8 +37,8 @@ class _Place:
 
 def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
     """Return what there is; what could not be looked at is a warning."""
-    names = host.list_dir(CLASS)
-    why = _sysfs.cannot_list(host, CLASS)
+    names = host.list_dir(_sysfs.INFINIBAND)
+    why = _sysfs.cannot_list(host, _sysfs.INFINIBAND)
     if why is None and not host.is_dir("/sys"):
         why = "there is no /sys"
     if why is not None:
@@ -56,14 +55,14 @@ def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
         if unseen is not None:
             warn(f"{name}: {unseen}")
     return Rdma(
-        usable=any(port.usable for hca in hcas for port in hca.ports),
+        usable=None if why is not None else any(port.usable for hca in hcas for port in hca.ports),
         gdr=read_gdr(host),
         hcas=hcas,
     )
 
 
 def _place(host: Host, name: str) -> _Place:
-    folder = f"{CLASS}/{name}"
+    folder = f"{_sysfs.INFINIBAND}/{name}"
     linked = host.resolve(f"{folder}/device")
     real = host.resolve(folder) or folder
     # A link that leads nowhere (a tree copied in part) still names the device it stands for.

@@ -80,17 +80,17 @@ class Hca:
 class Gdr:
     """What the kernel has for GPUDirect RDMA; dmabuf is None because only the driver itself can tell."""
 
-    nvidia_peermem: bool
-    nv_peer_mem: bool
+    nvidia_peermem: bool | None
+    nv_peer_mem: bool | None
     dmabuf: bool | None
-    amd_peer: bool
+    amd_peer: bool | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Rdma:
-    """All RDMA devices; usable: at least one port that NCCL could use."""
+    """All RDMA devices; usable: at least one port that NCCL could use, None where the devices could not be seen."""
 
-    usable: bool
+    usable: bool | None
     gdr: Gdr
     hcas: list[Hca]
 

@@ -12,7 +12,8 @@ SUBSETS = (
     *("container", "disk", "versions", "tools", "kernel"),
 )
 # `min` is what is always there, so that it can be asked for alone.
-CHOICES = ("all", "min", *SUBSETS, "!all", *(f"!{name}" for name in SUBSETS))
+# `!min`, as people write it for setup, changes nothing.
+CHOICES = ("all", "min", *SUBSETS, "!all", "!min", *(f"!{name}" for name in SUBSETS))
 
 
 def select(asked: Iterable[str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from ._host import Host
 
+INFINIBAND = "/sys/class/infiniband"
 _NUMBER = re.compile(r"(?:0x([0-9a-fA-F]{1,16})|([0-9]{1,20}))")
 _DIGITS = re.compile(r"([0-9]+)")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ._budget import Budget
 from ._host import Host
 from ._system_records import Tools
 
@@ -18,23 +19,26 @@ COMMANDS = {
     "slurm": (("srun", "slurm"),),
 }
 TIMEOUT_S = 2.0
+# The search goes back over long runs of digits: it is given no more than a line.
+LINE_LIMIT = 200
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+[^\s,]*")
 
 
 def parse_version(text: str, begins: str) -> str | None:
     """Return the version in an answer that begins so; podman answers to docker too, but is none."""
-    match = _VERSION.search(text) if text.startswith(begins) else None
+    match = _VERSION.search(text[:LINE_LIMIT]) if text.startswith(begins) else None
     return match.group() if match else None
 
 
 def read_tools(host: Host) -> Tools:
     """Ask every tool that is in this user's PATH."""
-    return Tools(**{tool: _ask(host, commands) for tool, commands in COMMANDS.items()})
+    budget = Budget(host)
+    return Tools(**{tool: _ask(budget, commands) for tool, commands in COMMANDS.items()})
 
 
-def _ask(host: Host, commands: tuple[tuple[str, str], ...]) -> str | None:
+def _ask(budget: Budget, commands: tuple[tuple[str, str], ...]) -> str | None:
     for command, begins in commands:
-        version = parse_version(host.run([command, "--version"], TIMEOUT_S).out, begins)
+        version = parse_version(budget.run([command, "--version"], TIMEOUT_S).out, begins)
         if version is not None:
             return version
     return None

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Callable
 
+from . import _sysfs
 from ._container import read_environ
 from ._files import find_python
 from ._host import Host
@@ -63,7 +64,7 @@ def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str],
     found.update(_rccl(host, torch_folder, environ))
     for name, module in DRIVERS.items():
         path = f"/sys/module/{module}/version"
-        found[name] = ((host.read_text(path, TEXT_LIMIT) or "").strip() or None, path)
+        found[name] = (_sysfs.text(host, path), path)
     return Versions(
         **{name: version for name, (version, _source) in found.items()},
         site_packages=list(site.folders) if certain and site.folders else None,
@@ -113,9 +114,7 @@ def _rccl(host: Host, torch_folder: str | None, environ: Mapping[str, str]) -> d
     if not root.startswith("/") or not host.is_dir(root):
         root = "/opt/rocm"
     info = f"{root}/.info/version"
-    found: dict[str, tuple[str | None, str]] = {
-        "rocm": ((host.read_text(info, TEXT_LIMIT) or "").strip() or None, info)
-    }
+    found: dict[str, tuple[str | None, str]] = {"rocm": (_sysfs.text(host, info), info)}
     if torch_folder is not None and host.exists(f"{torch_folder}/torch/lib/librccl.so"):
         return found
     for header in (f"{root}/include/rccl/rccl.h", f"{root}/rccl/include/rccl.h"):

@@ -15,8 +15,8 @@ description:
   - Which GPUs there are and how far the HCAs are comes from C(/dev), C(/proc) and C(/sys). Names, memory and NVLink
     come from C(nvidia-smi); AMD's links from the kernel (KFD), and from C(amd-smi) or C(rocm-smi) where it does not
     tell them.
-  - A tool that is missing, fails, prints what cannot be read or gives no answer within five seconds costs the facts
-    that it alone knows. They are null or empty then, and a warning names the command.
+  - A tool that is missing, fails, prints what cannot be read or gives no answer within five seconds (all calls
+    together, eight) costs the facts that it alone knows. They are null or empty then, and a warning names the command.
   - In a container only the GPUs that it was given count, although the kernel shows all.
 extends_documentation_fragment:
   - muster.train.root

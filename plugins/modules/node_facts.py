@@ -21,7 +21,7 @@ options:
       - The node's work directory. It need not exist.
       - C(~) and C($VARIABLES) of the user on the node are replaced.
     type: path
-    required: true
+    default: ~/muster
   code_dir:
     description:
       - The directory with the code that the ranks run in. Relative paths in other options are below it.
@@ -59,13 +59,14 @@ options:
       - The parts to look at, as for M(ansible.builtin.setup). The others are null.
       - A name adds a part, V(all) adds all, and a name after C(!) takes one away (from all, if nothing is added).
       - V(min) is what is always there, which is the identity, the work directory and the interpreter.
+        V(!min) changes nothing.
       - V(rdma) and V(gpu) become facts of their own. V(gpu), V(code) and V(tools) run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
     choices: [
-      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, '!all', '!net',
-      '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
+      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, '!all', '!min',
+      '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
       '!kernel']
     default: [all]
 extends_documentation_fragment:
@@ -312,7 +313,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "root": {"type": "path", "default": "/"},
-            "workdir": {"type": "path", "required": True},
+            "workdir": {"type": "path", "default": "~/muster"},
             "code_dir": {"type": "path"},
             "python": {"type": "str", "default": "python3"},
             "files": {"type": "list", "elements": "str", "default": []},

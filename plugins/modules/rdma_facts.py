@@ -50,11 +50,11 @@ ansible_facts:
       type: dict
       contains:
         usable:
-          description: Whether NCCL could use a port of them.
+          description: Whether NCCL could use a port of them. Null where they could not be looked at.
           type: bool
           sample: true
         gdr:
-          description: What the kernel has for GPUDirect RDMA.
+          description: What the kernel has for GPUDirect RDMA. Null without C(/sys).
           type: dict
           contains:
             nvidia_peermem: {description: 'The module C(nvidia_peermem) is there.', type: bool}

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._amd import physical, present, read
+from ansible_collections.muster.train.plugins.module_utils._amd import present, read
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Device, Gpu, Link
+from ansible_collections.muster.train.plugins.module_utils._pci import physical
 from ansible_collections.muster.train.tests.unit.amd_machines import (
     MI300X_BUSES,
     NODES,

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._amd import physical, read
+from ansible_collections.muster.train.plugins.module_utils._amd import read
 from ansible_collections.muster.train.plugins.module_utils._amd_smi import NO_JSON, parse_topology
 from ansible_collections.muster.train.plugins.module_utils._amd_topo import Topology, link_types, parse_tables
 from ansible_collections.muster.train.plugins.module_utils._kfd import NODES, PCIE, XGMI, Kfd, read_links, read_nodes
+from ansible_collections.muster.train.plugins.module_utils._pci import physical
 from ansible_collections.muster.train.tests.unit.captures import captures, expected, text
 from ansible_collections.muster.train.tests.unit.machines import Machine
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gdr import read_gdr
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr
 from ansible_collections.muster.train.tests.unit.machines import Machine
 
 SYMBOL = "ffffffffc0a1b2c3 T ib_register_peer_memory_client\t[ib_core]\n"
@@ -42,3 +43,9 @@ def test_what_is_there(manifest: dict[str, Any], there: set[str], tmp_path: Path
     gdr = read_gdr(Machine(manifest, tmp_path))
     assert {name for name in ("nvidia_peermem", "nv_peer_mem", "amd_peer") if getattr(gdr, name)} == there
     assert gdr.dmabuf is None
+
+
+def test_without_sys_nothing_is_known(tmp_path: Path) -> None:
+    assert read_gdr(Machine({}, tmp_path)) == Gdr(None, None, None, None)
+    gdr = read_gdr(Machine({"directories": ["/sys"]}, tmp_path / "sys"))
+    assert (gdr.nvidia_peermem, gdr.nv_peer_mem, gdr.amd_peer) == (False, False, False)

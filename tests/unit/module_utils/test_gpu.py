@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._gpu import read_gpu, read_presence
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Nearest, NicLink
 from ansible_collections.muster.train.plugins.module_utils._nearest import nearest_nics
 from ansible_collections.muster.train.tests.unit.amd_machines import KfdGpu
 from ansible_collections.muster.train.tests.unit.amd_machines import machine as amd_machine
 from ansible_collections.muster.train.tests.unit.machines import Machine, load
-from ansible_collections.muster.train.tests.unit.nvidia_machines import BUSES, TOPOLOGY, machine, table
+from ansible_collections.muster.train.tests.unit.nvidia_machines import BUSES, LIST, TOPOLOGY, machine, table
 
 NEAREST = [Nearest(index, "PIX", [f"mlx5_{index // 2}"]) for index in range(4)]
 
@@ -89,13 +93,47 @@ def test_no_gpu(tmp_path: Path) -> None:
 
 
 def test_a_tool_without_a_gpu_is_not_missed(tmp_path: Path) -> None:
-    manifest = {"commands": {TOPOLOGY: {"rc": 9, "stdout": "NVIDIA-SMI has failed"}}}
+    manifest = {"commands": {line: {"rc": 9, "stdout": "NVIDIA-SMI has failed"} for line in (LIST, TOPOLOGY)}}
     assert read(manifest, tmp_path) == (Gpu(None, 0), [])
+
+
+@pytest.mark.parametrize("commands", [{}, {LIST: {"stdout": "!?"}, TOPOLOGY: {"stdout": "!?"}}])
+def test_a_tool_without_a_gpu_that_says_nonsense_or_hangs_is_told_of(tmp_path: Path, commands: dict[str, Any]) -> None:
+    class Hung(Machine):
+        def _answer(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
+            found = super()._answer(argv, timeout, cwd)
+            return found if commands else CommandResult(None, "", "", timed_out=True)
+
+    host = Hung({"commands": commands}, tmp_path)
+    warnings: list[str] = []
+    assert read_gpu(host, warnings.append) == Gpu(None, 0)
+    if commands:
+        assert "nvidia-smi topo -m: no table: !?" in " ".join(warnings)
+    else:
+        assert warnings == ["nvidia-smi -L: no answer within 5 s, given up; whether there are GPUs is unknown"]
+        assert host.commands_run == [LIST]
+
+
+@pytest.mark.parametrize(("name", "vendors"), [("dgx_a100", ["_nvidia"]), ("mi300x_bnxt", ["_amd"]), ("laptop", [])])
+def test_only_the_readers_of_the_vendor_are_imported(tmp_path: Path, name: str, vendors: list[str]) -> None:
+    machine = load(name, tmp_path)
+    package = read_gpu.__module__.rpartition(".")[0]
+    # Without commands: what the tools say is of no matter here.
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        f"from {package}._gpu import read_gpu\nfrom {package}._command import CommandResult\n"
+        f"from {package}._host import Host\n"
+        f"missing = CommandResult(None, '', '', missing=True)\n"
+        f"read_gpu(Host({machine.root!r}, lambda argv, timeout, cwd: missing), lambda warning: None)\n"
+        f"print([name for name in ('_amd', '_nvidia') if '{package}.' + name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == str(vendors)
 
 
 def test_gpus_that_only_the_tool_shows(tmp_path: Path) -> None:
     """As in the Windows Subsystem for Linux: no device node, no PCI device of the vendor."""
-    gpu, warnings = read({"commands": machine()["commands"]}, tmp_path)
+    gpu, warnings = read({"commands": {**machine()["commands"], LIST: {"stdout": "GPU 0: H100\n"}}}, tmp_path)
     assert (gpu.vendor, gpu.count, [device.pci_address for device in gpu.devices], warnings) == (
         "nvidia",
         4,
@@ -105,6 +143,6 @@ def test_gpus_that_only_the_tool_shows(tmp_path: Path) -> None:
 
 
 def test_only_the_table(tmp_path: Path) -> None:
-    gpu, _warnings = read({"commands": {TOPOLOGY: {"rc": 0, "stdout": table()}}}, tmp_path)
+    gpu, _warnings = read({"commands": {LIST: {"rc": 2}, TOPOLOGY: {"rc": 0, "stdout": table()}}}, tmp_path)
     assert (gpu.vendor, gpu.count, [device.numa_node for device in gpu.devices]) == ("nvidia", 4, [0, 0, 1, 1])
     assert gpu.nearest_nics == NEAREST

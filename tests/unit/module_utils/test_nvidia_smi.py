@@ -13,7 +13,6 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._nvidia_smi import (
     Answer,
     SmiGpu,
-    normal_address,
     other_lines,
     parse_list,
     parse_log,
@@ -50,22 +49,6 @@ MIG = f"""GPU 0: NVIDIA A100-SXM4-80GB (UUID: {uuid(0)})
   MIG 1g.10gb+me  Device  1: (UUID: MIG-{uuid(0)}/9/0)
 GPU 1: NVIDIA A100-SXM4-80GB (UUID: {uuid(1)})
 """
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("00000000:0C:00.0", "0000:0c:00.0"),
-        ("0000:0c:00.0", "0000:0c:00.0"),
-        ("00010000:5E:00.0", "10000:5e:00.0"),
-        (" 0009:01:00.0", "0009:01:00.0"),
-        ("0C:00.0", None),
-        ("[N/A]", None),
-        ("", None),
-    ],
-)
-def test_address(text: str, address: str | None) -> None:
-    assert normal_address(text) == address
 
 
 def test_query() -> None:

@@ -85,6 +85,8 @@ PARTS = {
         ({"subset": ["gpu"]}, ["node", "gpu"], set()),
         ({"subset": ["limits", "rdma"]}, ["node", "rdma"], {"memlock", "limits"}),
         ({"gather_subset": ["min"]}, ["node"], set()),
+        ({"subset": ["limits", "!min"]}, ["node"], {"memlock", "limits"}),
+        ({"subset": ["!all", "!min"]}, ["node"], set()),
         ({"subset": ["!gpu", "!code", "!tools"]}, ["node", "rdma"], PARTS - {"code", "tools", "config", "holder"}),
     ],
 )
@@ -115,10 +117,18 @@ def test_home_and_variables(
     assert node["user"] == {**node["user"], "uid": os.geteuid(), "home": str(tmp_path)}
 
 
+def test_the_work_directory_is_muster_in_the_home_where_none_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    node = run_module(capsys, subset=["min"])["ansible_facts"]["node"]
+    assert node["workdir"]["path"] == f"{tmp_path}/muster"
+    assert yaml.safe_load(node_facts.DOCUMENTATION)["options"]["workdir"]["default"] == "~/muster"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "missing required arguments: workdir"),
         ({"workdir": "muster"}, "workdir must be an absolute path on the node, or begin with ~; it is 'muster'"),
         (
             {"workdir": "/w", "code_dir": "c"},

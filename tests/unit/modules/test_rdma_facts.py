@@ -53,6 +53,8 @@ def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixtu
         f"root {tmp_path / 'no'} is not a directory: nothing can be seen there",
         "the RDMA devices are unknown: there is no /sys",
     ]
+    rdma = result["ansible_facts"]["rdma"]
+    assert (rdma["usable"], rdma["hcas"], set(rdma["gdr"].values())) == (None, [], {None})
 
 
 def test_every_key_is_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One piece over and over, 128 KiB of it, is read in time: a search holds the interpreter, so no cap would end it."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils import _amd_smi, _amd_topo, _nvidia_smi, _nvidia_topo, _tools
+from ansible_collections.muster.train.plugins.module_utils._code import parse_status
+
+LENGTH = 128 * 1024
+# Many times what a busy machine takes; a search that goes back over and over takes many minutes.
+LIMIT_S = 60.0
+PIECES = [
+    *(
+        " ",
+        "\t",
+        "\n",
+        "\r",
+        "\x0b",
+        "\u2028",
+        "\xa0",
+        "\ufffd",
+        "a",
+        "A",
+        "0",
+        "0.",
+        "0.0",
+        "1-2,",
+        "a:",
+        '"',
+        '"a',
+        '",',
+    ),
+    *("GPU0 ", "GPU0\tX\n", "GPU0 GPU1\n", "GPU0: \n", "GPU0 PIX\n", "GPU0NIC0", "GPU 0: (UUID: ", "GPU[0] : a: "),
+    *(
+        "GPU NUMA ID ",
+        "CPU ",
+        "CPU Affinity",
+        "NIC0: ",
+        "NIC11",
+        "NIC1 : a\n",
+        "NODE\n",
+        "NV1",
+        "NV11 ",
+        "SYS",
+        "X ",
+        "X\n",
+    ),
+    *(
+        "MIG a Device ",
+        "Driver Version : ",
+        "CUDA Version : 1\n",
+        "mlx5_0",
+        "\x1b[",
+        "\x1b[4m",
+        "- ",
+        "= ",
+        "= a ",
+        "A ",
+    ),
+    *(
+        "[",
+        "{",
+        "[\n",
+        '{"gpu":',
+        "<gpu>",
+        "<a>",
+        "0000:00:00.0 ",
+        "PCIE XGMI ",
+        "TABLE",
+        "# branch.oid ",
+        "Legend: ",
+        ",\n",
+    ),
+]
+
+
+def parse_version(text: str) -> object:
+    return _tools.parse_version("Docker version" + text, "Docker version")
+
+
+PARSERS = [
+    *(_nvidia_smi.parse_log, _nvidia_smi.parse_query, _nvidia_smi.other_lines, _nvidia_smi.parse_list),
+    *(_nvidia_smi.parse_xml, _nvidia_topo.parse_topology, _amd_topo.parse_tables, _amd_smi.parse_topology),
+    *(_amd_smi.parse_names, parse_version, parse_status),
+]
+
+
+def read_all(parse: Callable[[str], object]) -> None:
+    for piece in PIECES:
+        parse(piece * (LENGTH // len(piece)) + "z")
+
+
+@pytest.mark.parametrize("parse", PARSERS, ids=lambda parse: f"{parse.__module__.rpartition('.')[2]}.{parse.__name__}")
+def test_long_answers_are_read(parse: Callable[[str], object]) -> None:
+    child = multiprocessing.get_context("fork").Process(target=read_all, args=(parse,))
+    child.start()
+    child.join(LIMIT_S)
+    exitcode = child.exitcode
+    child.kill()
+    child.join()
+    assert exitcode == 0
