@@ -20,6 +20,8 @@ from ._pci import address_in, pci_path, relation
 
 VENDORS = {_pci.NVIDIA: "nvidia", _pci.AMD: "amd"}
 TOOL_CAP_S = 5.0
+# Asked first where no GPU is seen: machines as text may have this answer alone.
+PROBE = ("nvidia-smi", "topo", "-m")
 
 # The readers of a vendor are imported where its GPUs are: on the node every file of a module is compiled anew.
 
@@ -65,9 +67,9 @@ def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
 
     Elsewhere the tool is missing or fails (a driver without a GPU), and nobody misses it. One that hangs is told of.
     """
-    result = host.run(("nvidia-smi", "-L"), TOOL_CAP_S)
+    result = host.run(PROBE, TOOL_CAP_S)
     if result.timed_out:
-        warn(f"nvidia-smi -L: no answer within {TOOL_CAP_S:g} s, given up; whether there are GPUs is unknown")
+        warn(f"{' '.join(PROBE)}: no answer within {TOOL_CAP_S:g} s, given up; whether there are GPUs is unknown")
     if result.missing or result.timed_out:
         return Gpu(None, 0)
     return _read_nvidia(host, warn if result.rc == 0 else _nothing)
