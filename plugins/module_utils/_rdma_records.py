@@ -85,6 +85,14 @@ class Gdr:
     dmabuf: bool | None
     amd_peer: bool | None
 
+    @property
+    def loaded(self) -> list[str] | None:
+        """The modules that are there, by the names people look for; None where nobody could look."""
+        modules = {"nvidia_peermem": self.nvidia_peermem, "nv_peer_mem": self.nv_peer_mem, "amdkfd": self.amd_peer}
+        if all(there is None for there in modules.values()):
+            return None
+        return [name for name, there in modules.items() if there]
+
 
 @dataclasses.dataclass(frozen=True)
 class Rdma:

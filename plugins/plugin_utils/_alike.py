@@ -90,8 +90,8 @@ def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
     if rdma is None:
         return {"HCAs": "not known"}
     found = {"HCAs": str(len(rdma.hcas))}
-    gdr = {"nvidia_peermem": rdma.gdr.nvidia_peermem, "nv_peer_mem": rdma.gdr.nv_peer_mem, "amdkfd": rdma.gdr.amd_peer}
-    found["GPUDirect RDMA modules"] = ", ".join(name for name, there in gdr.items() if there) or ABSENT
+    loaded = rdma.gdr.loaded
+    found["GPUDirect RDMA modules"] = "not known" if loaded is None else ", ".join(loaded) or ABSENT
     for hca in sorted(rdma.hcas, key=lambda hca: natural(hca.name)):
         found[hca.name] = _hca(hca)
         for port in hca.ports:

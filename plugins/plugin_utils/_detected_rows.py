@@ -78,13 +78,9 @@ def hca_summary(report: NodeReport) -> str:
 
 def gdr_summary(gdr: Gdr) -> str:
     """What the kernel has for GPUDirect RDMA."""
-    found = {
-        "nvidia_peermem": gdr.nvidia_peermem,
-        "nv_peer_mem": gdr.nv_peer_mem,
-        "amdkfd": gdr.amd_peer,
-        "DMA-BUF": bool(gdr.dmabuf),
-    }
-    there = " and ".join(name for name, here in found.items() if here)
+    if gdr.loaded is None:
+        return "not known"
+    there = " and ".join([*gdr.loaded, *(["DMA-BUF"] if gdr.dmabuf else [])])
     unknown = "whether DMA-BUF works only the driver can tell" if gdr.dmabuf is None else ""
     return "; ".join(filter(None, [there or "no kernel module for it", unknown]))
 

@@ -52,10 +52,10 @@ def gdr_reason(node: NodeView) -> str:
 
 
 def _gdr(gdr: Gdr) -> str:
-    modules = {"nvidia_peermem": gdr.nvidia_peermem, "nv_peer_mem": gdr.nv_peer_mem, "amdkfd peer memory": gdr.amd_peer}
-    loaded = [name for name, there in modules.items() if there]
-    if loaded:
-        return f"GPUDirect RDMA by {', '.join(loaded)}"
+    if gdr.loaded is None:
+        return "GPUDirect RDMA is not known"
+    if gdr.loaded:
+        return f"GPUDirect RDMA by {', '.join(gdr.loaded)}"
     word = {None: "only the driver can tell", True: "there", False: "not there"}[gdr.dmabuf]
     return f"no peer memory module is loaded, DMA-BUF: {word}"
 

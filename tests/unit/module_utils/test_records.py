@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr
 from ansible_collections.muster.train.plugins.module_utils._records import Holder, Job, NodeFacts, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._subsets import SUBSETS
 from ansible_collections.muster.train.plugins.module_utils._system_records import Memlock
@@ -102,3 +103,9 @@ def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
 
 def test_a_holder_with_more_to_say() -> None:
     assert Holder.from_dict({"run_id": "r", "start_time": 5}) == Holder("r")
+
+
+def test_modules_for_gpudirect_rdma_that_nobody_could_look_for_are_not_absent() -> None:
+    assert Gdr(None, None, None, None).loaded is None
+    assert Gdr(False, False, None, False).loaded == []
+    assert Gdr(True, False, None, True).loaded == ["nvidia_peermem", "amdkfd"]
