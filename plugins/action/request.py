@@ -109,7 +109,6 @@ def _left_out() -> list[str]:
     lines = []
     for option, harmless, why in (
         ("tags", ("all",), "the tasks of a verb have no tags"),
-        ("skip_tags", (), "the tasks of a verb have no tags"),
         ("start_at_task", (), "a verb is done whole"),
     ):
         value = context.CLIARGS.get(option) or ()

@@ -85,6 +85,8 @@ def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     def press(seen: str) -> bytes:
         if pressed or f"{OVER}running  step " not in seen:
             return b""
+        # As a person does: the prompt is drawn before it takes keys, and a Ctrl-C before that is Ansible's own.
+        time.sleep(0.3)
         pressed.append(seen)
         return CTRL_C
 
