@@ -59,8 +59,21 @@ class Recording(Host):
             raise
 
     def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
-        found = {name: self.read_bytes(f"{path}/{name}", limit) for name in names}
-        return {name: data for name, data in found.items() if data is not None}
+        asked = list(names)
+        found = super().read_folder(path, asked, limit)
+        for name, data in found.items():
+            self._note(f"{path}/{name}", data)
+        for name in asked:
+            # Asking again tells why: a link is noted as one, and so is an error.
+            if name not in found and self.read_link(f"{path}/{name}") is None:
+                self.read_bytes(f"{path}/{name}", limit)
+        return found
+
+    def _note(self, path: str, data: bytes) -> None:
+        place = self.resolve(path) or path
+        text = data.decode("utf-8", "replace")
+        if len(text) >= len(self.noted.files.get(place, "")):
+            self.noted.files[place] = text
 
     def list_dir(self, path: str) -> list[str] | None:
         found = super().list_dir(path)
@@ -124,10 +137,7 @@ class _Noting:
 
     def __exit__(self, *_details: object) -> None:
         self._stream.close()
-        place = self._host.resolve(self._path) or self._path
-        text = self._data.decode("utf-8", "replace")
-        if len(text) >= len(self._host.noted.files.get(place, "")):
-            self._host.noted.files[place] = text
+        self._host._note(self._path, bytes(self._data))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -91,6 +91,18 @@ def test_errors(tmp_path: Path) -> None:
     assert not host.exists("/proc/1/comm")
 
 
+def test_a_folder_of_small_files_is_read_as_on_a_real_machine(tmp_path: Path) -> None:
+    """The seam's own read_folder: links in it are not followed, and what cannot be read is not there."""
+    manifest = {
+        "files": {"/gids/0": "fe80", "/gids/1": "fd00", "/elsewhere": "secret"},
+        "links": {"/gids/2": "../elsewhere", "/port": "gids"},
+        "errors": {"/gids/1": "EINVAL"},
+    }
+    asked = ["0", "1", "2", "3"]
+    for folder in ("/gids", "/port"):
+        assert Machine(manifest, tmp_path / folder[1:]).read_folder(folder, asked) == {"0": b"fe80"}
+
+
 @pytest.mark.parametrize(
     ("line", "argv", "found"),
     [

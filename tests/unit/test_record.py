@@ -222,6 +222,22 @@ def test_routes_follow_the_addresses(tmp_path: Path) -> None:
     assert ipaddress.IPv4Address(net.routes[1].gateway) in ipaddress.IPv4Network(net.routes[0].destination)
 
 
+def test_what_is_read_of_a_folder_is_recorded(tmp_path: Path) -> None:
+    manifest = {
+        "files": {"/gids/0": "fe80", "/elsewhere": "secret"},
+        "links": {"/gids/2": "../elsewhere"},
+        "errors": {"/gids/1": "EINVAL"},
+    }
+    host = RecordedMachine(manifest, tmp_path)
+    assert host.read_folder("/gids", ["0", "1", "2", "3"]) == {"0": b"fe80"}
+    noted = host.as_noted()
+    assert (noted.files, noted.errors, noted.links) == (
+        {"/gids/0": "fe80"},
+        {"/gids/1": "EINVAL"},
+        {"/gids/2": "../elsewhere"},
+    )
+
+
 def test_the_script(tmp_path: Path) -> None:
     script = MACHINES / "record.py"
     run = subprocess.run(
