@@ -110,6 +110,7 @@ def test_mode(capsys: pytest.CaptureFixture[str]) -> None:
         ("errors: {/a: ENONE}\n", [], "FILE: errors: /a: ENONE is not the name of an error"),
         ("about: \udcff", [], "FILE: is not UTF-8"),
         ("", ["--version", "new"], "--version: 'new' is no version, such as 2.23.4"),
+        ("", ["--head", "foo"], "--head: 'foo' is no IP address"),
         ("", ["--mode", "fast"], "argument --mode: invalid choice: 'fast'"),
         ("", ["--what"], "unrecognized arguments: --what"),
     ],
