@@ -64,10 +64,14 @@ class Policy:
 
 @dataclasses.dataclass(frozen=True)
 class NodeReport:
-    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something."""
+    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something.
+
+    fabric is the cluster's, rdma or tcp.
+    """
 
     name: str
     why: str = ""
+    fabric: str | None = None
     rdma: Rdma | None = None
     gpu: Gpu | None = None
     facts: NodeFacts | None = None
@@ -136,6 +140,7 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
             view, own = decided.views[each.name], decided.nodes[each.name]
             report = dataclasses.replace(
                 report,
+                fabric=decided.fabric.value,
                 rdma=view.rdma,
                 gpu=view.gpu,
                 facts=facts[each.name],

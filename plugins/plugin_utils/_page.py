@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _detected_rows
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, NodeReport
-from ansible_collections.muster.train.plugins.plugin_utils._detected_text import BAD, group_title
+from ansible_collections.muster.train.plugins.plugin_utils._detected_text import BAD, difference_lines, group_title
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, draw
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
@@ -57,8 +57,7 @@ def _page(report: ClusterReport, subtitle: str) -> dict[str, Any]:
         "fabric": report.fabric,
         "cluster": f"{_count(len(answered), 'node')}, {_count(gpus, 'GPU')}, {_count(hcas, 'RDMA device')}",
         "groups": [
-            {"title": group_title(group), "differences": [rows.difference_line(each) for each in group.differences]}
-            for group in groups(report.nodes)
+            {"title": group_title(group), "differences": difference_lines(group)} for group in groups(report.nodes)
         ],
         "silent": [node for node in report.nodes if not node.answered],
         "findings": _findings(report.all_findings),

@@ -60,7 +60,7 @@ def test_absolute_links_and_too_many_dots_stay_below_the_root(tmp_path: Path) ->
 
 def test_links_behind_links(tmp_path: Path) -> None:
     links = {"/a/b": "/c", "/c/d": "../e", "/q": "/a/b", "/q/r": "/e/f"}
-    host = Machine({"links": links, "files": {"/a/b/d/x": "x", "/q/r": "y"}}, tmp_path)
+    host = Machine({"links": links, "files": {"/a/b/d/x": "x", "/e/f": "y"}}, tmp_path)
     assert host.read_text("/e/x") == "x"
     assert host.read_link("/c/r") == "/e/f"
     assert host.read_text("/e/f") == host.read_text("/a/b/r") == "y"
@@ -150,6 +150,9 @@ def test_every_word_is_text() -> None:
         ("commands: {a: b}", "commands: a: is not a mapping of rc, stdout, stderr"),
         ("commands: {a: {out: b}}", "commands: a: unknown keys out; there are rc, stdout, stderr"),
         ("commands: {a: {rc: b}}", "commands: a: rc is not a number"),
+        ("files: {/a: b, /c: d, /a: e}", "/a is there twice"),
+        ("about: a\nabout: b", "about is there twice"),
+        ("files: {/a: b}\nlinks: {/a: c}", "/a is both a file and a link"),
         ("commands: {a: {stdout: {}}}", "commands: a: stdout: is not text"),
     ],
 )
