@@ -60,11 +60,13 @@ class ActionModule(ActionBase):
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
         head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
         settings, findings = standing(native(head, "launch_defaults"))
+        mode = settings["mode"] if args["mode"] == "auto" else {"value": args["mode"], "origin": ROLE_MODE}
+        of_launch = str(head.get("launch_head_address") or "")
         policy = Policy(
-            mode=args["mode"],
-            mode_origin=ROLE_MODE,
-            head_address=args["head_address"],
-            head_address_origin="nccl_env_head_address",
+            mode=mode["value"],
+            mode_origin=mode["origin"],
+            head_address=args["head_address"] or of_launch,
+            head_address_origin="nccl_env_head_address" if args["head_address"] else "launch_head_address",
             library=args["library"],
             version=args["version"],
             layers=[

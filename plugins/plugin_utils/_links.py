@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Link, Nearest
-from ansible_collections.muster.train.plugins.module_utils._pci import RELATIONS as PCI
 
+PCI = ("PIX", "PXB", "PHB", "NODE", "SYS")
 # Words for "through PCI" that say no more than that (rocm-smi: PCIE), and for oneself.
 _NOT_OWN = frozenset({*PCI, "PCIE", "X", "SELF"})
 ODD_PAIRS_SHOWN = 8

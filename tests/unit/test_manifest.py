@@ -50,7 +50,7 @@ def test_a_link_as_readlink_prints_it_without_the_rest_of_the_tree(tmp_path: Pat
 
 def test_absolute_links_and_too_many_dots_stay_below_the_root(tmp_path: Path) -> None:
     links = {"/etc/machine-id": "/var/lib/dbus/machine-id", "/up": "../../../../../../../../etc", "/loop": "loop"}
-    files = {"/etc/machine-id": "0123\n", "/up/hostname": "a\n", "/loop/x": "never there"}
+    files = {"/var/lib/dbus/machine-id": "0123\n", "/up/hostname": "a\n", "/loop/x": "never there"}
     host = Machine({"links": links, "files": files}, tmp_path / "root")
     assert host.read_text("/var/lib/dbus/machine-id") == host.read_text("/etc/machine-id") == "0123\n"
     assert host.read_text("/etc/hostname") == "a\n"

@@ -88,7 +88,7 @@ def test_the_head(capsys: pytest.CaptureFixture[str]) -> None:
     rail = shown(capsys, file, "--head", "10.61.3.99")[file]
     assert rail["env"]["GLOO_SOCKET_IFNAME"]["value"] == "rail3"
     assert "interface" in [finding["check"] for finding in rail["findings"]]
-    nowhere = shown(capsys, file, "--head", "no address")[file]
+    nowhere = shown(capsys, file, "--head", "fd00::1")[file]
     assert "GLOO_SOCKET_IFNAME" in nowhere["not_set"]
 
 

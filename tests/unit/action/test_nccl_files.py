@@ -131,3 +131,15 @@ def test_remedies_name_the_roles_variables() -> None:
     result = run({"node0": registered(dgx_h100()), "node1": registered(laptop(), 1)}, mode="rdma")
     assert "set nccl_env_mode: tcp" in result["msg"]
     assert "-e mode" not in result["msg"]
+
+
+def test_the_fabric_and_the_heads_address_of_a_launch() -> None:
+    policy: dict[str, Any] = {"launch_defaults": {"mode": "tcp"}, "launch_head_address": "192.168.7.1"}
+    lines = text(run({"node0": registered(dgx_h100(), **policy)}, files=["compose"]), "node0", "compose").splitlines()
+    assert {"NCCL_IB_DISABLE=1", "GLOO_SOCKET_IFNAME=eth1"} <= {*lines}
+    lines = text(
+        run({"node0": registered(dgx_h100(), **policy)}, files=["compose"], mode="rdma", head_address="10.0.0.1"),
+        "node0",
+        "compose",
+    ).splitlines()
+    assert "GLOO_SOCKET_IFNAME=eth0" in lines and "NCCL_IB_DISABLE=1" not in lines
