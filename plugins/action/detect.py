@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -19,8 +20,12 @@ from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_text, _findings, _page
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
-from ansible_collections.muster.train.plugins.plugin_utils._answers import answers
+from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
+from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 
 display = Display()
@@ -50,7 +55,10 @@ class ActionModule(ActionBase):
         variables, request = task_vars or {}, args["request"]
         nodes = args["nodes"] or request["nodes"]
         settings = {name: setting["value"] for name, setting in request["parameters"].items()}
-        report = detect(answers(variables, nodes, args["register"], "launch_node_env"), _policy(variables, request))
+        own = {"launch_node_env": NODE}
+        policy, refused = _policy(variables, request)
+        report = detect(answers(variables, nodes, args["register"], own), policy)
+        report = dataclasses.replace(report, findings=[*refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"
         # The directory is the default, so that a page asked for elsewhere leaves none here.
         page = Path(settings["page"] or os.path.join(args["dir"], "detect.html")).expanduser()
@@ -75,20 +83,24 @@ class ActionModule(ActionBase):
         return result
 
 
-def _policy(variables: dict[str, Any], request: dict[str, Any]) -> Policy:
+def _policy(variables: dict[str, Any], request: dict[str, Any]) -> tuple[Policy, list[Finding]]:
     """Read the cluster's policy as its first node has it; the roles' defaults are all empty."""
     nodes, mode = request["nodes"], request["parameters"]["mode"]
     own = variables["hostvars"].get(nodes[0]) or {} if nodes else {}
     names = ("launch_head_address", "nccl_env_library", "nccl_env_version")
     head, library, version = (str(own.get(name) or "") for name in names)
+    settings, refused = standing(native(own, "launch_defaults"))
+    if mode["origin"] == DEFAULT:
+        mode = settings["mode"]
     return Policy(
         mode=mode["value"],
         mode_origin=mode["origin"],
         head_address=head,
         library=library,
         version=version,
-        variables=transform_to_native_types(own.get("launch_env") or {}, redact=False),
-    )
+        layers=[(native(own, "launch_env"), CLUSTER), (settings["env"]["value"], settings["env"]["origin"])],
+        tuning=settings,
+    ), refused
 
 
 def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
@@ -107,10 +119,10 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
 
 def _html(report: ClusterReport, request: dict[str, Any]) -> str:
     """Render the page; its last line marks what it says, whenever and by whatever command it was said."""
-    template = TEMPLATE.read_text(encoding="utf-8")
-    mark = hashlib.sha256(_page.render(template, report, "").encode()).hexdigest()
-    page = _page.render(template, report, f"{request['created']} · {clean(request['command'])}")
-    return f"{page}{_mark(mark)}"
+    page = _page.render(TEMPLATE.read_text(encoding="utf-8"), report, "")
+    mark = hashlib.sha256(page.encode()).hexdigest()
+    said = f"{request['created']} · {clean(request['command'])}"
+    return f"{_page.subtitled(page, said)}{_mark(mark)}"
 
 
 def _mark(digest: str) -> str:

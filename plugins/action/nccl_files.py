@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,25 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils import _findings
-from ansible_collections.muster.train.plugins.plugin_utils._answers import answers
+from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER as CLUSTER_ENV
+from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE, ROLE_MODE
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WRITERS, conf_name
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WRITERS, alike_told, conf_name
+from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
 
 CLUSTER = "cluster (nccl_env_variables)"
-NODE = "node (nccl_env_node_variables)"
+# What a node's own ranks get: as in a launch, and above it what is for this role alone.
+OF_NODE = {"launch_node_env": NODE, "nccl_env_node_variables": "node (nccl_env_node_variables)"}
+# What the remedies of a launch are called here.
+OPTIONS_HERE = (
+    ("choose -e mode=tcp", "set nccl_env_mode: tcp"),
+    ("set both with -e channels=N", "set both alike"),
+    ("launch_env or launch_node_env", "nccl_env_variables or nccl_env_node_variables"),
+    ("launch_node_env", "nccl_env_node_variables"),
+    ("launch_head_address", "nccl_env_head_address"),
+)
 NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third is called as its library
 OPTIONS = {
     "files": {"type": "list", "elements": "str", "choices": list(WRITERS), "default": list(WRITERS)},
@@ -27,7 +40,6 @@ OPTIONS = {
     "version": {"type": "str", "default": ""},
     "head_address": {"type": "str", "default": ""},
     "variables": {"type": "dict", "default": {}},
-    "node_variables": {"type": "str", "default": "nccl_env_node_variables"},
     "nodes": {"type": "list", "elements": "str"},
     "register": {"type": "str", "default": "nccl_env__facts"},
 }
@@ -46,20 +58,28 @@ class ActionModule(ActionBase):
         args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
         variables = task_vars or {}
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
+        head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
+        settings, findings = standing(native(head, "launch_defaults"))
+        mode = settings["mode"] if args["mode"] == "auto" else {"value": args["mode"], "origin": ROLE_MODE}
+        of_launch = str(head.get("launch_head_address") or "")
         policy = Policy(
-            mode=args["mode"],
-            mode_origin="nccl_env_mode",
-            head_address=args["head_address"],
+            mode=mode["value"],
+            mode_origin=mode["origin"],
+            head_address=args["head_address"] or of_launch,
+            head_address_origin="nccl_env_head_address" if args["head_address"] else "launch_head_address",
             library=args["library"],
             version=args["version"],
-            variables=args["variables"],
-            origin=CLUSTER,
-            node_origin=NODE,
+            layers=[
+                (native(head, "launch_env"), CLUSTER_ENV),
+                (settings["env"]["value"], settings["env"]["origin"]),
+                (args["variables"], CLUSTER),
+            ],
+            tuning=settings,
         )
-        report = detect(answers(variables, nodes, args["register"], args["node_variables"]), policy)
-        findings = list(report.all_findings)
+        report = detect(answers(variables, nodes, args["register"], OF_NODE), policy)
+        findings += [_called_here(finding) for finding in report.all_findings]
         files = {}
-        for node in report.nodes:
+        for node in alike_told(report.nodes):
             files[node.name], refused = _files(node, args["files"])
             findings += refused
         stopping = [finding for finding in findings if finding.stops]
@@ -67,6 +87,14 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
         warnings = [finding for finding in findings if finding.status == "warn"]
         return {**result, "changed": False, "nodes": files, "warnings": _findings.lines(warnings)}
+
+
+def _called_here(finding: Finding) -> Finding:
+    """Name in a remedy the role's variables, not a launch's options."""
+    remedy = finding.remedy
+    for launch, here in OPTIONS_HERE:
+        remedy = remedy.replace(launch, here)
+    return dataclasses.replace(finding, remedy=remedy)
 
 
 def _files(node: NodeReport, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._rdma_records import 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
@@ -40,11 +41,11 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _spec, args = self.validate_argument_spec({"request": {"type": "dict", "required": True}})
-        request, variables = _plain(args["request"]), task_vars or {}
+        request, variables = plain(args["request"]), task_vars or {}
         if not request:
             return {**result, "failed": True, "msg": NO_REQUEST}
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
-        policy = {name: _plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
+        policy = {name: plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
         own = {
             node: {**({} if rank else policy), **self._own_policy(node, variables)}
             for rank, node in enumerate(request["nodes"])
@@ -67,7 +68,7 @@ class ActionModule(ActionBase):
         """Read what a node's own variables say of the policy; what they refer to may be a default of the role."""
         raw = variables["hostvars"].raw_get(node)
         templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
-        return {name: _plain(templar.template(raw[name])) for name in NAMES if name in raw}
+        return {name: plain(templar.template(raw[name])) for name in NAMES if name in raw}
 
 
 def _nodes(
@@ -86,11 +87,11 @@ def _nodes(
             NodeInput(
                 name=name,
                 address=str(variables.get("ansible_host", name)),
-                facts=NodeFacts.from_dict(_plain(facts)),
-                env=_plain(variables.get("launch_node_env", {})),
+                facts=NodeFacts.from_dict(plain(facts)),
+                env=plain(variables.get("launch_node_env", {})),
                 policy=policies[name],
-                rdma=None if rdma is None else Rdma.from_dict(_plain(rdma)),
-                gpu=None if gpu is None else Gpu.from_dict(_plain(gpu)),
+                rdma=None if rdma is None else Rdma.from_dict(plain(rdma)),
+                gpu=None if gpu is None else Gpu.from_dict(plain(gpu)),
             )
         )
     if missing:
@@ -108,12 +109,3 @@ def _no_facts(node: str) -> Finding:
         source="module node_facts",
         remedy="run the whole playbook, with -e nnodes=N and not --limit for fewer nodes",
     )
-
-
-def _plain(value: Any) -> Any:
-    """Copy out of Ansible's tagged and lazy types: what a plan holds is data, and no template any more."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value

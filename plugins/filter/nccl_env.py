@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_facts import resolve_facts
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 
 DOCUMENTATION = r"""
 name: nccl_env
@@ -76,7 +77,7 @@ _value:
 def nccl_env(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
     """Resolve the nodes; see DOCUMENTATION."""
     try:
-        return resolve_facts(_plain(nodes), str(mode), str(head_address))
+        return resolve_facts(plain(nodes), str(mode), str(head_address))
     except ValueError as error:
         raise AnsibleFilterError(f"nccl_env: {error}") from error
 
@@ -86,12 +87,3 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"nccl_env": nccl_env}
-
-
-def _plain(value: Any) -> Any:
-    """Copy out of Ansible's tagged and lazy types."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value

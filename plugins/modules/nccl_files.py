@@ -53,10 +53,6 @@ options:
     description: Variables for all nodes. They win over what is decided.
     type: dict
     default: {}
-  node_variables:
-    description: Name of the variable that holds a node's own variables. They win over O(variables).
-    type: str
-    default: nccl_env_node_variables
   nodes:
     description: The nodes in node-rank order. By default the group C(nodes).
     type: list

@@ -14,15 +14,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._detected import Answ
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 
-def answers(variables: Mapping[str, Any], nodes: Iterable[str], register: str, own: str) -> list[Answer]:
-    """Return each node's answer: what was registered by this name; own is the name of a node's own environment.
+def answers(variables: Mapping[str, Any], nodes: Iterable[str], register: str, own: Mapping[str, str]) -> list[Answer]:
+    """Return each node's answer: what was registered by this name.
 
-    Facts of another task, of an earlier play or from a cache do not count: nobody knows how old they are.
+    own are the variables with a node's own environment, the lowest first, and their origins. Facts of another task, of
+    an earlier play or from a cache do not count: nobody knows how old they are.
     """
     return [_answer(node, variables["hostvars"].get(node) or {}, register, own) for node in nodes]
 
 
-def _answer(node: str, variables: Mapping[str, Any], register: str, own: str) -> Answer:
+def _answer(node: str, variables: Mapping[str, Any], register: str, own: Mapping[str, str]) -> Answer:
     result = transform_to_native_types(variables.get(register), redact=False)
     address = str(variables.get("ansible_host") or node)
     if not isinstance(result, Mapping):
@@ -31,5 +32,9 @@ def _answer(node: str, variables: Mapping[str, Any], register: str, own: str) ->
     if not isinstance(facts, Mapping) or not facts.get("node"):
         why = str(result.get("msg") or "it gave no facts").removeprefix("Task failed: ")
         return Answer(node, None, one_line(why), address)
-    environment = transform_to_native_types(variables.get(own) or {}, redact=False)
-    return Answer(node, facts, "", address, environment)
+    return Answer(node, facts, "", address, [(native(variables, name), origin) for name, origin in own.items()])
+
+
+def native(variables: Mapping[str, Any], name: str) -> Any:
+    """Return a variable that is a mapping, as plain data; what is not set is empty."""
+    return transform_to_native_types(variables.get(name) or {}, redact=False)

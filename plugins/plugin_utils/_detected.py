@@ -14,16 +14,17 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import Net, NodeFacts, Variable
-from ansible_collections.muster.train.plugins.plugin_utils import _agree, _environment, _head
-from ansible_collections.muster.train.plugins.plugin_utils._environments import no_interface
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts, Variable
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
+from ansible_collections.muster.train.plugins.plugin_utils._environment import Settings
+from ansible_collections.muster.train.plugins.plugin_utils._environments import UNTUNED, Layer, Node, Users, decide
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy, NotSet
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
+from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
 
 SCHEMA = 1
 
@@ -32,14 +33,14 @@ SCHEMA = 1
 class Answer:
     """What a node answered: facts are its `ansible_facts`, or None and why not.
 
-    address is how Ansible reaches the node, variables its own: environment of one node's ranks, from the inventory.
+    address is how Ansible reaches the node, layers what the inventory says of the environment of its ranks alone.
     """
 
     name: str
     facts: Mapping[str, Any] | None
     why: str = ""
     address: str = ""
-    variables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    layers: Sequence[Layer] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,25 +48,30 @@ class Policy:
     """What the cluster's owner decided.
 
     library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell. head_address may be
-    empty. variables is the environment of all ranks; the two origins are the names of the inventory's variables.
+    empty; its origin is the inventory's variable. layers are the environment of all ranks, tuning has channels and
+    threads.
     """
 
     mode: str = "auto"
-    mode_origin: str = "default"
+    mode_origin: str = DEFAULT
     head_address: str = ""
+    head_address_origin: str = "launch_head_address"
     library: str = ""
     version: str = ""
-    variables: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    origin: str = _environment.CLUSTER
-    node_origin: str = _environment.NODE
+    layers: Sequence[Layer] = ()
+    tuning: Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
 
 @dataclasses.dataclass(frozen=True)
 class NodeReport:
-    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something."""
+    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something.
+
+    fabric is the cluster's, rdma or tcp.
+    """
 
     name: str
     why: str = ""
+    fabric: str | None = None
     rdma: Rdma | None = None
     gpu: Gpu | None = None
     facts: NodeFacts | None = None
@@ -115,68 +121,67 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
     """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
     facts = {each.name: NodeFacts.from_dict(each.facts["node"]) for each in answers if each.facts}
     address, findings = _head_address(answers, facts, policy)
-    given, refused = _given(answers, policy)
-    findings += [*refused, *(_no_answer(each) for each in answers if not each.facts)]
-    views = {
-        each.name: _view(each, facts[each.name], address, policy, given[each.name]) for each in answers if each.facts
-    }
-    if not views:
-        nobody = [NodeReport(each.name, each.why, findings=_of(each.name, findings)) for each in answers]
-        return ClusterReport(nobody, None, policy.mode, _of(None, findings))
-    of_fabric = FabricPolicy(policy.mode, policy.mode_origin)
-    resolution = resolve(list(views.values()), of_fabric)
-    environments = {name: _layered(resolution.nodes[name].variables, given[name]) for name in views}
-    if address:
-        findings += [no_interface(view.name, address) for view in views.values() if view.interface is None]
-    findings += resolution.findings
-    for view in views.values():
-        findings += find_gpus(view.name, view.gpu) if view.gpu else []
-    for name, view in views.items():
-        findings += lint(view, environments[name], resolution.fabric, of_fabric)
-    findings += lint_cluster(environments)
+    findings += [*_refused(policy), *(_no_answer(each) for each in answers if not each.facts)]
+    nodes = [_node(each, facts[each.name], policy) for each in answers if each.facts]
+    if not nodes:
+        by_node = _by_node(findings)
+        nobody = [NodeReport(each.name, each.why, findings=by_node.get(each.name, [])) for each in answers]
+        return ClusterReport(nobody, None, policy.mode, by_node.get(None, []))
+    users = Users(FabricPolicy(policy.mode, policy.mode_origin), policy.layers, tuning=policy.tuning)
+    decided = decide(nodes, users, address)
+    findings += decided.findings
+    for node in nodes:
+        findings += find_gpus(node.name, node.gpu) if node.gpu else []
+    by_node = _by_node(findings)
     reports = []
     for each in answers:
-        report = NodeReport(each.name, each.why, findings=_of(each.name, findings))
-        if each.name in views:
-            view, own = views[each.name], resolution.nodes[each.name]
+        report = NodeReport(each.name, each.why, findings=by_node.get(each.name, []))
+        if each.name in decided.nodes:
+            view, own = decided.views[each.name], decided.nodes[each.name]
             report = dataclasses.replace(
                 report,
+                fabric=decided.fabric.value,
                 rdma=view.rdma,
                 gpu=view.gpu,
                 facts=facts[each.name],
                 library=view.library,
                 interface=view.interface,
                 hcas=own.hcas,
-                environment=environments[each.name],
+                environment=own.variables,
                 not_set=own.not_set,
             )
         reports.append(report)
-    return ClusterReport(reports, resolution.fabric, policy.mode, _of(None, findings))
+    return ClusterReport(reports, decided.fabric, policy.mode, by_node.get(None, []))
 
 
-def _layered(resolved: Iterable[Variable], given: Iterable[Iterable[Variable]]) -> list[Variable]:
-    """Lay what users set on what was detected, and on both what the verb itself was asked for, as a launch does."""
-    variables = list(resolved)
-    detected = [variable for variable in variables if variable.origin == FABRIC]
-    asked = [variable for variable in variables if variable.origin != FABRIC]
-    of_cluster, of_verb = _environment.split(asked)
-    return _environment.merge([detected, of_cluster, *given, of_verb])
+def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
+    """Part the findings by node, each once; None: of the cluster."""
+    parted: dict[str | None, dict[Finding, None]] = {}
+    for finding in findings:
+        parted.setdefault(finding.node, {})[finding] = None
+    return {node: list(own) for node, own in parted.items()}
 
 
-def _given(answers: Iterable[Answer], policy: Policy) -> tuple[dict[str, list[list[Variable]]], list[Finding]]:
-    """Read what users set: for each node the cluster's layer and its own, and what of it cannot be a variable."""
-    cluster, findings = _environment.user_layer(policy.variables, policy.origin, None)
-    layers = {}
-    for each in answers:
-        own, refused = _environment.user_layer(each.variables, policy.node_origin, each.name)
-        layers[each.name] = [cluster, own]
-        findings += refused
-    return layers, findings
+def _refused(policy: Policy) -> list[Finding]:
+    """Find what of the policy is no such thing."""
+    found = []
+    if policy.version and numbers(policy.version) is None:
+        found.append(_no_such("nccl_env_version", policy.version, "a version such as 2.23.4"))
+    if policy.head_address and not _head.is_reachable(policy.head_address):
+        found.append(_no_such(policy.head_address_origin, policy.head_address, "an IP address or a host name"))
+    return found
 
 
-def _of(node: str | None, findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings of one node, each once; None: of the cluster."""
-    return list(dict.fromkeys(finding for finding in findings if finding.node == node))
+def _no_such(name: str, value: str, expected: str) -> Finding:
+    return Finding(
+        check=name,
+        node=None,
+        status="fail",
+        observed=f"it is {display(value)}",
+        expected=expected,
+        source="variables of the first node",
+        remedy=f"correct {name}, or leave it out",
+    )
 
 
 def _head_address(
@@ -193,21 +198,17 @@ def _head_address(
     return address.value, findings
 
 
-def _view(
-    answer: Answer, facts: NodeFacts, address: str, policy: Policy, given: Iterable[Iterable[Variable]]
-) -> NodeView:
+def _node(answer: Answer, facts: NodeFacts, policy: Policy) -> Node:
     own = answer.facts or {}
     rdma, gpu = own.get("rdma"), own.get("gpu")
     devices = Gpu.from_dict(gpu) if gpu else None
-    return NodeView(
+    return Node(
         name=answer.name,
+        facts=facts,
         rdma=Rdma.from_dict(rdma) if rdma else None,
         gpu=devices,
-        net=facts.net,
         library=_library(library_of(facts, devices), policy),
-        interface=_interface(address, facts.net),
-        container=None if facts.container is None else facts.container.kind is not None,
-        given={variable.name: variable.value for layer in given for variable in layer},
+        layers=answer.layers,
     )
 
 
@@ -218,10 +219,6 @@ def _library(found: Library, policy: Policy) -> Library:
     name = policy.library or found.name
     version = numbers(policy.version) if policy.version else found.version if name == found.name else None
     return Library("rccl" if name == "rccl" else "nccl", version, "given")
-
-
-def _interface(address: str, net: Net | None) -> _head.Interface | None:
-    return _head.interface_towards(address, net) if address and net else None
 
 
 def _no_answer(answer: Answer) -> Finding:

@@ -152,6 +152,8 @@ def _gid(port: Port) -> str:
 def _use(hca: Hca, port: Port, report: NodeReport) -> str:
     if not port.usable:
         return f"no: {'; '.join(port.reasons) or 'not usable'}"
+    if report.fabric == "tcp":
+        return "no: usable, but nodes talk over TCP"
     return "yes" if hca.name in report.hcas else "no: usable, not chosen"
 
 

@@ -59,17 +59,18 @@ def cluster_lines(report: ClusterReport, width: int) -> list[str]:
         lines += _wrapped(f"  fabric {report.fabric.value}: {report.fabric.reason}", width)
     for group in groups(report.nodes):
         lines += _wrapped(f"  {group_title(group)}", width)
-        lines += [
-            line
-            for each in group.differences[:DIFFERENCES_SHOWN]
-            for line in _wrapped(f"    {rows.difference_line(each)}", width)
-        ]
-        if len(group.differences) > DIFFERENCES_SHOWN:
-            lines.append(f"    and {len(group.differences) - DIFFERENCES_SHOWN} more")
+        lines += [line for each in difference_lines(group) for line in _wrapped(f"    {each}", width)]
     for node in report.nodes:
         if not node.answered:
             lines += _wrapped(f"  {node.name}: no answer: {node.why}", width)
     return lines + _findings(report.findings, width)
+
+
+def difference_lines(group: Alike) -> list[str]:
+    """A line for each of the first differences, and how many more there are."""
+    more = len(group.differences) - DIFFERENCES_SHOWN
+    shown = [rows.difference_line(each) for each in group.differences[:DIFFERENCES_SHOWN]]
+    return [*shown, f"and {more} more"] if more > 0 else shown
 
 
 def group_title(group: Alike) -> str:

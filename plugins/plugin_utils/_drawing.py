@@ -123,7 +123,16 @@ def _heights(groups: Iterable[Group], own_links: str) -> Heights:
 
 
 def _rows(groups: Sequence[Group], columns: int) -> list[list[Group]]:
-    """Break the groups of a socket into rows; a group is never broken."""
+    """Break the groups of a socket into as few rows as fit, and these as alike as can be; a group is never broken."""
+    fewest = len(_broken(groups, columns))
+    narrowest = max((group.columns for group in groups), default=1)
+    return next(
+        (rows for limit in range(narrowest, columns) if len(rows := _broken(groups, limit)) == fewest),
+        _broken(groups, columns),
+    )
+
+
+def _broken(groups: Sequence[Group], columns: int) -> list[list[Group]]:
     rows: list[list[Group]] = [[]]
     for group in groups:
         if rows[-1] and sum(other.columns for other in rows[-1]) + group.columns > columns:
@@ -226,8 +235,8 @@ def _nic(nic: Nic, x: float, y: float) -> list[Shape]:
     foot = y + BOX
     return [
         Wire(x, foot, x, foot + 14, f"link {link}"),
-        Text(x, foot + 27, nic.speed, f"small {link}"),
-        Text(x, foot + 40, nic.layer, f"small {link}"),
+        Text(x, foot + 27, shortened(nic.speed, SIZES["small"], 0), f"small {link}"),
+        Text(x, foot + 40, shortened(nic.layer, SIZES["small"], 0), f"small {link}"),
         *_device(x, y, f"nic {nic.state}", lines, told),
     ]
 

@@ -20,7 +20,10 @@ Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name 
 MUSTER = "muster"
 CLUSTER = "cluster (launch_env)"
 NODE = "node (launch_node_env)"
-OF_THE_CLUSTER = (CLUSTER_DEFAULTS, DEFAULT)  # origins of parameters that were not given for this run
+ROLE_MODE = "cluster (nccl_env_mode)"
+FILTER_MODE = "mode of nccl_env"
+# Origins of parameters that were not given for this run.
+OF_THE_CLUSTER = (CLUSTER_DEFAULTS, DEFAULT, ROLE_MODE, FILTER_MODE)
 
 MOST_OMP_THREADS = 16  # beyond it, the threads of one rank's operators gain little and fight its data loader's
 

@@ -4,7 +4,7 @@
 """The environment of every node's ranks: the resolver's answer below what users set. (`_environments.py` is private.)
 
 Layers, later wins: machine, fabric, cluster, node, run. Users' values are read first, because the resolver decides the
-rest to fit them.
+rest to fit them. `decide` is the one place where this is done, for a launch and for all that tells what it would set.
 """
 
 from __future__ import annotations
@@ -19,10 +19,19 @@ from ansible_collections.muster.train.plugins.module_utils._records import NodeF
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head, _nccl_tuning
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._library import library_of
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, NotSet, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
+    FabricPolicy,
+    NodeEnvironment,
+    NodeView,
+    resolve,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
+
+Layer = tuple[Any, str]  # what users set, names to values, and its origin
+
+UNTUNED: _environment.Settings = {name: {"value": None, "origin": ""} for name in ("channels", "threads")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +52,38 @@ class NodeInput:
 
 
 @dataclasses.dataclass(frozen=True)
+class Node:
+    """What decides of a node's environment: its facts (None: not known), library, and what users set for it alone.
+
+    machine is what follows from the machine whatever the fabric.
+    """
+
+    name: str
+    facts: NodeFacts | None
+    rdma: Rdma | None
+    gpu: Gpu | None
+    library: Library
+    layers: Sequence[Layer] = ()
+    machine: Sequence[Variable] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Users:
+    """What users set for all nodes: the fabric, the layers below and above those of a node, channels and threads."""
+
+    fabric: FabricPolicy
+    cluster: Sequence[Layer] = ()
+    run: Sequence[Layer] = ()
+    tuning: _environment.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
+
+
+@dataclasses.dataclass(frozen=True)
 class Environments:
-    """What is the same for all nodes, and by node what is set and what is left out on purpose."""
+    """What is the same for all nodes, and by node what was looked at, what is set and what is left out on purpose."""
 
     fabric: Fabric
-    variables: dict[str, list[Variable]]
-    not_set: dict[str, list[NotSet]]
+    views: dict[str, NodeView]
+    nodes: dict[str, NodeEnvironment]
     findings: list[Finding]
 
 
@@ -59,62 +94,87 @@ def make(
     head_address: str,
     ranks_on_machine: Mapping[str, int],
 ) -> Environments:
-    """Decide every node's environment; of_cluster is what launch_env says, the other mapping is by node."""
-    cluster, refused = _environment.user_layer(of_cluster, _environment.CLUSTER, None)
-    env, refused_too = _environment.user_layer(settings["env"]["value"] or {}, settings["env"]["origin"], None)
-    findings = [*refused, *refused_too]
-    env_of_cluster, env_of_run = _environment.split(env)
-    by_node: dict[str, list[Variable]] = {}
-    views = []
-    for node in nodes:
-        by_node[node.name], refused = _environment.user_layer(node.env, _environment.NODE, node.name)
-        findings += refused
-        layers = [cluster, env_of_cluster, by_node[node.name], env_of_run]
-        given = {variable.name: variable.value for layer in layers for variable in layer}
-        views.append(_view(node, head_address, given))
-    policy = FabricPolicy(settings["mode"]["value"], settings["mode"]["origin"])
-    resolution = resolve(views, policy)
-    findings += [no_interface(view.name, head_address) for view in views if view.interface is None]
-    findings += resolution.findings
-    variables, not_set = {}, {}
-    for node, view in zip(nodes, views, strict=True):
-        own = resolution.nodes[node.name]
-        tuning = _nccl_tuning.variables(settings, view.library)
-        if view.gpu is not None and view.gpu.count:
-            findings += _nccl_tuning.beyond(settings, view.library, node.name)
-        detected = [variable for variable in own.variables if variable.origin == FABRIC]
-        asked = [variable for variable in own.variables if variable.origin != FABRIC]
-        of_defaults, of_run = _environment.split([*tuning, *asked])
-        merged = _environment.merge(
-            [
-                _environment.of_the_machine(node.facts.cpus, ranks_on_machine[node.name]),
-                detected,
-                of_defaults,
-                cluster,
-                env_of_cluster,
-                by_node[node.name],
-                of_run,
-                env_of_run,
-            ]
+    """Decide every node's environment for a launch; of_cluster is launch_env, the other mapping is by node."""
+    mode, env = settings["mode"], settings["env"]
+    given = (env["value"] or {}, env["origin"])
+    standing = env["origin"] in _environment.OF_THE_CLUSTER
+    users = Users(
+        fabric=FabricPolicy(mode["value"], mode["origin"]),
+        cluster=[(of_cluster, _environment.CLUSTER), *([given] if standing else [])],
+        run=[] if standing else [given],
+        tuning=settings,
+    )
+    inputs = [
+        Node(
+            name=node.name,
+            facts=node.facts,
+            rdma=node.rdma,
+            gpu=node.gpu,
+            library=library_of(node.facts, node.gpu),
+            layers=[(node.env, _environment.NODE)],
+            machine=_environment.of_the_machine(node.facts.cpus, ranks_on_machine[node.name]),
         )
+        for node in nodes
+    ]
+    return decide(inputs, users, head_address)
+
+
+def decide(nodes: Sequence[Node], users: Users, head_address: str) -> Environments:
+    """Decide every node's environment, the head first; an empty head_address is not known."""
+    cluster, findings = _read(users.cluster, None)
+    run, refused = _read(users.run, None)
+    findings += refused
+    own: dict[str, list[list[Variable]]] = {}
+    views = {}
+    for node in nodes:
+        own[node.name], refused = _read(node.layers, node.name)
+        findings += refused
+        given = {each.name: each.value for layer in (*cluster, *own[node.name], *run) for each in layer}
+        views[node.name] = _view(node, head_address, given)
+    resolution = resolve(list(views.values()), users.fabric)
+    if head_address:
+        findings += [no_interface(view.name, head_address) for view in views.values() if view.interface is None]
+    findings += resolution.findings
+    for_one_run = {variable.origin for layer in run for variable in layer}
+    environments = {}
+    for node in nodes:
+        view, resolved = views[node.name], resolution.nodes[node.name]
+        if view.gpu is not None and view.gpu.count:
+            findings += _nccl_tuning.beyond(users.tuning, view.library, node.name)
+        tuning = _nccl_tuning.variables(users.tuning, view.library)
+        detected = [variable for variable in resolved.variables if variable.origin == FABRIC]
+        asked = [variable for variable in resolved.variables if variable.origin != FABRIC]
+        of_defaults, of_run = _environment.split([*tuning, *asked])
+        merged = _environment.merge([node.machine, detected, of_defaults, *cluster, *own[node.name], of_run, *run])
         names = {variable.name for variable in merged}
-        variables[node.name] = merged
-        not_set[node.name] = [each for each in own.not_set if each.name not in names]
-        for_one_run = {variable.origin for variable in env_of_run}
-        findings += lint(view, merged, resolution.fabric, policy, for_one_run)
-    return Environments(resolution.fabric, variables, not_set, [*findings, *lint_cluster(variables)])
+        not_set = [each for each in resolved.not_set if each.name not in names]
+        environments[node.name] = NodeEnvironment(merged, not_set, resolved.hcas)
+        findings += lint(view, merged, resolution.fabric, users.fabric, for_one_run)
+    findings += lint_cluster({name: environment.variables for name, environment in environments.items()})
+    return Environments(resolution.fabric, views, environments, findings)
 
 
-def _view(node: NodeInput, head_address: str, given: Mapping[str, str]) -> NodeView:
-    facts = node.facts
+def _read(layers: Sequence[Layer], node: str | None) -> tuple[list[list[Variable]], list[Finding]]:
+    """Read users' layers; what of them cannot be a variable is a finding."""
+    read, findings = [], []
+    for values, origin in layers:
+        layer, refused = _environment.user_layer(values, origin, node)
+        read.append(layer)
+        findings += refused
+    return read, findings
+
+
+def _view(node: Node, head_address: str, given: Mapping[str, str]) -> NodeView:
+    net = node.facts.net if node.facts else None
+    container = node.facts.container if node.facts else None
     return NodeView(
         name=node.name,
         rdma=node.rdma,
         gpu=node.gpu,
-        net=facts.net,
-        library=library_of(facts, node.gpu),
-        interface=_head.interface_towards(head_address, facts.net) if facts.net else None,
-        container=None if facts.container is None else facts.container.kind is not None,
+        net=net,
+        library=node.library,
+        interface=_head.interface_towards(head_address, net) if net else None,
+        container=None if container is None else container.kind is not None,
         given=given,
     )
 

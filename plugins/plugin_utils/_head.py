@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
+import re
 
 from ansible_collections.muster.train.plugins.module_utils._records import Net, Route
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 LOOPBACK = "127.0.0.1"
+_LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,7 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
 
 def interface_towards(address: str, net: Net) -> Interface | None:
     """Find the interface that carries traffic to the head's address: its owner on the head itself, else the route's."""
-    if not _is_address(address):
+    if not is_address(address):
         return None
     for own in net.addresses:
         if own.address == address:
@@ -67,13 +70,19 @@ def interface_towards(address: str, net: Net) -> Interface | None:
     return Interface(route.interface, f"route to the head's address {address}: {route.destination}{through}")
 
 
+def is_reachable(text: str) -> bool:
+    """Whether one can write to it: an IP address or a host name, whose last part is no number (RFC 1123 2.1)."""
+    return is_address(text) or (_NAME.fullmatch(text) is not None and not text.rpartition(".")[2].isdigit())
+
+
 def _best(routes: list[Route]) -> Route | None:
     """Choose as the kernel does: the longest prefix, then the lowest metric."""
     order = sorted(routes, key=lambda route: (-ipaddress.ip_network(route.destination).prefixlen, route.metric))
     return order[0] if order else None
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether it is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -82,7 +91,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_loopback(text: str) -> bool:
-    return ipaddress.ip_address(text).is_loopback if _is_address(text) else text == "localhost"
+    return ipaddress.ip_address(text).is_loopback if is_address(text) else text == "localhost"
 
 
 def _loopback(head: str, address: str) -> Finding:

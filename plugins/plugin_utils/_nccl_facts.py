@@ -12,10 +12,11 @@ from typing import Any, Literal
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head
+from ansible_collections.muster.train.plugins.plugin_utils import _head
+from ansible_collections.muster.train.plugins.plugin_utils._environment import FILTER_MODE
+from ansible_collections.muster.train.plugins.plugin_utils._environments import Node, Users, decide
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import FabricPolicy, NodeView, resolve
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy
 
 MODES = ("auto", "rdma", "tcp")
 LIBRARIES = ("nccl", "rccl")
@@ -32,31 +33,27 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
         raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
     if not isinstance(nodes, Mapping) or not all(isinstance(item, Mapping) for item in nodes.values()):
         raise ValueError("expected a mapping of nodes' names to mappings of their facts")
+    if head_address and not _head.is_reachable(head_address):
+        raise ValueError(f"head_address is {head_address!r}, expected an IP address or a host name")
     read = {str(name): _read(str(name), item) for name, item in nodes.items()}
     address = _address(read, head_address)
-    views = [_view(name, parts, address) for name, parts in read.items()]
-    policy = FabricPolicy(mode, f"mode={mode}")
-    resolution = resolve(views, policy)
-    findings = [*resolution.findings]
-    merged = {}
-    for view in views:
-        own = resolution.nodes[view.name]
-        users, refused = _environment.user_layer(dict(view.given), GIVEN, view.name)
-        merged[view.name] = _environment.merge([own.variables, users])
-        findings += [*refused, *lint(view, merged[view.name], resolution.fabric, policy)]
-    findings += lint_cluster(merged)
+    inputs = [
+        Node(name, parts.node, parts.rdma, parts.gpu, parts.library, [(parts.env, GIVEN)])
+        for name, parts in read.items()
+    ]
+    found = decide(inputs, Users(FabricPolicy(mode, FILTER_MODE)), address)
     return {
-        "fabric": dataclasses.asdict(resolution.fabric),
+        "fabric": dataclasses.asdict(found.fabric),
         "nodes": {
-            view.name: {
-                "env": {each.name: each.value for each in merged[view.name]},
-                "variables": [dataclasses.asdict(each) for each in merged[view.name]],
-                "not_set": [dataclasses.asdict(each) for each in resolution.nodes[view.name].not_set],
-                "hcas": resolution.nodes[view.name].hcas,
+            name: {
+                "env": {each.name: each.value for each in environment.variables},
+                "variables": [dataclasses.asdict(each) for each in environment.variables],
+                "not_set": [dataclasses.asdict(each) for each in environment.not_set],
+                "hcas": environment.hcas,
             }
-            for view in views
+            for name, environment in found.nodes.items()
         },
-        "findings": [finding.to_dict() for finding in findings],
+        "findings": [finding.to_dict() for finding in found.findings],
     }
 
 
@@ -90,8 +87,11 @@ def _library(name: str, item: Mapping[str, Any], gpu: Gpu | None, node: NodeFact
     asked = item.get("library") or found.name
     if asked not in LIBRARIES:
         raise ValueError(f"{name}: library is {asked!r}, expected one of {', '.join(LIBRARIES)}")
-    if item.get("version"):
-        return Library(asked, numbers(str(item["version"])), "version")
+    if version := item.get("version"):
+        known = numbers(str(version))
+        if known is None:
+            raise ValueError(f"{name}: version is {version!r}, expected one such as 2.23.4")
+        return Library(asked, known, "version")
     return found if asked == found.name else Library(asked, None)
 
 
@@ -107,18 +107,3 @@ def _address(nodes: Mapping[str, _Parts], given: str) -> str:
     if head.node is None or head.node.net is None:
         return ""
     return _head.choose_address(name, "", "", head.node.net, together=False)[0].value
-
-
-def _view(name: str, parts: _Parts, address: str) -> NodeView:
-    node = parts.node
-    net = node.net if node else None
-    return NodeView(
-        name=name,
-        rdma=parts.rdma,
-        gpu=parts.gpu,
-        net=net,
-        library=parts.library,
-        interface=_head.interface_towards(address, net) if net else None,
-        container=None if node is None or node.container is None else node.container.kind is not None,
-        given=parts.env,
-    )

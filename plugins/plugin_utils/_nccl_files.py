@@ -9,9 +9,10 @@ the same facts and policy give the same bytes.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
@@ -21,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import ver
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 COMMENT_WIDTH = 110
+REASONS_TOLD = 3
 # NCCL src/misc/param.cc setEnvFile: char envValue[1024], the rest is cut off without a word.
 CONF_VALUE_MAX = 1023
 # param.cc skips lines with # since 2.26; before, `# x=1` defines a variable of the name `# x`.
@@ -81,6 +83,41 @@ def conf_name(library: Library | None) -> str:
 WRITERS: dict[str, Callable[[NodeReport], str]] = {"compose": compose, "shell": shell, "conf": conf}
 
 
+def alike_told(reports: Sequence[NodeReport]) -> list[NodeReport]:
+    """Give nodes of the same variables the same reasons, all that any of them has.
+
+    Nodes may share the directory, and then what one writes is what the next would change.
+    """
+    alike: dict[object, list[NodeReport]] = {}
+    for report in reports:
+        values = tuple((variable.name, variable.value) for variable in report.environment)
+        left = tuple(each.name for each in report.not_set)
+        library = (report.library.name, report.library.version) if report.library else None
+        alike.setdefault((report.answered, library, values, left), []).append(report)
+    told = {}
+    for same in alike.values():
+        first = same[0]
+        environment = [
+            dataclasses.replace(variable, reason=_all(report.environment[place].reason for report in same))
+            for place, variable in enumerate(first.environment)
+        ]
+        not_set = [
+            dataclasses.replace(each, reason=_all(report.not_set[place].reason for report in same))
+            for place, each in enumerate(first.not_set)
+        ]
+        # The origins are the first one's, too: a value of one node's own may be the cluster's of another.
+        for report in same:
+            told[report.name] = dataclasses.replace(report, environment=environment, not_set=not_set)
+    return [told[report.name] for report in reports]
+
+
+def _all(reasons: Iterable[str]) -> str:
+    """Join the reasons of several nodes, the first of many."""
+    distinct = list(dict.fromkeys(filter(None, reasons)))
+    more = [f"{len(distinct) - REASONS_TOLD} other reasons"] if len(distinct) > REASONS_TOLD else []
+    return "; or on other nodes: ".join([*distinct[:REASONS_TOLD], *more])
+
+
 def _file(
     report: NodeReport, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
 ) -> str:
@@ -89,7 +126,7 @@ def _file(
         return "".join(f"{assignment(variable)}\n" for variable in variables)
     library = version_text(report.library) if report.library else "NCCL"
     lines = _comment(
-        f"Environment of {library} on {report.name}. Written by the role muster.train.nccl_env: "
+        f"Environment of {library}. Written by the role muster.train.nccl_env: "
         "change the inventory and run it again, what is changed here is lost."
     )
     for variable in variables:

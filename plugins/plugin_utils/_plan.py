@@ -64,7 +64,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     environments = _environments.make(nodes, settings, policy.env, decided.address.value, ranks_on_machine)
     findings += environments.findings
     jobs = {
-        node.name: job_of(run, node, place, environments.variables[node.name]).to_dict()
+        node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
         for node, place in zip(nodes, places, strict=True)
     }
     _stop_at(findings)
@@ -83,7 +83,10 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         "port_reason": decided.port.reason,
         "code": _code(head),
         "findings": [finding.to_dict() for finding in findings],
-        "not_set": {name: [dataclasses.asdict(each) for each in left] for name, left in environments.not_set.items()},
+        "not_set": {
+            name: [dataclasses.asdict(each) for each in environment.not_set]
+            for name, environment in environments.nodes.items()
+        },
         "jobs": jobs,
     }
 

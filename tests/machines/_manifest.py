@@ -56,6 +56,18 @@ class Manifest:
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # with libyaml ten times as fast
     """YAML in which every plain word is text: 0x10de is what the file says, not 4318."""
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that is there twice: YAML's last one would win without a word."""
+        seen = set()
+        for key, _value in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"{shortened(key.value)} is there twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)  # type: ignore[no-any-return]
+
 
 # Only `<<` keeps its meaning.
 _Loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile(r"^(?:<<)$"))]}
@@ -85,10 +97,13 @@ def check(data: Any) -> Manifest:
     if not isinstance(directories, list):
         raise ManifestError("directories: is not a list of paths")
     commands = _mapping(data, "commands")
+    files, links = _texts(data, "files"), _texts(data, "links")
+    if both := sorted(files.keys() & links.keys()):
+        raise ManifestError(f"{shortened(both[0])} is both a file and a link")
     return Manifest(
         about=_text("about", data.get("about")),
-        files=_texts(data, "files"),
-        links=_texts(data, "links"),
+        files=files,
+        links=links,
         errors=errors,
         directories=[_path("directories", path) for path in directories],
         commands={_text("commands", line): _answer(_text("commands", line), commands[line]) for line in commands},

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import posixpath
@@ -30,7 +31,12 @@ from ansible_collections.muster.train.tests.machines._show import ASKED
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR)
 # Of folders that list much else, what tells of GPUs and adapters.
 TOLD = {"/dev": re.compile("nvidia.*|kfd|dri|infiniband|null"), "/proc": re.compile("")}
+# Of the packages of a Python, what the library's version is read from; the rest is nobody's business.
+PACKAGES = ("site-packages", "dist-packages")
+OF_PACKAGES = re.compile(r"torch.*|nvidia.*|.*\.(?:pth|egg-link)")
 TOLD_ELSEWHERE = re.compile(".*")
+# Without the code: branch and names of files are no part of a machine.
+RECORDED = dataclasses.replace(ASKED, subset=tuple(name for name in ASKED.subset if name != "code"))
 
 
 class Recording(Host):
@@ -59,8 +65,21 @@ class Recording(Host):
             raise
 
     def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
-        found = {name: self.read_bytes(f"{path}/{name}", limit) for name in names}
-        return {name: data for name, data in found.items() if data is not None}
+        asked = list(names)
+        found = super().read_folder(path, asked, limit)
+        for name, data in found.items():
+            self._note(f"{path}/{name}", data)
+        for name in asked:
+            # Asking again tells why: a link is noted as one, and so is an error.
+            if name not in found and self.read_link(f"{path}/{name}") is None:
+                self.read_bytes(f"{path}/{name}", limit)
+        return found
+
+    def _note(self, path: str, data: bytes) -> None:
+        place = self.resolve(path) or path
+        text = data.decode("utf-8", "replace")
+        if len(text) >= len(self.noted.files.get(place, "")):
+            self.noted.files[place] = text
 
     def list_dir(self, path: str) -> list[str] | None:
         found = super().list_dir(path)
@@ -70,8 +89,9 @@ class Recording(Host):
             return None
         real = self.resolve(path) or path
         self._directories.add(real)
+        told = OF_PACKAGES if posixpath.basename(real) in PACKAGES else TOLD.get(real, TOLD_ELSEWHERE)
         for name in found:
-            if TOLD.get(real, TOLD_ELSEWHERE).fullmatch(name) and self.read_link(f"{real}/{name}") is None:
+            if told.fullmatch(name) and self.read_link(f"{real}/{name}") is None:
                 self._stat(f"{real}/{name}")
         return found
 
@@ -124,10 +144,7 @@ class _Noting:
 
     def __exit__(self, *_details: object) -> None:
         self._stream.close()
-        place = self._host.resolve(self._path) or self._path
-        text = self._data.decode("utf-8", "replace")
-        if len(text) >= len(self._host.noted.files.get(place, "")):
-            self._host.noted.files[place] = text
+        self._host._note(self._path, bytes(self._data))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -144,7 +161,7 @@ class _Noting:
 
 def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathered]:
     """Read a machine as `show.py` does, and return it as text with everything replaced that is only its own."""
-    gathered = gather(host, ASKED)
+    gathered = gather(host, RECORDED)
     noted = host.as_noted()
     replacements = Replacements(key)
     for path, found in noted.files.items():

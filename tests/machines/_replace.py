@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import re
+from collections import Counter
 
 # Prefixes that say nothing of whose they are; further bits are replaced one by one.
 KEPT_4 = [
@@ -49,6 +50,7 @@ class Replacements:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._seen: dict[tuple[str, object], int] = {}
+        self._count: Counter[str] = Counter()
         self.addresses: set[str] = set()
         self.words: dict[str, str] = {}
 
@@ -184,7 +186,10 @@ class Replacements:
         return f"{self._number(kind, text):0{len(text)}x}"[-len(text) :]
 
     def _number(self, kind: str, value: object) -> int:
-        return self._seen.setdefault((kind, value), sum(1 for seen, _value in self._seen if seen == kind) + 1)
+        if (kind, value) not in self._seen:
+            self._count[kind] += 1
+            self._seen[kind, value] = self._count[kind]
+        return self._seen[kind, value]
 
     def _flipped(self, value: int, width: int, kept: int) -> int:
         """Flip each bit after the kept ones or not, as its leading bits say: two values share as many as before."""

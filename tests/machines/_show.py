@@ -16,16 +16,12 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, Gathered, gather
 from ansible_collections.muster.train.plugins.module_utils._records import Net
-from ansible_collections.muster.train.plugins.plugin_utils import _head, _nccl_lint
+from ansible_collections.muster.train.plugins.plugin_utils import _head
+from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Node, Users, decide
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
-    FabricPolicy,
-    NodeView,
-    Resolution,
-    resolve,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy
 from ansible_collections.muster.train.tests.machines._machine import Machine
 from ansible_collections.muster.train.tests.machines._manifest import Manifest, ManifestError, read
 from ansible_collections.muster.train.tests.machines._script import Parser, complain
@@ -51,36 +47,26 @@ def cluster_of(manifests: Mapping[str, Manifest]) -> dict[str, Gathered]:
     return {name: _gather(name, manifest) for name, manifest in manifests.items()}
 
 
-def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Resolution, list[Finding]]:
-    """Resolve the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
+def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Environments, list[Finding]]:
+    """Decide the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
     head = next(iter(cluster))
-    nets = {name: gathered.node.net or NO_NET for name, gathered in cluster.items()}
-    address, findings = _head.choose_address(head, options.head or "", "", nets[head], together=False)
-    views = [
-        NodeView(
-            name=name,
-            rdma=gathered.rdma,
-            gpu=gathered.gpu,
-            net=gathered.node.net,
-            library=library(gathered, options),
-            interface=_head.interface_towards(address.value, nets[name]),
-            container=None if gathered.node.container is None else gathered.node.container.kind is not None,
-        )
+    net = cluster[head].node.net or NO_NET
+    address, findings = _head.choose_address(head, options.head or "", "", net, together=False)
+    nodes = [
+        Node(name, gathered.node, gathered.rdma, gathered.gpu, library(gathered, options))
         for name, gathered in cluster.items()
     ]
-    resolution = resolve(views, FabricPolicy(options.mode, "--mode"))
-    findings += resolution.findings
-    for view in views:
-        if view.gpu is not None:
-            findings += find_gpus(view.name, view.gpu)
-        findings += _nccl_lint.lint(view, resolution.nodes[view.name].variables, resolution.fabric)
-    return resolution, findings
+    environments = decide(nodes, Users(FabricPolicy(options.mode, "--mode")), address.value)
+    for node in nodes:
+        if node.gpu is not None:
+            findings += find_gpus(node.name, node.gpu)
+    return environments, [*findings, *environments.findings]
 
 
 def show(manifests: Mapping[str, Manifest], options: Options) -> dict[str, Any]:
     """Return by name what each machine of a cluster is, and what would be set there; the first is the head."""
     cluster = cluster_of(manifests)
-    resolution, findings = resolved(cluster, options)
+    environments, findings = resolved(cluster, options)
     return {
         name: {
             "about": manifests[name].about,
@@ -88,12 +74,12 @@ def show(manifests: Mapping[str, Manifest], options: Options) -> dict[str, Any]:
             "gpu": gathered.gpu and gathered.gpu.to_dict(),
             "node": gathered.node.to_dict(),
             "library": _named(library(gathered, options)),
-            "fabric": dataclasses.asdict(resolution.fabric),
+            "fabric": dataclasses.asdict(environments.fabric),
             "env": {
                 variable.name: {key: getattr(variable, key) for key in ("value", "rule", "reason", "origin")}
-                for variable in resolution.nodes[name].variables
+                for variable in environments.nodes[name].variables
             },
-            "not_set": {left.name: left.reason for left in resolution.nodes[name].not_set},
+            "not_set": {left.name: left.reason for left in environments.nodes[name].not_set},
             # Those of the whole cluster, too.
             "findings": [finding.to_dict() for finding in findings if finding.node in (name, None)],
             "warnings": gathered.warnings,
@@ -135,6 +121,8 @@ def main(arguments: Sequence[str]) -> int:
     version = numbers(given.version)
     if given.version is not None and version is None:
         return complain(parser.prog, f"--version: {given.version!r} is no version, such as 2.23.4")
+    if given.head is not None and not _head.is_address(given.head):
+        return complain(parser.prog, f"--head: {given.head!r} is no IP address")
     try:
         document = show(_read(given.files), Options(given.library, version, given.mode, given.head))
     except ManifestError as error:

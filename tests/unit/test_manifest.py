@@ -50,7 +50,7 @@ def test_a_link_as_readlink_prints_it_without_the_rest_of_the_tree(tmp_path: Pat
 
 def test_absolute_links_and_too_many_dots_stay_below_the_root(tmp_path: Path) -> None:
     links = {"/etc/machine-id": "/var/lib/dbus/machine-id", "/up": "../../../../../../../../etc", "/loop": "loop"}
-    files = {"/etc/machine-id": "0123\n", "/up/hostname": "a\n", "/loop/x": "never there"}
+    files = {"/var/lib/dbus/machine-id": "0123\n", "/up/hostname": "a\n", "/loop/x": "never there"}
     host = Machine({"links": links, "files": files}, tmp_path / "root")
     assert host.read_text("/var/lib/dbus/machine-id") == host.read_text("/etc/machine-id") == "0123\n"
     assert host.read_text("/etc/hostname") == "a\n"
@@ -60,7 +60,7 @@ def test_absolute_links_and_too_many_dots_stay_below_the_root(tmp_path: Path) ->
 
 def test_links_behind_links(tmp_path: Path) -> None:
     links = {"/a/b": "/c", "/c/d": "../e", "/q": "/a/b", "/q/r": "/e/f"}
-    host = Machine({"links": links, "files": {"/a/b/d/x": "x", "/q/r": "y"}}, tmp_path)
+    host = Machine({"links": links, "files": {"/a/b/d/x": "x", "/e/f": "y"}}, tmp_path)
     assert host.read_text("/e/x") == "x"
     assert host.read_link("/c/r") == "/e/f"
     assert host.read_text("/e/f") == host.read_text("/a/b/r") == "y"
@@ -89,6 +89,18 @@ def test_errors(tmp_path: Path) -> None:
     assert host.list_dir("/sys/class/infiniband_verbs") is None
     assert host.read_text("/sys/class/infiniband_verbs/uverbs0/ibdev") == "mlx5_0\n"
     assert not host.exists("/proc/1/comm")
+
+
+def test_a_folder_of_small_files_is_read_as_on_a_real_machine(tmp_path: Path) -> None:
+    """The seam's own read_folder: links in it are not followed, and what cannot be read is not there."""
+    manifest = {
+        "files": {"/gids/0": "fe80", "/gids/1": "fd00", "/elsewhere": "secret"},
+        "links": {"/gids/2": "../elsewhere", "/port": "gids"},
+        "errors": {"/gids/1": "EINVAL"},
+    }
+    asked = ["0", "1", "2", "3"]
+    for folder in ("/gids", "/port"):
+        assert Machine(manifest, tmp_path / folder[1:]).read_folder(folder, asked) == {"0": b"fe80"}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +150,9 @@ def test_every_word_is_text() -> None:
         ("commands: {a: b}", "commands: a: is not a mapping of rc, stdout, stderr"),
         ("commands: {a: {out: b}}", "commands: a: unknown keys out; there are rc, stdout, stderr"),
         ("commands: {a: {rc: b}}", "commands: a: rc is not a number"),
+        ("files: {/a: b, /c: d, /a: e}", "/a is there twice"),
+        ("about: a\nabout: b", "about is there twice"),
+        ("files: {/a: b}\nlinks: {/a: c}", "/a is both a file and a link"),
         ("commands: {a: {stdout: {}}}", "commands: a: stdout: is not text"),
     ],
 )

@@ -20,10 +20,9 @@ from ansible_collections.muster.train.plugins.module_utils._net import read_net
 from ansible_collections.muster.train.plugins.module_utils._node import Gathered, gather
 from ansible_collections.muster.train.tests.machines._machine import MACHINES, Machine
 from ansible_collections.muster.train.tests.machines._manifest import Manifest, dump, read
-from ansible_collections.muster.train.tests.machines._record import Recording, record
+from ansible_collections.muster.train.tests.machines._record import RECORDED, Recording, record
 from ansible_collections.muster.train.tests.machines._replace import Replacements
 from ansible_collections.muster.train.tests.machines._sanitize import contents, learn
-from ansible_collections.muster.train.tests.machines._show import ASKED
 
 KEY = b"0123456789abcdef"
 NAMES = sorted(path.stem for path in MACHINES.glob("*.yml"))
@@ -69,13 +68,13 @@ def same_again(first: Gathered, noted: Manifest, replacements: Replacements, roo
     expected["node"]["hostname"] = replacements.name(first.node.hostname, "host")
     expected["node"]["net"]["addresses"].sort(key=str)
     assert read(dump(noted)) == noted
-    assert facts(gather(Machine(noted, root), ASKED)) == expected
+    assert facts(gather(Machine(noted, root), RECORDED)) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_round_trip(name: str, tmp_path: Path) -> None:
     manifest = read((MACHINES / f"{name}.yml").read_text(encoding="utf-8"))
-    first = gather(Machine(manifest, tmp_path / "a"), ASKED)
+    first = gather(Machine(manifest, tmp_path / "a"), RECORDED)
     noted, replacements, again = record(RecordedMachine(manifest, tmp_path / "b"), KEY)
     assert facts(again) == facts(first)
     same_again(first, noted, replacements, tmp_path / "c")
@@ -220,6 +219,49 @@ def test_routes_follow_the_addresses(tmp_path: Path) -> None:
     assert address.interface == "eth0"
     assert net.routes[1].gateway == replacements.ipv4("10.1.2.254")
     assert ipaddress.IPv4Address(net.routes[1].gateway) in ipaddress.IPv4Network(net.routes[0].destination)
+
+
+def test_what_is_read_of_a_folder_is_recorded(tmp_path: Path) -> None:
+    manifest = {
+        "files": {"/gids/0": "fe80", "/elsewhere": "secret"},
+        "links": {"/gids/2": "../elsewhere"},
+        "errors": {"/gids/1": "EINVAL"},
+    }
+    host = RecordedMachine(manifest, tmp_path)
+    assert host.read_folder("/gids", ["0", "1", "2", "3"]) == {"0": b"fe80"}
+    noted = host.as_noted()
+    assert (noted.files, noted.errors, noted.links) == (
+        {"/gids/0": "fe80"},
+        {"/gids/1": "EINVAL"},
+        {"/gids/2": "../elsewhere"},
+    )
+
+
+def test_of_the_code_and_the_packages_nothing_leaves_the_machine(tmp_path: Path) -> None:
+    manifest = {
+        "files": {
+            "/root/muster/code/.git/HEAD": "ref: refs/heads/acquisition\n",
+            "/usr/bin/python3": "",
+            "/usr/lib/python3.11/site-packages/torch/version.py": "__version__ = '2.4.0+cu124'\ncuda = '12.4'\n",
+            "/usr/lib/python3.11/site-packages/secret_product/__init__.py": "",
+        },
+        "commands": {
+            "git status --porcelain=v2 --branch": {"stdout": "# branch.head acquisition\n? secret_plan.txt\n"}
+        },
+    }
+    noted, _replacements, gathered = record(RecordedMachine(manifest, tmp_path), KEY)
+    text = dump(noted)
+    assert "acquisition" not in text and "secret" not in text
+    assert gathered.node.versions is not None
+    assert not [line for line in noted.commands if line.startswith("git")]
+
+
+def test_many_different_numbers_are_replaced() -> None:
+    """One look at a dictionary for each: looking through all that were seen took minutes for a cluster's worth."""
+    replacements = Replacements(KEY)
+    assert [replacements.number("uuid", number) for number in range(1, 50001)] == [*range(1, 50001)]
+    assert replacements.number("uuid", 7) == 7
+    assert replacements.number("mac", 7) == 1
 
 
 def test_the_script(tmp_path: Path) -> None:

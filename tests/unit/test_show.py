@@ -88,7 +88,7 @@ def test_the_head(capsys: pytest.CaptureFixture[str]) -> None:
     rail = shown(capsys, file, "--head", "10.61.3.99")[file]
     assert rail["env"]["GLOO_SOCKET_IFNAME"]["value"] == "rail3"
     assert "interface" in [finding["check"] for finding in rail["findings"]]
-    nowhere = shown(capsys, file, "--head", "no address")[file]
+    nowhere = shown(capsys, file, "--head", "fd00::1")[file]
     assert "GLOO_SOCKET_IFNAME" in nowhere["not_set"]
 
 
@@ -110,6 +110,7 @@ def test_mode(capsys: pytest.CaptureFixture[str]) -> None:
         ("errors: {/a: ENONE}\n", [], "FILE: errors: /a: ENONE is not the name of an error"),
         ("about: \udcff", [], "FILE: is not UTF-8"),
         ("", ["--version", "new"], "--version: 'new' is no version, such as 2.23.4"),
+        ("", ["--head", "foo"], "--head: 'foo' is no IP address"),
         ("", ["--mode", "fast"], "argument --mode: invalid choice: 'fast'"),
         ("", ["--what"], "unrecognized arguments: --what"),
     ],

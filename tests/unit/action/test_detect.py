@@ -40,7 +40,10 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
             "nodes": list(hosts),
             "created": "2026-11-21T03:00:00Z",
             "command": "ansible-playbook muster.train.detect",
-            "parameters": {name: {"value": value, "origin": f"-e {name}"} for name, value in values.items()},
+            "parameters": {
+                name: value if isinstance(value, dict) else {"value": value, "origin": f"-e {name}"}
+                for name, value in values.items()
+            },
         }
         task = MagicMock(args={"request": request}, async_val=0, check_mode=check)
         action = detect.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
@@ -135,6 +138,30 @@ def test_the_clusters_policy_is_read(run: Detect, tmp_path: Path) -> None:
     assert [found.get("CUDA_VISIBLE_DEVICES") for found in origins] == ["node (launch_node_env)", None]
     assert {found["NCCL_DEBUG"] for found in origins} == {"cluster (launch_env)"}
     assert nodes["node0"]["library"]["version"] == [2, 19, 3]
+
+
+def test_what_a_launch_would_set_by_default(run: Detect, tmp_path: Path) -> None:
+    policy: dict[str, Any] = {
+        "launch_defaults": {"mode": "tcp", "channels": 16, "threads": 256, "env": {"MINE": "1"}, "script": "train.py"}
+    }
+    default = {"value": "auto", "origin": "default"}
+    run({"node0": registered(dgx_h100(), **policy)}, mode=default)
+    node = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]["node0"]
+    seen = {each["name"]: (each["value"], each["origin"]) for each in node["environment"]}
+    cluster = "cluster (launch_defaults)"
+    assert seen["NCCL_MIN_NCHANNELS"] == ("16", cluster)
+    assert seen["NCCL_NTHREADS"] == ("256", cluster)
+    assert seen["MINE"] == ("1", cluster)
+    assert seen["NCCL_IB_DISABLE"] == ("1", cluster)
+    run({"node0": registered(dgx_h100(), **policy)}, mode="rdma")
+    node = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]["node0"]
+    assert "NCCL_IB_DISABLE" not in {each["name"] for each in node["environment"]}
+
+
+def test_defaults_that_a_launch_would_refuse(run: Detect) -> None:
+    _printed, result = run({"node0": registered(laptop(), launch_defaults={"channels": "many"})})
+    assert result["msg"].startswith("cluster: channels: expected a whole number from 1 to 128, saw 'many'")
+    assert "(cluster (launch_defaults))" in result["msg"]
 
 
 def test_a_page_that_cannot_be_written(run: Detect, tmp_path: Path) -> None:

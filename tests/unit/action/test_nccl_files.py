@@ -91,3 +91,55 @@ def test_a_node_without_facts_is_refused(silent: dict[str, Any]) -> None:
     result = run({"node0": registered(laptop()), "node1": silent})
     assert result["failed"] is True
     assert result["msg"].startswith("node1: facts: ")
+
+
+def test_what_the_role_is_told_wins_over_its_mode() -> None:
+    """nccl_env_mode stands for every run, as launch_defaults do."""
+    hosts = {"node0": registered(dgx_h100()), "node1": registered(dgx_h100(), 1)}
+    found = run(hosts, mode="tcp", variables={"NCCL_IB_DISABLE": "0"}, files=["compose"])
+    assert "NCCL_IB_DISABLE=0" in text(found, "node0", "compose").splitlines()
+
+
+def test_the_policy_of_a_launch_counts() -> None:
+    policy: dict[str, Any] = {
+        "launch_env": {"MINE": "1", "OTHER": "1"},
+        "launch_node_env": {"OWN": "1"},
+        "launch_defaults": {"channels": 16, "env": {"SET": "1"}, "script": "train.py"},
+    }
+    result = run({"node0": registered(dgx_h100(), **policy)}, variables={"OTHER": "2"}, files=["compose"])
+    lines = text(result, "node0", "compose").splitlines()
+    assert {"MINE=1", "OTHER=2", "OWN=1", "SET=1", "NCCL_MIN_NCHANNELS=16"} <= {*lines}
+
+
+def test_nodes_with_the_same_values_get_the_same_files() -> None:
+    """They may share the directory: what one writes must not be what the next changes, at every run again."""
+    result = run({"node0": registered(dgx_h100()), "node1": registered(dgx_h100(), 1)}, version="2.27.3")
+    assert result["nodes"]["node0"] == result["nodes"]["node1"]
+    assert "or on other nodes: route to the head" in " ".join(text(result, "node1", "shell").replace("# ", "").split())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("version", "abc"), ("head_address", "1.2.3"), ("head_address", "10.0.0.1:29400"), ("head_address", "a b")],
+)
+def test_what_is_no_version_or_address_is_refused(name: str, value: str) -> None:
+    result = run({"node0": registered(laptop())}, **{name: value})
+    assert result["msg"].startswith(f"cluster: nccl_env_{name}: it is '{value}'; expected a")
+
+
+def test_remedies_name_the_roles_variables() -> None:
+    result = run({"node0": registered(dgx_h100()), "node1": registered(laptop(), 1)}, mode="rdma")
+    assert "set nccl_env_mode: tcp" in result["msg"]
+    assert "-e mode" not in result["msg"]
+
+
+def test_the_fabric_and_the_heads_address_of_a_launch() -> None:
+    policy: dict[str, Any] = {"launch_defaults": {"mode": "tcp"}, "launch_head_address": "192.168.7.1"}
+    lines = text(run({"node0": registered(dgx_h100(), **policy)}, files=["compose"]), "node0", "compose").splitlines()
+    assert {"NCCL_IB_DISABLE=1", "GLOO_SOCKET_IFNAME=eth1"} <= {*lines}
+    lines = text(
+        run({"node0": registered(dgx_h100(), **policy)}, files=["compose"], mode="rdma", head_address="10.0.0.1"),
+        "node0",
+        "compose",
+    ).splitlines()
+    assert "GLOO_SOCKET_IFNAME=eth0" in lines and "NCCL_IB_DISABLE=1" not in lines

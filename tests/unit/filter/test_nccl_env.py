@@ -95,7 +95,9 @@ def test_the_heads_address_leads_each_nodes_sockets() -> None:
         ({"a": {"node": {"hostname": "x"}}}, {}, "a: these are no facts of this collection"),
         ({"a": {"library": "mccl"}}, {}, "a: library is 'mccl'"),
         ({"a": {"environment": "A=1"}}, {}, "a: environment is no mapping"),
+        ({"a": {"version": "abc"}}, {}, "a: version is 'abc'"),
         ({"a": {}}, {"mode": "ib"}, "mode is 'ib'"),
+        ({"a": {}}, {"head_address": "1.2.3"}, "head_address is '1.2.3'"),
     ],
 )
 def test_what_is_no_such_thing_is_refused(nodes: Any, options: dict[str, str], part: str) -> None:

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._detected import (
     Policy,
     detect,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, NODE
 from ansible_collections.muster.train.tests.unit.detect_parts import answer, cluster, dgx_h100, laptop, mi300x
 
 
@@ -42,10 +43,10 @@ def test_nothing_to_detect() -> None:
 
 def test_a_users_value_wins_and_is_told_as_his() -> None:
     answers = [
-        Answer("node0", answer("node0", dgx_h100()).facts, variables={"NCCL_SOCKET_IFNAME": "eth9"}),
+        Answer("node0", answer("node0", dgx_h100()).facts, layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, NODE)]),
         answer("node1", dgx_h100(), 1),
     ]
-    report = detect(answers, Policy(variables={"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}))
+    report = detect(answers, Policy(layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, CLUSTER)]))
     assert variables(report.nodes[0])["NCCL_SOCKET_IFNAME"] == ("eth9", "node (launch_node_env)")
     assert variables(report.nodes[1])["NCCL_SOCKET_IFNAME"] == ("eth8", "cluster (launch_env)")
     assert variables(report.nodes[1])["MINE"] == ("1", "cluster (launch_env)")
@@ -53,7 +54,7 @@ def test_a_users_value_wins_and_is_told_as_his() -> None:
 
 
 def test_what_cannot_be_a_variable_is_a_finding() -> None:
-    report = detect([answer("node0", laptop())], Policy(variables={"no name": "1", "RANK": "0"}))
+    report = detect([answer("node0", laptop())], Policy(layers=[({"no name": "1", "RANK": "0"}, CLUSTER)]))
     assert [finding.status for finding in report.findings] == ["fail", "fail"]
 
 

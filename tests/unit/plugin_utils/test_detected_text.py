@@ -120,3 +120,11 @@ def test_a_device_without_ports_has_a_row() -> None:
     machine = dgx_h100()
     machine["rdma"]["hcas"] = [{**machine["rdma"]["hcas"][0], "ports": []}]
     assert rows.port_rows(cluster(machine).nodes[0]) == [["mlx5_0", "", "no port", "", "", "0", "", "no"]]
+
+
+def test_over_tcp_no_port_is_for_a_job_and_it_says_so() -> None:
+    report = cluster(dgx_h100(), laptop())
+    assert {row[-1] for row in rows.port_rows(report.nodes[0])} == {
+        "no: usable, but nodes talk over TCP",
+        "no: port is DOWN, not ACTIVE",
+    }

@@ -14,11 +14,14 @@ from ansible_collections.muster.train.plugins.module_utils._gpu_records import G
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _drawing
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, Box, Picture, Text, Wire, draw
-from ansible_collections.muster.train.plugins.plugin_utils._topology import sockets
+from ansible_collections.muster.train.plugins.plugin_utils._topology import Cluster, Group, Nic, sockets
 from ansible_collections.muster.train.tests.unit.detect_parts import NO_GPU, NO_RDMA, dgx_a100, dgx_h100, mi300x
 
 MACHINES = {"dgx_h100": dgx_h100, "dgx_a100": dgx_a100, "mi300x": mi300x}
 each_picture = pytest.mark.parametrize(("machine", "width"), list(itertools.product(MACHINES, (NARROW, WIDE))), ids=str)
+
+
+NIC = Nic("mlx5_0", "", "400 Gb/s", "InfiniBand", "used", True, "", 0, "PIX")
 
 
 def drawn(machine: dict[str, Any], width: float, own_links: str = "NVLink: all 28 pairs NV18") -> Picture:
@@ -123,3 +126,23 @@ def test_long_names_are_cut_and_told_by_the_pointer() -> None:
     machine = dgx_h100()
     machine["rdma"]["hcas"][0]["name"] = "rocep139s0f1np1_with_more"
     assert any("rocep139s0f1np1_with_more" in box.title for box in boxes(drawn(machine, WIDE), "nic"))
+
+
+def test_long_words_about_a_link_stay_below_their_own_device() -> None:
+    machine = dgx_h100()
+    for hca in machine["rdma"]["hcas"]:
+        hca["ports"][0] |= {"state": "SOMETHING_UNHEARD_OF_9", "link_layer": "a link layer of another kind"}
+    long = [text for text in drawn(machine, WIDE).shapes if isinstance(text, Text) and "small" in text.style]
+    assert all(
+        _drawing.text_width(text.text, _drawing.SIZES["small"]) <= _drawing.CELL for text in long if "…" in text.text
+    )
+    assert "a link layer of another kind" not in texts(drawn(machine, WIDE))
+    assert any("a link layer of another kind" in box.title for box in boxes(drawn(machine, WIDE), "nic"))
+
+
+def test_no_group_stands_alone_in_a_row_where_two_rows_could_be_alike() -> None:
+    groups = [Group("PIX", (Cluster((), (NIC,) * 3),)) for _number in range(4)]
+    assert [len(row) for row in _drawing._rows(groups, 10)] == [2, 2]
+    assert [len(row) for row in _drawing._rows(groups, 12)] == [4]
+    assert [len(row) for row in _drawing._rows(groups, 2)] == [1, 1, 1, 1]
+    assert _drawing._rows([], 10) == [[]]

@@ -33,7 +33,7 @@ def environments(on: list[NodeInput], of_cluster: Any = None, **changes: Any) ->
 
 
 def of(found: Environments, name: str = "node0") -> dict[str, Variable]:
-    return {variable.name: variable for variable in found.variables[name]}
+    return {variable.name: variable for variable in found.nodes[name].variables}
 
 
 def test_what_is_detected_has_its_rule_and_reason() -> None:
@@ -42,7 +42,7 @@ def test_what_is_detected_has_its_rule_and_reason() -> None:
     for name in ("node0", "node1"):
         variable = of(found, name)["NCCL_IB_HCA"]
         assert (variable.value, variable.origin, variable.rule) == ("=mlx5_0,mlx5_1,mlx5_2,mlx5_3", "fabric", "D2")
-        assert "NCCL_IB_GID_INDEX" in {each.name for each in found.not_set[name]}
+        assert "NCCL_IB_GID_INDEX" in {each.name for each in found.nodes[name].not_set}
 
 
 @pytest.mark.parametrize("layer", ["cluster", "node", "run"])
@@ -54,7 +54,7 @@ def test_users_win_in_every_layer_and_the_rest_is_decided_to_fit(layer: str) -> 
     assert of(found)["NCCL_IB_HCA"].value == "=mlx5_bond_0"
     assert of(found)["NCCL_IB_HCA"].rule == ""
     # Of the RoCE port that the user chose, not of InfiniBand that the resolver would have.
-    reasons = {each.name: each.reason for each in found.not_set["node0"]}
+    reasons = {each.name: each.reason for each in found.nodes["node0"].not_set}
     assert "RoCE v2 entry" in reasons["NCCL_IB_GID_INDEX"]
     assert not [finding for finding in found.findings if finding.stops]
 
@@ -110,4 +110,4 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
 def test_a_cluster_without_gpus_is_asked_nothing_of_nccl() -> None:
     found = environments([node(0), node(1)], channels=128, threads=1000)
     assert found.findings == []
-    assert found.not_set == {"node0": [], "node1": []}
+    assert [each.not_set for each in found.nodes.values()] == [[], []]

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import html.parser
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
-from ansible_collections.muster.train.plugins.plugin_utils._page import render
+from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER
+from ansible_collections.muster.train.plugins.plugin_utils._page import render, subtitled
 from ansible_collections.muster.train.tests.unit.detect_parts import (
     answer,
     cluster,
@@ -124,7 +126,7 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
     machine["gpu"]["nic_links"][0]["nic"] = HOSTILE
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
     answers = [answer("node0", machine), Answer("<b>node1</b>", None, HOSTILE)]
-    report = detect(answers, Policy(variables={"MINE": HOSTILE}))
+    report = detect(answers, Policy(layers=[({"MINE": HOSTILE}, CLUSTER)]))
     found = Page(render(TEMPLATE, report, HOSTILE))
     assert not {"script", "img"} & set(tags(found))
     for _tag, attributes in found.elements:
@@ -136,3 +138,15 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
 def test_the_same_facts_give_the_same_page() -> None:
     report = cluster(dgx_h100(), mi300x())
     assert render(TEMPLATE, report, "") == render(TEMPLATE, report, "")
+
+
+def test_of_many_differences_the_first_are_told() -> None:
+    found = render(TEMPLATE, cluster(dgx_h100(), mi300x()), "")
+    assert re.search(r"<li>and [0-9]+ more</li>", found)
+    assert found.count("(node0: ") == 12
+
+
+def test_a_subtitle_that_is_put_in_later() -> None:
+    report = cluster(laptop())
+    trap = "<b>now</b> & {{ 7 * 7 }}"
+    assert subtitled(render(TEMPLATE, report, ""), trap) == render(TEMPLATE, report, trap)
