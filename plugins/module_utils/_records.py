@@ -12,6 +12,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._health_records import (
+    Clock,
+    DeviceFile,
+    Engine,
+    GpuHealth,
+    Interface,
+    KernelLog,
+    Memory,
+    Processes,
+    Reach,
+    Resolution,
+    Sudo,
+    health_from_dict,
+)
 from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
@@ -93,13 +107,17 @@ class Workdir:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files."""
+    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
+
+    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+    """
 
     path: str
     exists: bool
     commit: str | None
     branch: str | None
     dirty: bool | None
+    changes: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,6 +194,17 @@ class NodeFacts:
     tools: Tools | None = None
     kernel: Kernel | None = None
     timings: dict[str, int] = dataclasses.field(default_factory=dict)
+    clock: Clock | None = None
+    names: dict[str, Resolution] | None = None
+    devices: list[DeviceFile] | None = None
+    engine: Engine | None = None
+    reach: list[Reach] | None = None
+    kernel_log: KernelLog | None = None
+    processes: Processes | None = None
+    memory: Memory | None = None
+    sudo: Sudo | None = None
+    interfaces: dict[str, Interface] | None = None
+    gpu_health: GpuHealth | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
@@ -205,6 +234,7 @@ class NodeFacts:
             tools=optional(Tools, data.get("tools")),
             kernel=optional(Kernel, data.get("kernel")),
             timings=dict(data.get("timings") or {}),
+            **health_from_dict(data),
         )
 
     def to_dict(self) -> dict[str, Any]:
