@@ -79,7 +79,10 @@ class ActionModule(ActionBase):
             for line in ["", *aligned(_next(home))]:
                 display.display(line)
         if stopping:
-            said = [*_findings.lines(stopping), f"{home} has the others; mend these and discover again with -e force=true"]
+            said = [
+                *_findings.lines(stopping),
+                f"{home} has the others; mend these and discover again with -e force=true",
+            ]
             return {**result, "failed": True, "msg": "\n".join(said)}
         return result
 

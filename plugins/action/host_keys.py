@@ -89,7 +89,7 @@ class ActionModule(ActionBase):
         result.update(
             changed=False,
             known_hosts=_host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
-            ssh_args=f"-o UserKnownHostsFile={file} -o GlobalKnownHostsFile=none -o StrictHostKeyChecking=yes",
+            ssh_args=f"-o UserKnownHostsFile={file} -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes",
             hosts=[_host(each, refused.get(each.target.name)) for each in seen],
         )
         return result
@@ -110,7 +110,9 @@ class ActionModule(ActionBase):
         except AnsiblePromptInterrupt:
             answer = b""
         if answer.strip().lower() not in (b"yes", b"y"):
-            raise AnsibleActionFail("host keys: they were not accepted; nothing was written and no host was logged in to")
+            raise AnsibleActionFail(
+                "host keys: they were not accepted; nothing was written and no host was logged in to"
+            )
 
 
 def _check_new(home: Path, force: bool) -> None:

@@ -143,7 +143,9 @@ def _head_address(head: Found, facts: Mapping[str, NodeFacts]) -> Choice:
     )
     if address.value in (head.address, head.host):
         return Choice(address.value, "where it was reached, which is one of its own addresses")
-    return Choice(None, f"chosen by each launch, now {address.value} - {address.reason}" if address.value else "not known")
+    return Choice(
+        None, f"chosen by each launch, now {address.value} - {address.reason}" if address.value else "not known"
+    )
 
 
 def _rows(answered: Sequence[Found], facts: Mapping[str, NodeFacts]) -> list[tuple[str, ...]]:
