@@ -261,6 +261,21 @@ class Variable:
 
 
 @dataclasses.dataclass(frozen=True)
+class JobContainer:
+    """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
+
+    python is the interpreter of the runner in the container; by its labels a container is told from a stranger's.
+    """
+
+    docker: list[str]
+    file: str
+    service: str
+    name: str
+    python: str
+    labels: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes."""
 
@@ -293,10 +308,13 @@ class Job:
     log_limit: int
     label: str | None
     created: str
+    container: JobContainer | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
+        container = data.get("container")
         nested = {
+            "container": None if container is None else JobContainer(**container),
             "rendezvous": Rendezvous(**data["rendezvous"]),
             "environment": [Variable(**item) for item in data["environment"]],
         }
