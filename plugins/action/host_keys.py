@@ -57,7 +57,7 @@ class Seen:
 
 
 class ActionModule(ActionBase):
-    """Reach for all hosts at once. Nothing is written but a file of this play's own with the keys that were accepted."""
+    """Reach for all hosts at once. Nothing is written but a file of this play's own with the accepted keys."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
@@ -105,14 +105,12 @@ class ActionModule(ActionBase):
         except AnsiblePromptNoninteractive:
             raise AnsibleActionFail(
                 "host keys: nobody can be asked whether the fingerprints above are right, there is no terminal; "
-                "compare them (on a host: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
+                "compare them (there: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
             ) from None
         except AnsiblePromptInterrupt:
             answer = b""
         if answer.strip().lower() not in (b"yes", b"y"):
-            raise AnsibleActionFail(
-                "host keys: they were not accepted; nothing was written and no host was logged in to"
-            )
+            raise AnsibleActionFail("host keys: they were not accepted; nothing was written, nobody logged in")
 
 
 def _check_new(home: Path, force: bool) -> None:
@@ -134,10 +132,8 @@ def _targets(values: Mapping[str, Any]) -> list[Target]:
     """Return the hosts that were named, in order, each with its user."""
     path, named = values["node_list"], values["nodes"] or values["hosts"]
     try:
-        if path:
-            targets = parse_node_list(Path(path).expanduser().read_text(encoding="utf-8"))
-        else:
-            targets = parse_hosts(named)
+        listed = Path(path).expanduser().read_text(encoding="utf-8") if path else None
+        targets = parse_hosts(named) if listed is None else parse_node_list(listed)
     except HostsError as error:
         raise AnsibleActionFail("\n".join(f"{path or 'nodes'}: {line}" for line in error.lines)) from None
     except (OSError, UnicodeDecodeError) as error:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from typing import Callable
 
@@ -37,7 +38,8 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         return unknown
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
-        return Code(path, True, *parse_status(result.out))
+        found = Code(path, True, *parse_status(result.out))
+        return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
     if result.timed_out:
         warn(f"code {path}: git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown")
         return _name_only(host, path) or unknown
@@ -53,6 +55,12 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         said = (result.err.strip().splitlines() or [f"exit code {result.rc}"])[0]
         warn(f"code {path}: git status failed: {said}")
     return unknown
+
+
+def _changes(host: Host, path: str) -> str | None:
+    from ._changes import read_changes  # on the node every file of a module is compiled anew
+
+    return read_changes(host, path)
 
 
 def _name_only(host: Host, path: str) -> Code | None:

@@ -99,7 +99,8 @@ class Reach:
 class KernelError:
     """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
 
-    code is the number of an XID or SXid, device the PCI address, monotonic_s seconds since the boot.
+    code is the number of an XID or SXid, device the PCI address. Lines of one kind, code and device are one record:
+    count of them, text of the first, monotonic_s (seconds since the boot) of the last.
     """
 
     kind: str
@@ -107,6 +108,7 @@ class KernelError:
     device: str | None = None
     text: str = ""
     monotonic_s: float | None = None
+    count: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +212,8 @@ class GpuState:
     """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
 
     throttle are the reasons of a slower clock that are active now, in the vendor's words; nvlinks_down the numbers of
-    NVLinks without a peer; bad_pages those AMD has retired.
+    NVLinks without a peer; bad_pages those AMD has retired; fabric_state (Completed when it may talk to others over
+    NVSwitches) in NVIDIA's word; trouble is what the tool says instead of values (GPU is lost).
     """
 
     index: int
@@ -230,12 +233,13 @@ class GpuState:
     nvlinks_down: list[int] | None = None
     bad_pages: int | None = None
     temperature_c: int | None = None
+    fabric_state: str | None = None
     trouble: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class FabricManager:
-    """NVIDIA's fabric manager: needed where there are NVSwitches; active as systemd says, version from its binary."""
+    """NVIDIA's fabric manager: needed where the node has NVSwitches; state is systemd's word for the service."""
 
     needed: bool | None = None
     active: bool | None = None

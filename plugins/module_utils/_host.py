@@ -15,10 +15,13 @@ import pwd
 import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, NamedTuple
 
 from . import _command
 from ._command import CommandResult
+
+if TYPE_CHECKING:
+    from ._outside import Outside
 
 RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
@@ -36,6 +39,14 @@ class Space(NamedTuple):
     read_only: bool
 
 
+class Owner(NamedTuple):
+    """Whose a path is and who may use it; mode without its type."""
+
+    mode: int
+    uid: int
+    gid: int
+
+
 def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
@@ -46,6 +57,7 @@ class Host:
     def __init__(self, root: str = "/", run: RunFunction = _command.run_command) -> None:
         self.root = os.path.abspath(root)
         self._prefix = self.root.rstrip("/")
+        self.own = self.root == "/"
         self._run = run
 
     # Paths
@@ -223,6 +235,11 @@ class Host:
         found = self._stat(path)
         return None if found is None else (found.st_dev, found.st_ino)
 
+    def owner(self, path: str) -> Owner | None:
+        """Return mode and owner."""
+        found = self._stat(path)
+        return None if found is None else Owner(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+
     def allows(self, path: str, mode: int) -> bool:
         """Return whether this user may os.R_OK, os.W_OK, os.X_OK it (false too on a file system mounted read-only)."""
         try:
@@ -274,7 +291,7 @@ class Host:
         os.rename(self.here(path), self.here(new))
 
     def remove_tree(self, path: str) -> str | None:
-        """Remove a directory with all that is in it, never following a link; return what could not be removed and why."""
+        """Remove a directory with all in it, never following a link; return what could not be removed and why."""
         failures: list[str] = []
 
         def note(_function: object, where: str, error: Any) -> None:
@@ -300,7 +317,14 @@ class Host:
         except KeyError:
             return str(os.geteuid())
 
-    # Processes
+    # Around the machine, and processes
+
+    @property
+    def outside(self) -> Outside:
+        """Return the resolver, the network and the clock; only those of a machine of our `own` are its own."""
+        from ._outside import Outside  # few ask, and on the node every file of a module is compiled anew
+
+        return Outside()
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         """Run a command and return what came of it; see CommandResult."""

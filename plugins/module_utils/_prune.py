@@ -136,7 +136,7 @@ def _base(host: Host, workdir: str) -> str:
 
 
 def judge_containers(host: Host, workdir: str, docker: Sequence[str]) -> tuple[list[Thing], str | None]:
-    """Return the containers of this work directory's runs, and why there can be no answer (an engine that is silent)."""
+    """Return the containers of this work directory's runs, and why there is no answer (the engine is silent)."""
     # As plans label them: the path without links.
     label = f"label={WORKDIR}={host.resolve(workdir) or workdir}"
     shape = '{{.Names}}\t{{.State}}\t{{.Label "' + RUN_ID + '"}}'

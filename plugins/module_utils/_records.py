@@ -10,24 +10,25 @@ newer); a job refuses them, because whoever wrote it meant something by them.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._health_records import (
-    Clock,
-    DeviceFile,
-    Engine,
-    GpuHealth,
-    Interface,
-    KernelLog,
-    Memory,
-    Processes,
-    Reach,
-    Resolution,
-    Sudo,
-    health_from_dict,
-)
 from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
+
+if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
+    from ._health_records import (
+        Clock,
+        DeviceFile,
+        Engine,
+        GpuHealth,
+        Interface,
+        KernelLog,
+        Memory,
+        Processes,
+        Reach,
+        Resolution,
+        Sudo,
+    )
 
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
@@ -234,11 +235,17 @@ class NodeFacts:
             tools=optional(Tools, data.get("tools")),
             kernel=optional(Kernel, data.get("kernel")),
             timings=dict(data.get("timings") or {}),
-            **health_from_dict(data),
+            **_health(data),
         )
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def _health(data: dict[str, Any]) -> dict[str, Any]:
+    from ._health_records import health_from_dict
+
+    return health_from_dict(data)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,9 +11,10 @@ short_description: Write the inventory of new hosts
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Writes C(hosts.yml), C(group_vars/nodes.yml) and C(known_hosts.txt) of a new inventory - the order and addresses of the
-    hosts that answered, what they are, and the policy that fits them.
-  - Hosts that did not answer are comments in their place. The task fails at the end and says of each why, and what to do.
+  - Writes C(hosts.yml), C(group_vars/nodes.yml) and C(known_hosts.txt) of a new inventory - the order and addresses of
+    the hosts that answered, what they are, and the policy that fits them.
+  - Hosts that did not answer are comments in their place. The task fails at the end and says of each why, and what to
+    do.
   - Two names of one machine are refused, and nothing is written.
   - Runs on the controller, on the registered answers of all hosts. Nothing on any host is changed.
 options:

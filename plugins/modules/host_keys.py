@@ -47,8 +47,8 @@ EXAMPLES = r"""
 RETURN = r"""
 hosts:
   description:
-    - The hosts in node-rank order, each with C(name), C(host), C(user) and C(port) as they were given, C(address), whether it
-      is C(reached), and otherwise the C(finding) that says why not.
+    - The hosts in node-rank order, each with C(name), C(host), C(user) and C(port) as they were given, C(address),
+      whether it is C(reached), and otherwise the C(finding) that says why not.
   returned: success
   type: list
   elements: dict

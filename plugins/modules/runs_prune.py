@@ -13,8 +13,8 @@ author: The Muster project (@muster)
 description:
   - Removes the containers of runs that have ended and, with O(days), the directories of runs that ended long ago - with
     their logs, outputs and checkpoints.
-  - A run that lives, or has processes left, stays. So does a directory that Muster did not make, that belongs to somebody
-    else, or that something is mounted in. Each is told with the reason.
+  - A run that lives, or has processes left, stays. So does a directory that Muster did not make, that belongs to
+    somebody else, or that something is mounted in. Each is told with the reason.
   - Containers are those whose label names the work directory. One that runs is never removed.
 options:
   workdir:

@@ -55,7 +55,7 @@ FEWER = {
 
 
 def errors(inventory: Inventory, verb: str) -> list[str]:
-    """Return what is wrong: all verbs but `list` and `discover` want a node in the group, `launch` one name for each machine."""
+    """Return what is wrong: most verbs want a node in the group, `launch` one name for each machine."""
     needed, distinct = verb not in ("list", "discover"), verb == "launch"
     lines = []
     if inventory.limit:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a host could not be reached, out of what ssh, Ansible and the controller's sockets say. (`_reach_why.py` is private.)
+"""Why a host was not reached, out of what ssh, Ansible and the controller's sockets say. (`_reach_why.py` is private.)
 
 The words are those of OpenSSH 8.0 to 9.9 and of ansible-core 2.19; what nothing here knows is shown as it was said.
 """
@@ -36,8 +36,8 @@ NAME, ROUTE, PORT, TIMEOUT = "name", "route", "port", "no answer"
 REASONS = (
     _reason(
         NAME,
-        r"could not resolve hostname|name or service not known|nodename nor servname|name resolution|no address associated"
-        r"|invalid hostname",
+        r"could not resolve hostname|name or service not known|nodename nor servname|name resolution"
+        r"|no address associated|invalid hostname",
         "the name {host} does not resolve on this machine",
         "a name with an address",
         "correct it, give the address instead, or add it to DNS or /etc/hosts",
@@ -47,8 +47,8 @@ REASONS = (
         r"identification has changed|offending \S+ key|revoked",
         "{host} shows another host key than the one that is known",
         "the known one: the machine was installed anew, or this is another machine",
-        "compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then take the old one "
-        "out with ssh-keygen -R {where} -f {known_hosts}",
+        "compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then take the old "
+        "one out with ssh-keygen -R {where} -f {known_hosts}",
     ),
     _reason(
         "host key",
@@ -87,8 +87,8 @@ REASONS = (
     ),
     _reason(
         "python",
-        r"python\S*: (command )?not found|python\S*: no such file|interpreter \S+ was not found|no python interpreters? found"
-        r"|set the interpreter|/usr/bin/env: .?python",
+        r"python\S*: (command )?not found|python\S*: no such file|interpreter \S+ was not found"
+        r"|no python interpreters? found|set the interpreter|/usr/bin/env: .?python",
         "no Python was found on {host}",
         "Python 3.9 or newer",
         "install python3 there, or name it with ansible_python_interpreter",
