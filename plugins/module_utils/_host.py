@@ -270,11 +270,6 @@ class Host:
             read_only=bool(found.f_flag & os.ST_RDONLY),
         )
 
-    def owner(self, path: str) -> int | None:
-        """Return the uid that it belongs to."""
-        found = self._stat(path)
-        return None if found is None else found.st_uid
-
     def other_device(self, path: str) -> str | None:
         """Return the first directory below that is on another file system: one that is mounted there."""
         found = self._stat(path)

@@ -71,8 +71,9 @@ def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float
         return "it is a link, which Muster does not make"
     if run_id not in _named(host, path):
         return "its files do not say that it is this run's"
-    if host.owner(path) not in (host.user_id(), host.owner(os.path.dirname(path))):
-        return f"it belongs to uid {host.owner(path)}"
+    owner, of_all = host.owner(path), host.owner(os.path.dirname(path))
+    if owner is None or owner.uid not in (host.user_id(), of_all and of_all.uid):
+        return f"it belongs to {f'uid {owner.uid}' if owner else 'nobody knows whom'}"
     if age is None or (run["phase"] not in ENDED and age < UNJUDGED_S):
         return f"it is {run['phase']}, and not yet for long"
     inside = host.other_device(path)
