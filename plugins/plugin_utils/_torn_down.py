@@ -59,7 +59,7 @@ def _rows(answer: Answer, gone: str) -> list[Sequence[str]]:
     for kind, called in KINDS.items():
         which = [str(thing["name"]) for thing in answer.result["removed"] if thing["kind"] == kind]
         if which:
-            rows.append((answer.node, gone, f"{len(which)} {called}: {names(which, SHOWN)}"))
+            rows.append((answer.node, gone, f"{called}: {names(which, SHOWN)}"))
     rows += [(answer.node, "stays", f"{each['kind']} {each['name']}: {each['why']}") for each in answer.result["kept"]]
     if answer.result.get("engine"):
         rows.append((answer.node, "not asked", f"containers: the engine says: {one_line(answer.result['engine'])}"))
