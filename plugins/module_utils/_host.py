@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
+import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, NamedTuple
 
 from . import _command
 from ._command import CommandResult
@@ -268,6 +269,31 @@ class Host:
             free_inodes=found.f_favail if found.f_files else None,
             read_only=bool(found.f_flag & os.ST_RDONLY),
         )
+
+    def other_device(self, path: str) -> str | None:
+        """Return the first directory below that is on another file system: one that is mounted there."""
+        found = self._stat(path)
+        for folder, _folders, _files in os.walk(self.here(path)):
+            inside = os.lstat(folder)
+            if found is not None and inside.st_dev != found.st_dev:
+                return folder[len(self._prefix) :]
+        return None
+
+    # Removing
+
+    def rename(self, path: str, new: str) -> None:
+        """Give it another name in the same file system. Raises OSError."""
+        os.rename(self.here(path), self.here(new))
+
+    def remove_tree(self, path: str) -> str | None:
+        """Remove a directory with all in it, never following a link; return what could not be removed and why."""
+        failures: list[str] = []
+
+        def note(_function: object, where: str, error: Any) -> None:
+            failures.append(f"{where[len(self._prefix) :]}: {getattr(error[1], 'strerror', None) or error[1]}")
+
+        shutil.rmtree(self.here(path), onerror=note)
+        return failures[0] if failures else None
 
     # The user and the name
 

@@ -49,12 +49,14 @@ FEWER = {
     "logs": "logs asks all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "detect": "detect compares all nodes of the cluster, leave it out",
     "list": "list asks no node, leave it out",
+    "discover": "discover asks the hosts that it is given, leave it out",
+    "teardown": "teardown asks all nodes of the cluster, leave it out",
 }
 
 
 def errors(inventory: Inventory, verb: str) -> list[str]:
-    """Return what is wrong: all verbs but `list` want a node in the group, `launch` one name for each machine."""
-    needed, distinct = verb != "list", verb == "launch"
+    """Return what is wrong: most verbs want a node in the group, `launch` one name for each machine."""
+    needed, distinct = verb not in ("list", "discover"), verb == "launch"
     lines = []
     if inventory.limit:
         advice = FEWER.get(verb, f"{verb} asks all nodes of a run, leave it out")

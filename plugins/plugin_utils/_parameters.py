@@ -21,7 +21,7 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.muster.train.plugins.plugin_utils import _runid
+from ansible_collections.muster.train.plugins.plugin_utils import _hosts_spec, _runid
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -98,6 +98,9 @@ def expected(parameter: Parameter) -> str:
         "run_id": f"a run id such as {_runid.EXAMPLE}",
         "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
         "environment": _a_mapping({"FOO": "bar"}),
+        "name": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
+        "user": "the name of a user, such as train",
+        "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
 
@@ -235,6 +238,18 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
     return environment
 
 
+def _hosts(parameter: Parameter, raw: object) -> list[str]:
+    """Return the hosts as they were given, a range as one, once all of them can be read."""
+    texts = [raw] if isinstance(raw, str) else raw
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    try:
+        _hosts_spec.parse_hosts(texts)
+    except _hosts_spec.HostsError as error:
+        raise _Explained("; ".join(error.lines)) from None
+    return texts
+
+
 READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "int": _int,
     "bool": _bool,
@@ -248,4 +263,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "run_id": _run_id,
     "arguments": _arguments,
     "environment": _environment,
+    "name": _matching(_runid.LABEL),
+    "user": _matching(_hosts_spec.USER),
+    "hosts": _hosts,
 }

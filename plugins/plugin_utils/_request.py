@@ -93,6 +93,7 @@ def make_request(
     settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
     lines += _nodes.errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
+    lines += _discover_errors(settings) if verb == "discover" else []
     if lines:
         raise Refused(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
@@ -180,6 +181,21 @@ def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[
     if node is None or node["value"] in (None, *inventory.names):
         return []
     return [f"node: expected one of {', '.join(inventory.names)}, saw {display(node['value'])} ({node['origin']})"]
+
+
+def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:
+    """Return what is wrong between parameters; one that could not be read has its line and is not in `settings`."""
+    lines = []
+    if "cluster" in settings and settings["cluster"]["value"] is None:
+        lines.append("cluster: expected the name of the new inventory, saw none; give -e cluster=NAME")
+    ways = ("nodes", "hosts", "node_list")
+    if all(name in settings for name in ways) and sum(settings[name]["value"] is not None for name in ways) != 1:
+        given = [name for name in ways if settings[name]["value"] is not None]
+        lines.append(
+            f"nodes: expected the hosts in one way, saw {' and '.join(given) or 'none'}; "
+            "give -e nodes=HOST,HOST or -e node_list=FILE"
+        )
+    return lines
 
 
 def _number(value: object) -> int | None:

@@ -79,4 +79,17 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("page", "file", "Where the page is written; the same name with .json is the document."),
         MODE,
     ),
+    "discover": (
+        Parameter("cluster", "name", "Name of the new inventory, a directory below inventories/."),
+        Parameter("nodes", "hosts", "The hosts in node-rank order: a list, with ranges such as gpu[01-16]."),
+        Parameter("hosts", "hosts", "The same; Ansible warns that the name is its own."),
+        Parameter("node_list", "file", "A node_ip_list.txt with the hosts, the head first."),
+        Parameter("user", "user", "Who logs in there, where a host does not say it itself."),
+        Parameter("accept_keys", "bool", "Trust the host keys without being asked.", default=False),
+        Parameter("force", "bool", "Write over an inventory.", default=False),
+    ),
+    "teardown": (
+        Parameter("images", "bool", "Remove the image of the cluster's container too.", default=False),
+        Parameter("days", "int", "Remove run directories that ended so many days ago or more.", maximum=36500),
+    ),
 }

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of `discover`: writes the inventory of the hosts that answered, and says why others did not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.muster.train.plugins.plugin_utils import _discovered, _findings, _reach_why
+from ansible_collections.muster.train.plugins.plugin_utils._discovered import Discovered, Found
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, table
+
+display = Display()
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
+WIDTH = max(60, min(160, shutil.get_terminal_size((120, 24)).columns))
+FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
+KNOWN = "known_hosts.txt"
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "keys": {"type": "dict", "required": True},
+    "register": {"type": "str", "default": "discover__facts"},
+    "dir": {"type": "path", "default": "inventories"},
+}
+
+
+class ActionModule(ActionBase):
+    """Write once, on the controller, what all hosts answered. Strings from hosts are quoted, never templated."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        args = plain(self.validate_argument_spec(OPTIONS)[1])
+        request, variables = args["request"], task_vars or {}
+        values = {name: setting["value"] for name, setting in request["parameters"].items()}
+        home = Path(args["dir"]).expanduser() / values["cluster"]
+        known = str(home / KNOWN)
+        found = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
+        discovered = _discovered.discover(found)
+        for line in _said(discovered):
+            display.display(line)
+        stopping = [finding for finding in discovered.findings if finding.stops]
+        result["unreached"] = [finding.to_dict() for finding in stopping]
+        # Of two names for one machine nobody knows which is meant.
+        if not discovered.reached or any(finding.status == "fail" for finding in stopping):
+            said = [*_findings.lines(stopping), "nothing was written"]
+            return {**result, "failed": True, "msg": "\n".join(said)}
+        about = {
+            "user": values["user"],
+            "key": plain(variables.get("ansible_ssh_private_key_file")),
+            "cluster": values["cluster"],
+            "command": request["command"],
+            "created": request["created"],
+        }
+        templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
+        wanted = {**_discovered.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
+        before = {name: _read(home / name) for name in wanted}
+        differing = [name for name in wanted if not _discovered.same(before[name], wanted[name])]
+        result.update(changed=bool(differing), inventory=str(home))
+        if self._task.diff or self._task.check_mode:
+            result["diff"] = [_diff(home / name, before[name], wanted[name]) for name in differing]
+        if not self._task.check_mode:
+            for name in differing:
+                _write(home / name, wanted[name])
+            for line in ["", *aligned(_next(home))]:
+                display.display(line)
+        if stopping:
+            said = [
+                *_findings.lines(stopping),
+                f"{home} has the others; mend these and discover again with -e force=true",
+            ]
+            return {**result, "failed": True, "msg": "\n".join(said)}
+        return result
+
+
+def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> Found:
+    """Return a host with its facts, or with why there are none."""
+    facts, finding = None, Finding(**host["finding"]) if host["finding"] else None
+    if finding is None:
+        answer = plain((hostvars.get(host["name"]) or {}).get(register)) or {}
+        facts = answer.get("ansible_facts") if isinstance(answer.get("ansible_facts"), Mapping) else None
+        if not (facts and facts.get("node")):
+            facts, ssh = None, host["ssh"]
+            tried = _reach_why.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
+            words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
+            finding = _reach_why.why("\n".join(filter(None, words)), tried, "Ansible")
+    return Found(
+        name=host["name"],
+        host=host["host"],
+        address=host["address"],
+        user=host["user"],
+        port=host["port"],
+        facts=facts,
+        finding=finding,
+    )
+
+
+def _said(discovered: Discovered) -> list[str]:
+    """Return the lines: what was found, what follows from it, and whom nobody reached."""
+    lines = [""]
+    if discovered.rows:
+        lines += [*table(_discovered.HEADERS, discovered.rows, WIDTH), ""]
+        chosen = [
+            (name, f"{'not set' if choice.value is None else choice.value} - {choice.why}")
+            for name, choice in discovered.choices.items()
+        ]
+        lines += aligned(chosen)
+    total, reached = len(discovered.found), len(discovered.reached)
+    # Those that stop are what the task fails with.
+    others = _findings.lines(finding for finding in discovered.findings if not finding.stops)
+    return [*lines, "", f"{reached} of {total} hosts answered", *others]
+
+
+def _next(home: Path) -> list[tuple[str, str]]:
+    return [
+        ("inventory", str(home)),
+        ("look", f"ansible-playbook -i {home} muster.train.detect"),
+        ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
+    ]
+
+
+def _diff(path: Path, before: str, after: str) -> dict[str, str]:
+    return {"before": before, "after": after, "before_header": str(path), "after_header": str(path)}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise AnsibleActionFail(
+            f"cluster: {path} cannot be written ({error.strerror or error}); "
+            "expected a directory of yours: run discover where inventories/ may be written, or set discover_dir"
+        ) from None
