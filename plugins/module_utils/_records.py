@@ -93,13 +93,19 @@ class Workdir:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files."""
+    """The code the ranks run; branch is None on a detached head, dirty: changed or new and not ignored files.
+
+    dirty_hash is the same for the same changes (None without any), source is git or the name of the file that the
+    role `code` left.
+    """
 
     path: str
     exists: bool
     commit: str | None
     branch: str | None
     dirty: bool | None
+    dirty_hash: str | None = None
+    source: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
