@@ -1,14 +1,17 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checkout that the ranks run in: commit, branch, changed or not. (`_code.py` is private to the collection.)"""
+"""The code that the ranks run: commit, branch, changed or not. (`_code.py` is private to the collection.)"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 import shlex
 from typing import Callable
 
+from ._changes import hash_changes
 from ._host import Host
 from ._records import Code
 
@@ -16,6 +19,10 @@ from ._records import Code
 STATUS = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
 NAME = ["git", "rev-parse", "HEAD", "--abbrev-ref", "HEAD"]
 STATUS_S, NAME_S = 5.0, 2.0
+# What the role `code` writes beside code that it brought without its .git.
+MARKER = ".muster-code.json"
+MARKER_LIMIT = 64 * 1024
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def parse_status(text: str) -> tuple[str | None, str | None, bool]:
@@ -31,15 +38,42 @@ def parse_status(text: str) -> tuple[str | None, str | None, bool]:
     return headers.get("branch.oid") or None, headers.get("branch.head") or None, dirty
 
 
+def parse_marker(text: str, path: str) -> Code | None:
+    """Return what the controller's checkout was when the code was brought here; None for a text that is no marker."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+
+    def word(name: str) -> str | None:
+        return data[name] if isinstance(data.get(name), str) and data[name] else None
+
+    commit = word("commit")
+    if commit is not None and not _COMMIT.fullmatch(commit):
+        return None
+    dirty = data["dirty"] if isinstance(data.get("dirty"), bool) else None
+    return Code(path, True, commit, word("branch"), dirty, word("dirty_hash"), MARKER)
+
+
 def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
-    """Return the state of the checkout at path; what git does not say is None."""
+    """Return the state of the checkout at path; what neither git nor the marker says is None."""
     unknown = Code(path, host.is_dir(path), None, None, None)
     if not unknown.exists:
         return unknown
+    if not host.exists(path + "/.git"):
+        # Before git is asked: a repository further up would answer for its own commit.
+        text = host.read_text(f"{path}/{MARKER}", MARKER_LIMIT)
+        if text is not None:
+            marked = parse_marker(text, path)
+            if marked is None:
+                warn(f"code {path}: {MARKER} is not what the role code writes; the commit is unknown")
+            return marked or unknown
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
-        found = Code(path, True, *parse_status(result.out))
-        return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
+        code = Code(path, True, *parse_status(result.out), source="git")
+        return dataclasses.replace(code, dirty_hash=hash_changes(host, path, warn)) if code.dirty else code
     if result.timed_out:
         warn(f"code {path}: git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown")
         return _name_only(host, path) or unknown
@@ -57,15 +91,9 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
     return unknown
 
 
-def _changes(host: Host, path: str) -> str | None:
-    from ._changes import read_changes  # on the node every file of a module is compiled anew
-
-    return read_changes(host, path)
-
-
 def _name_only(host: Host, path: str) -> Code | None:
     result = host.run(NAME, timeout=NAME_S, cwd=path)
     words = result.out.split()
     if result.rc != 0 or len(words) != 2:
         return None
-    return Code(path, True, words[0], None if words[1] == "HEAD" else words[1], None)
+    return Code(path, True, words[0], None if words[1] == "HEAD" else words[1], None, source="git")

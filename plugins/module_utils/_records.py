@@ -108,9 +108,10 @@ class Workdir:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
+    """The code the ranks run; branch is None on a detached head, dirty: changed or new and not ignored files.
 
-    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+    dirty_hash is the same for the same changes (None without any), source is git or the name of the file that the
+    role `code` left.
     """
 
     path: str
@@ -118,7 +119,8 @@ class Code:
     commit: str | None
     branch: str | None
     dirty: bool | None
-    changes: str | None = None
+    dirty_hash: str | None = None
+    source: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

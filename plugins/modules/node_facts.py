@@ -200,7 +200,7 @@ ansible_facts:
             free_bytes: {description: Space left in bytes., type: int}
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
         code:
-          description: The checkout.
+          description: The code.
           type: dict
           contains:
             path: {description: Its path., type: str}
@@ -208,7 +208,17 @@ ansible_facts:
             commit: {description: The commit., type: str}
             branch: {description: 'The branch, null when none is checked out.', type: str}
             dirty: {description: 'Whether files are changed, or new and not ignored.', type: bool}
-            changes: {description: 'A digest of these changes, null where there are none.', type: str}
+            dirty_hash:
+              description: >-
+                A digest of the files that are changed, gone, or new and not ignored, the same on two nodes that have
+                the same changes. Of a file above 16 MiB only the size counts. Null without changes.
+              type: str
+              sample: 3f1c9a0be2d47766
+            source:
+              description: >-
+                What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought
+                without its C(.git). That file tells of the checkout it came from, not of what was changed here since.
+              type: str
         python:
           description: The training interpreter.
           type: dict

@@ -166,7 +166,7 @@ def _code(head: NodeInput) -> dict[str, Any] | None:
     code = head.facts.code
     if code is None:
         return None
-    return {"path": code.path, "commit": code.commit, "branch": code.branch, "dirty": code.dirty}
+    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "dirty_hash")}
 
 
 def _no_nodes() -> Finding:

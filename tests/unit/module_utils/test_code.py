@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._code import NAME, STATUS, parse_status, read_code
+from ansible_collections.muster.train.plugins.module_utils._code import MARKER, NAME, STATUS, parse_status, read_code
 from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._records import Code
@@ -60,7 +61,7 @@ def test_status(text: str, expected: tuple[str | None, str | None, bool]) -> Non
 
 def test_a_clean_checkout_and_a_folder_in_it(checkout: Path) -> None:
     commit = git(checkout, "rev-parse", "HEAD")
-    assert read_code(Host(), str(checkout), refuse) == Code(str(checkout), True, commit, "main", False)
+    assert read_code(Host(), str(checkout), refuse) == Code(str(checkout), True, commit, "main", False, source="git")
     (checkout / "deep").mkdir()
     assert read_code(Host(), f"{checkout}/deep", refuse).commit == commit
 
@@ -80,7 +81,7 @@ def test_looking_leaves_no_trace(checkout: Path) -> None:
 
 def test_a_checkout_without_a_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, "main", False)
+    assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, "main", False, source="git")
 
 
 def test_no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +142,7 @@ def test_git_is_missing(tmp_path: Path) -> None:
 def test_a_checkout_too_large_to_look_through(tmp_path: Path) -> None:
     slow = CommandResult(None, "", "", timed_out=True)
     code, warnings, answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nmain\n", ""))
-    assert code == Code(str(tmp_path), True, COMMIT, "main", None)
+    assert code == Code(str(tmp_path), True, COMMIT, "main", None, source="git")
     assert warnings == [f"code {tmp_path}: git status took longer than 5 s; whether it is dirty is unknown"]
     assert answers.asked == [STATUS, NAME]
     code, _warnings, _answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nHEAD\n", ""))
@@ -152,6 +153,49 @@ def test_a_checkout_too_large_to_look_through(tmp_path: Path) -> None:
 
 def test_machines(tmp_path: Path) -> None:
     laptop = load("laptop", tmp_path / "a")
-    assert read_code(laptop, "/home/me/code", refuse) == Code("/home/me/code", True, COMMIT, "main", False)
+    assert read_code(laptop, "/home/me/code", refuse) == Code(
+        "/home/me/code", True, COMMIT, "main", False, source="git"
+    )
     hgx = load("hgx_h100", tmp_path / "b")
-    assert read_code(hgx, "/raid/muster", refuse) == Code("/raid/muster", True, "1" * 40, None, True)
+    assert read_code(hgx, "/raid/muster", refuse) == Code("/raid/muster", True, "1" * 40, None, True, source="git")
+
+
+# What the role `code` left beside code without .git.
+
+MARKED = {"commit": COMMIT, "branch": "main", "dirty": True, "dirty_hash": "3f1c9a0be2d47766", "more": 1}
+
+
+def mark(folder: Path, text: str) -> None:
+    (folder / MARKER).write_text(text)
+
+
+def test_the_marker_tells_what_the_checkout_was(tmp_path: Path) -> None:
+    mark(tmp_path, json.dumps(MARKED))
+    expected = Code(str(tmp_path), True, COMMIT, "main", True, "3f1c9a0be2d47766", MARKER)
+    assert read_code(Host(), str(tmp_path), refuse) == expected
+
+
+def test_the_marker_wins_over_a_repository_further_up(checkout: Path) -> None:
+    (checkout / "brought").mkdir()
+    mark(checkout / "brought", json.dumps(MARKED))
+    assert read_code(Host(), f"{checkout}/brought", refuse).commit == COMMIT
+
+
+def test_a_checkout_wins_over_a_marker(checkout: Path) -> None:
+    mark(checkout, json.dumps(MARKED))
+    code = read_code(Host(), str(checkout), refuse)
+    assert (code.source, code.commit) == ("git", git(checkout, "rev-parse", "HEAD"))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"commit": "--help"}', '{"commit": "main"}'])
+def test_no_marker(tmp_path: Path, text: str) -> None:
+    mark(tmp_path, text)
+    code, warnings, answers = warned(tmp_path)
+    assert code == Code(str(tmp_path), True, None, None, None)
+    assert warnings == [f"code {tmp_path}: {MARKER} is not what the role code writes; the commit is unknown"]
+    assert answers.asked == []
+
+
+def test_a_marker_of_code_without_a_repository(tmp_path: Path) -> None:
+    mark(tmp_path, json.dumps(dict.fromkeys(("commit", "branch", "dirty", "dirty_hash"))))
+    assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, None, None, None, MARKER)

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter `memlock_plan`: what the role `memlock` does on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils import _memlock
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+
+DOCUMENTATION = r"""
+name: memlock_plan
+short_description: What has to be done so that a user may lock memory
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Compares what M(muster.train.memlock_info) read on a node with the limit that is wanted.
+  - Nothing is reloaded or restarted where that would disturb a run or a container. It is pending instead.
+positional: _input
+options:
+  _input:
+    description: What root read.
+    type: dict
+    required: true
+  login:
+    description: The C(login) that the user read.
+    type: dict
+    required: true
+  limit:
+    description: The limit, V(unlimited) or a size such as V(64GiB).
+    type: str
+    required: true
+  name:
+    description: The user or V(@group) that it is for. Empty, the user of the login.
+    type: str
+    default: ""
+  state:
+    description: V(absent) takes away what was written.
+    type: str
+    choices: [present, absent]
+    default: present
+  engine:
+    description: Whether containers get it too, as the engine's default.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: What would have to be done?
+  ansible.builtin.debug:
+    msg: "{{ root_read.memlock | muster.train.memlock_plan(user_read.memlock.login, 'unlimited') }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(for) and C(wanted) (in bytes, V(-1) is unlimited, null is none) are the request, understood.
+    - C(write) is a list of files, each with C(path) and C(text), C(remove) a list of paths.
+    - C(reload) says whether systemd has to read its files again, C(restart) which services have to be restarted.
+    - C(refused) says why none of this can be, in words. Then there is nothing else.
+    - C(pending) is what has to wait and for whom, in words. C(changes) says whether anything at all is to be done.
+  type: dict
+"""
+
+
+def memlock_plan(
+    node: Any, login: Any, limit: Any, name: str = "", state: str = "present", engine: bool = True
+) -> dict[str, Any]:
+    """Return the plan; see DOCUMENTATION."""
+    try:
+        return _memlock.plan(plain(node), plain(login), str(name), plain(limit), str(state), bool(engine))
+    except ValueError as error:
+        return {"refused": str(error)}
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"memlock_plan": memlock_plan}
