@@ -64,8 +64,9 @@ def _entry(line: str) -> Line:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return Line(None, "")
-    message, moment = entry.get("MESSAGE"), entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get(
-        "__MONOTONIC_TIMESTAMP"
+    message, moment = (
+        entry.get("MESSAGE"),
+        entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP"),
     )
     # What is not UTF-8 comes as a list of bytes.
     if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):

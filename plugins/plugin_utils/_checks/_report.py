@@ -142,3 +142,21 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
     if len(line) <= width:
         return [line]
     return textwrap.wrap(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def verdict(report: Report) -> str:
+    """Say in one line which checks failed or could not look, and where."""
+    parts = []
+    for status, words in (("fail", "failed"), ("error", "could not look")):
+        found: dict[str, list[str]] = {}
+        for each in report.results:
+            if each.finding.status == status and (status == "fail" or each.level == "fail"):
+                found.setdefault(each.finding.check, []).append(each.finding.node or "the cluster")
+        if found:
+            parts.append(f"{words}: {'; '.join(f'{check} on {names(nodes)}' for check, nodes in found.items())}")
+    return f"preflight: {'. '.join(parts)}" if parts else "preflight: all is well"
+
+
+def stops(report: Report, on: Sequence[str]) -> bool:
+    """Say whether the task fails: on a failed check, or on one that could not look."""
+    return report.code == {"fail": 1, "error": 2}.get(on[0]) if len(on) == 1 else report.code != 0
