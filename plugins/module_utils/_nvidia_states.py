@@ -94,7 +94,9 @@ def _uncorrected(gpu: ElementTree.Element) -> int | None:
 
 
 def _throttle(gpu: ElementTree.Element) -> list[str] | None:
-    reasons = next((found for name in ("event", "throttle") if (found := gpu.find(f"clocks_{name}_reasons")) is not None), None)
+    reasons = next(
+        (found for name in ("event", "throttle") if (found := gpu.find(f"clocks_{name}_reasons")) is not None), None
+    )
     if reasons is None:
         return None
     known = False
