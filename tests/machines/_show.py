@@ -28,7 +28,7 @@ from ansible_collections.muster.train.tests.machines._script import Parser, comp
 
 MODES = ("auto", "rdma", "tcp")
 # What a launch asks for, as far as any machine can answer.
-ASKED = Asked(workdir="/root/muster", code_dir="/root/muster/code")
+ASKED = Asked(workdir="/home/ann/muster", code_dir="/home/ann/muster/code")
 NO_NET = Net(addresses=[], routes=[], listening=[], holders={})
 
 
