@@ -23,14 +23,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma
+from ansible_collections.muster.train.plugins.module_utils._rdma_port import COUNTERS, HW_COUNTERS
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-sys.path.insert(0, str(ROOT / "collections"))
-
-from ansible_collections.muster.train.plugins.module_utils._host import Host  # noqa: E402
-from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma  # noqa: E402
-from ansible_collections.muster.train.plugins.module_utils._rdma_port import COUNTERS, HW_COUNTERS  # noqa: E402
-
 GPUS, HCAS, GIDS, SET = 8, 18, 256, 4
 ENVIRONMENT = {
     **os.environ,

@@ -30,7 +30,7 @@ from ansible_collections.muster.train.tests.machines._script import Parser, comp
 MODES = ("auto", "rdma", "tcp")
 # What a launch asks for, as far as any machine can answer.
 # How a node is today is nothing to show, and nothing to keep: logs and processes are private.
-ASKED = Asked(workdir="/root/muster", code_dir="/root/muster/code", subset=IDENTITY)
+ASKED = Asked(workdir="/home/ann/muster", code_dir="/home/ann/muster/code", subset=IDENTITY)
 NO_NET = Net(addresses=[], routes=[], listening=[], holders={})
 
 

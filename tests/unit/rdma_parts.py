@@ -30,7 +30,7 @@ def gids(*addresses: str, ndev: str | None = "eth2", start: int = 0) -> list[Gid
     ]
 
 
-def port(number: int = 1, layer: str = "InfiniBand", rate: float = 400.0, **changes: Any) -> Port:
+def port(number: int = 1, layer: str = "InfiniBand", rate: float | None = 400.0, **changes: Any) -> Port:
     """An ACTIVE port in use."""
     fields: dict[str, Any] = {
         "state": "ACTIVE",

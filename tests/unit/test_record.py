@@ -240,7 +240,7 @@ def test_what_is_read_of_a_folder_is_recorded(tmp_path: Path) -> None:
 def test_of_the_code_and_the_packages_nothing_leaves_the_machine(tmp_path: Path) -> None:
     manifest = {
         "files": {
-            "/root/muster/code/.git/HEAD": "ref: refs/heads/acquisition\n",
+            "/home/ann/muster/code/.git/HEAD": "ref: refs/heads/acquisition\n",
             "/usr/bin/python3": "",
             "/usr/lib/python3.11/site-packages/torch/version.py": "__version__ = '2.4.0+cu124'\ncuda = '12.4'\n",
             "/usr/lib/python3.11/site-packages/secret_product/__init__.py": "",

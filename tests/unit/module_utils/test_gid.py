@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -103,8 +104,8 @@ def test_only_what_is_set_is_asked_for_its_type(tmp_path: Path, monkeypatch: pyt
     asked: dict[str, list[str]] = {}
     read_folder = Machine.read_folder
 
-    def watch(self: Machine, path: str, names: object) -> dict[str, bytes]:
-        asked[path.rpartition("/")[2]] = list(names)  # type: ignore[call-overload]
+    def watch(self: Machine, path: str, names: Iterable[str]) -> dict[str, bytes]:
+        asked[path.rpartition("/")[2]] = list(names)
         return read_folder(self, path, asked[path.rpartition("/")[2]])
 
     monkeypatch.setattr(Machine, "read_folder", watch)

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.tests.unit.machines import MACHINES, load
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = (ROOT / "roles" / "detect" / "templates" / "detect.html.j2").read_text(encoding="utf-8")
-ASKED = Asked(workdir="/root/muster", code_dir="/root/muster")
+ASKED = Asked(workdir="/home/ann/muster", code_dir="/home/ann/muster")
 
 
 @pytest.fixture(scope="module", params=sorted(path.stem for path in MACHINES.glob("*.yml")))

@@ -154,7 +154,7 @@ def random_hca(choose: random.Random, name: str) -> Hca:
             port(
                 number + 1,
                 layer,
-                choose.choice((100.0, 200.0, 400.0, None)),  # type: ignore[arg-type]
+                choose.choice((100.0, 200.0, 400.0, None)),
                 state=state,
                 sm_lid=sm_lid,
                 netdev=choose.choice(("eth0", "eth2", None)),
