@@ -14,7 +14,7 @@ from typing import Any
 
 from ._host import Host
 from ._records import ENDED, Job
-from ._runs import read_run, run_directory
+from ._runs import how_ended, read_run, run_directory
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc
 
@@ -131,6 +131,8 @@ def _record_lost(host: Host, directory: str, swept: int) -> None:
         return
     if _lock.Lock(_lock.run_path(directory)).holder() is not None:
         return
-    why = f"the runner (pid {state.get('pid')}) ended without a verdict; stop swept {swept} process(es)"
+    how = how_ended(host, directory, state.get("nonce"))
+    why = f"the runner (pid {state.get('pid')}) ended without a verdict{f' ({how})' if how else ''}"
+    why += f"; stop swept {swept} process(es)"
     state.update(phase="lost", why=why, ended=utc())
     _files.write_json(path, state)
