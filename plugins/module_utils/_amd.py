@@ -26,7 +26,7 @@ _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 
 def present(host: Host) -> int:
     """Return how many GPUs a process here can open: KFD's, partitions each for itself, whose render node is here."""
-    return len(_openable(host, _kfd.read_nodes(host)))
+    return len(openable(host, _kfd.read_nodes(host)))
 
 
 def read(host: Host, warn: Callable[[str], None]) -> Gpu:
@@ -35,7 +35,7 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
     The tools are asked only when sysfs has no product name (cards without a FRU) or KFD tells no links.
     """
     kfd = _kfd.read_nodes(host)
-    gpus = _openable(host, kfd)
+    gpus = openable(host, kfd)
     if kfd.unreadable:
         numbers = ", ".join(map(str, kfd.unreadable))
         warn(f"KFD does not let this process read its nodes {numbers}: GPUs that are not given to it, left out here")
@@ -65,7 +65,8 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
     )
 
 
-def _openable(host: Host, kfd: Kfd) -> list[KfdNode]:
+def openable(host: Host, kfd: Kfd) -> list[KfdNode]:
+    """Return the GPUs that a process here can open."""
     if not host.exists("/dev/kfd"):
         return []
     return [node for node in kfd.nodes if node.is_gpu and host.exists(f"/dev/dri/renderD{node.drm_render_minor}")]

@@ -30,7 +30,7 @@ class Budget:
         """Return how many seconds a command that may take cap s has."""
         return max(0.0, min(cap, self._end - monotonic()))
 
-    def run(self, argv: Sequence[str], cap: float) -> CommandResult:
+    def run(self, argv: Sequence[str], cap: float, cwd: str | None = None) -> CommandResult:
         """Return what came of a command that is given cap s or what is left; without time left it is timed out."""
         left = self.left(cap)
-        return self._host.run(argv, left) if left else CommandResult(None, "", "", timed_out=True)
+        return self._host.run(argv, left, cwd) if left else CommandResult(None, "", "", timed_out=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ._host import Host
 from ._mounts import mount_of, parse_mountinfo
@@ -22,8 +23,11 @@ def existing(host: Host, path: str) -> str:
     return path
 
 
-def read_disk(host: Host, path: str) -> Disk:
-    """Return the file system that a directory is on, or would be."""
+def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
+    """Return the file system that a directory is on, or would be; with probe, try whether it can be written.
+
+    What is tried is the next directory above that exists. Below another root nothing is written.
+    """
     real = host.resolve(path)
     if real is None:
         return Disk(path)
@@ -39,4 +43,10 @@ def read_disk(host: Host, path: str) -> Disk:
         free_bytes=space.free if space else None,
         free_inodes=space.free_inodes if space else None,
         read_only=space.read_only if space else None,
+        **(_tried(host, there) if probe and host.own else {}),
     )
+
+
+def _tried(host: Host, folder: str) -> dict[str, Any]:
+    state = host.outside.try_write(host.here(folder))
+    return {"writable": state == 0, "write_error": os.strerror(state) if state else None}

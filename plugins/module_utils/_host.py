@@ -14,10 +14,13 @@ import os
 import pwd
 import stat
 from collections.abc import Iterable, Sequence
-from typing import BinaryIO, Callable, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Callable, NamedTuple
 
 from . import _command
 from ._command import CommandResult
+
+if TYPE_CHECKING:
+    from ._outside import Outside
 
 RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
@@ -35,6 +38,14 @@ class Space(NamedTuple):
     read_only: bool
 
 
+class Owner(NamedTuple):
+    """Whose a path is and who may use it; mode without its type."""
+
+    mode: int
+    uid: int
+    gid: int
+
+
 def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
@@ -45,6 +56,7 @@ class Host:
     def __init__(self, root: str = "/", run: RunFunction = _command.run_command) -> None:
         self.root = os.path.abspath(root)
         self._prefix = self.root.rstrip("/")
+        self.own = self.root == "/"
         self._run = run
 
     # Paths
@@ -222,6 +234,11 @@ class Host:
         found = self._stat(path)
         return None if found is None else (found.st_dev, found.st_ino)
 
+    def owner(self, path: str) -> Owner | None:
+        """Return mode and owner."""
+        found = self._stat(path)
+        return None if found is None else Owner(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+
     def allows(self, path: str, mode: int) -> bool:
         """Return whether this user may os.R_OK, os.W_OK, os.X_OK it (false too on a file system mounted read-only)."""
         try:
@@ -269,7 +286,14 @@ class Host:
         except KeyError:
             return str(os.geteuid())
 
-    # Processes
+    # Around the machine, and processes
+
+    @property
+    def outside(self) -> Outside:
+        """Return the resolver, the network and the clock; only those of a machine of our `own` are its own."""
+        from ._outside import Outside  # few ask, and on the node every file of a module is compiled anew
+
+        return Outside()
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         """Run a command and return what came of it; see CommandResult."""

@@ -24,7 +24,7 @@ from ._rdma import read_rdma
 from ._rdma_records import Rdma
 from ._records import Config, File, NodeFacts, TrainingPython, Workdir
 from ._slot import read_holder
-from ._subsets import SUBSETS
+from ._subsets import HEALTH, SUBSETS
 from ._system_records import Disk, Limit, Memlock
 from ._tools import read_tools
 from ._versions import read_versions
@@ -47,6 +47,13 @@ class Asked:
     ports: tuple[int, ...] = ()
     slot: str = "default"
     subset: tuple[str, ...] = SUBSETS
+    asked_at: float | None = None
+    names: tuple[str, ...] = ()
+    docker: tuple[str, ...] = ("docker",)
+    images: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+    as_root: tuple[str, ...] = ()
+    probe_disks: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +98,11 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
         "workdir": lambda: read_workdir(host, asked.workdir, identity.mark),
         "python": lambda: find_python(host, asked.code_dir, asked.python),
         **{name: probe for name, probe in subsets.items() if name in asked.subset},
+        **_health_probes(host, asked),
     }
     disks = _disks(asked) if "disk" in asked.subset else []
     # One each: of data directories on five file servers, the one that is gone takes no other along.
-    probes.update({f"disk {path}": _disk_probe(host, path) for path in disks})
+    probes.update({f"disk {path}": _disk_probe(host, asked, path) for path in disks})
     times: dict[str, int] = {}
     found, failures = run_probes(probes, cap, times)
     files, config = found.get("files") or (None, None)
@@ -121,6 +129,7 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
         tools=found.get("tools"),
         kernel=found.get("kernel"),
         timings=_timings(times),
+        **{name: found.get(name) for name in HEALTH},
     )
     return Gathered(node, found.get("rdma"), found.get("gpu"), failures + warnings)
 
@@ -138,8 +147,20 @@ def _timings(times: dict[str, int]) -> dict[str, int]:
     return found
 
 
-def _disk_probe(host: Host, path: str) -> Callable[[], Disk]:
-    return lambda: read_disk(host, path)
+def _disk_probe(host: Host, asked: Asked, path: str) -> Callable[[], Disk]:
+    # Data is not ours to write, whatever else lies there; shared memory always can be.
+    probe = asked.probe_disks and path in (asked.workdir, asked.code_dir, "/tmp")
+    return lambda: read_disk(host, path, probe)
+
+
+def _health_probes(host: Host, asked: Asked) -> dict[str, Callable[[], Any]]:
+    """Return the probes of HEALTH that are asked for; their readers are imported only then."""
+    wanted = [name for name in HEALTH if name in asked.subset]
+    if not wanted:
+        return {}
+    from ._health import probes
+
+    return {name: probe for name, probe in probes(host, asked).items() if name in wanted}
 
 
 def _read_files(host: Host, asked: Asked, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:

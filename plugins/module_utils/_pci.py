@@ -57,7 +57,12 @@ def numa_node(host: Host, address: str | None) -> int | None:
 
 def is_gpu(host: Host, address: str) -> bool:
     """Return whether a device is a GPU by its class; its audio, USB and bridges are devices of the same vendor."""
-    return (_sysfs.text(host, f"{DEVICES}/{address}/class") or "").startswith(GPU_CLASSES)
+    return is_class(host, address, *GPU_CLASSES)
+
+
+def is_class(host: Host, address: str, *classes: str) -> bool:
+    """Return whether a device is of one of these classes (as 0x0300: base class and subclass)."""
+    return (_sysfs.text(host, f"{DEVICES}/{address}/class") or "").startswith(classes)
 
 
 def vendor(host: Host, address: str) -> str | None:

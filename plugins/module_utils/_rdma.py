@@ -12,7 +12,7 @@ import dataclasses
 import re
 from typing import Callable
 
-from . import _pci, _sysfs, _uverbs
+from . import _pci, _pcie_link, _sysfs, _uverbs
 from ._gdr import read_gdr
 from ._host import Host
 from ._rdma_port import Surroundings, read_port
@@ -94,6 +94,7 @@ def _read_hca(
     node_type = _sysfs.word(said.get("node_type"))
     of_pci = _of_device(host, place)
     vendor_id = of_pci.get("vendor")
+    link = _pcie_link.parse_link(of_pci)
     node, closed = _uverbs.node_of(host, name, nodes, place.devices)
     of_device = _netdevs(host, place)
     if "parent" in said and not of_device:
@@ -127,6 +128,10 @@ def _read_hca(
         uverbs=node,
         netdevs=sorted({*of_device, *of_ports}, key=_sysfs.natural),
         ports=ports,
+        link_width=link.width,
+        link_width_max=link.width_max,
+        link_gen=link.gen,
+        link_gen_max=link.gen_max,
     )
 
 
@@ -143,7 +148,7 @@ def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) 
 def _of_device(host: Host, place: _Place) -> dict[str, str]:
     said: dict[str, str] = {}
     for device in place.devices[::-1]:
-        said.update(_sysfs.texts(host, device, ("vendor", "numa_node")))
+        said.update(_sysfs.texts(host, device, ("vendor", "numa_node", *_pcie_link.ATTRIBUTES)))
     return said
 
 

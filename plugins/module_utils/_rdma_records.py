@@ -54,7 +54,7 @@ class Port:
 
 @dataclasses.dataclass(frozen=True)
 class Hca:
-    """One device below /sys/class/infiniband."""
+    """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most."""
 
     name: str
     node_type: str | None
@@ -70,6 +70,10 @@ class Hca:
     uverbs: str | None
     netdevs: list[str]
     ports: list[Port]
+    link_width: int | None = None
+    link_width_max: int | None = None
+    link_gen: int | None = None
+    link_gen_max: int | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Hca:

@@ -10,10 +10,25 @@ newer); a job refuses them, because whoever wrote it meant something by them.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._known import known
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
+
+if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
+    from ._health_records import (
+        Clock,
+        DeviceFile,
+        Engine,
+        GpuHealth,
+        Interface,
+        KernelLog,
+        Memory,
+        Processes,
+        Reach,
+        Resolution,
+        Sudo,
+    )
 
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
@@ -93,10 +108,10 @@ class Workdir:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """The code the ranks run; branch is None on a detached head, dirty: changed or new and not ignored files.
+    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
-    dirty_hash is the same for the same changes (None without any), source is git or the name of the file that the
-    role `code` left.
+    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+    source is git, or the name of the file that the role code left.
     """
 
     path: str
@@ -104,7 +119,7 @@ class Code:
     commit: str | None
     branch: str | None
     dirty: bool | None
-    dirty_hash: str | None = None
+    changes: str | None = None
     source: str | None = None
 
 
@@ -182,6 +197,17 @@ class NodeFacts:
     tools: Tools | None = None
     kernel: Kernel | None = None
     timings: dict[str, int] = dataclasses.field(default_factory=dict)
+    clock: Clock | None = None
+    names: dict[str, Resolution] | None = None
+    devices: list[DeviceFile] | None = None
+    engine: Engine | None = None
+    reach: list[Reach] | None = None
+    kernel_log: KernelLog | None = None
+    processes: Processes | None = None
+    memory: Memory | None = None
+    sudo: Sudo | None = None
+    interfaces: dict[str, Interface] | None = None
+    gpu_health: GpuHealth | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
@@ -211,10 +237,17 @@ class NodeFacts:
             tools=optional(Tools, data.get("tools")),
             kernel=optional(Kernel, data.get("kernel")),
             timings=dict(data.get("timings") or {}),
+            **_health(data),
         )
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def _health(data: dict[str, Any]) -> dict[str, Any]:
+    from ._health_records import health_from_dict
+
+    return health_from_dict(data)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,6 +267,21 @@ class Variable:
     origin: str
     reason: str
     rule: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class JobContainer:
+    """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
+
+    python is the interpreter of the runner in the container; by its labels a container is told from a stranger's.
+    """
+
+    docker: list[str]
+    file: str
+    service: str
+    name: str
+    python: str
+    labels: dict[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -269,10 +317,13 @@ class Job:
     log_limit: int
     label: str | None
     created: str
+    container: JobContainer | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
+        container = data.get("container")
         nested = {
+            "container": None if container is None else JobContainer(**container),
             "rendezvous": Rendezvous(**data["rendezvous"]),
             "environment": [Variable(**item) for item in data["environment"]],
         }

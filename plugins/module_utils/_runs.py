@@ -12,6 +12,7 @@ import re
 import time
 from typing import Any
 
+from . import _job_container
 from ._host import Host
 from ._records import ENDED
 from .runner import _lock, _processes, _unit
@@ -129,6 +130,12 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
     prepared = any(name.startswith("job.") for name in names)
     known = state or {}
     phase, why = judge(state, prepared, alive, _processes.boot_id(), how_ended(host, directory, known.get("nonce")))
+    left = 0 if alive else len(_processes.of_run(run_id, directory))
+    container = None if alive or known.get("phase") in ENDED else _job_container.recorded(host, directory)
+    if container is not None:
+        # Of a container's processes another user sees no mark, and why it died only Docker knows.
+        told, inside = _job_container.tell(host, container, directory)
+        why, left = f"{why}; {told}", max(left, inside)
     started, ended = _seconds(known.get("started")), _seconds(known.get("ended"))
     until = ended or (time.time() if alive else None)
     record.update({key: known[key] for key in _FROM_STATE if key in known})
@@ -138,7 +145,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
         phase=phase,
         why=why,
         alive=alive,
-        left=0 if alive else len(_processes.of_run(run_id, directory)),
+        left=left,
         elapsed_s=max(0.0, until - started) if until is not None and started is not None else None,
         progress=beat.get("progress"),
         heartbeat_age_s=_age(host, os.path.join(directory, "heartbeat.json")),

@@ -17,41 +17,14 @@ from . import _bundle
 from ._host import Host
 from ._records import ENDED, Job
 from ._runs import muster_dir, read_run
-from ._starters import Starter, StartError, starter_named
+from ._starter import Starter, StartError
+from ._starters import starter_named
 from .runner import _files
+from .runner._inherited import base_environment
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Of the environment in which Ansible runs, what would speak to the ranks or to torchrun by accident.
-FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
-FOREIGN_NAMES = [
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "RANK",
-    "WORLD_SIZE",
-    "LOCAL_RANK",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",
-    "NODE_RANK",
-    "OMP_NUM_THREADS",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "MAKELEVEL",
-    "OLDPWD",
-    "PWD",
-    "_",
-    "SHLVL",
-]
-
-
-def base_environment(environ: dict[str, str]) -> dict[str, str]:
-    """Return what the ranks inherit from the login: everything but what belongs to Ansible or to another launcher."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in FOREIGN_NAMES and not name.startswith(FOREIGN_PREFIXES)
-    }
 
 
 def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
@@ -105,19 +78,19 @@ def start(
     now = read_run(host, job.node, job.workdir, job.run_id)
     if now["alive"] and now["nonce"] == job.nonce:
         return False, now
-    private = {
-        "key": key,
-        "secrets": check_secrets(secrets or {}),
-        "environment": base_environment(dict(os.environ)),
-    }
+    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
+    if job.container is None:  # a container has an environment of its own
+        private["environment"] = base_environment(dict(os.environ))
     try:
         _lay_out(job, plan, private)
     except OSError as error:
         raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
+    starter = starter_named(job.starter)
     try:
-        pid = _begin(host, job, starter_named(job.starter))
-        return True, _await_running(host, job, pid)
+        starter, pid = _begin(host, job, starter)
+        return True, _await_running(host, job, starter, pid)
     except StartError:
+        starter.clean(host, job)
         _sweep_leftovers(job)
         raise
 
@@ -127,12 +100,13 @@ def runner_command(job: Job, starter: str) -> list[str]:
     marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce, "STARTER": starter}
     environment = [f"MUSTER_{name}={value}" for name, value in marks.items()]
     archive = os.path.join(job.run_dir, "runner.pyz")
-    return ["/usr/bin/env", *environment, sys.executable, archive, job.run_dir, job.nonce]
+    python = sys.executable if job.container is None else job.container.python
+    return ["/usr/bin/env", *environment, python, archive, job.run_dir, job.nonce]
 
 
-def _begin(host: Host, job: Job, starter: Starter) -> int | None:
+def _begin(host: Host, job: Job, starter: Starter) -> tuple[Starter, int | None]:
     try:
-        return starter.start(host, job, runner_command(job, starter.name))
+        return starter, starter.start(host, job, runner_command(job, starter.name))
     except StartError:
         if job.starter_fallback in (None, starter.name):
             raise
@@ -140,8 +114,10 @@ def _begin(host: Host, job: Job, starter: Starter) -> int | None:
         return _begin(host, job, starter_named(str(job.starter_fallback)))
 
 
-def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
+def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> dict[str, Any]:
     deadline = time.monotonic() + job.join_timeout + START_PATIENCE_S
+    next_look = time.monotonic() + starter.look_every
+    ended: str | None = None
     refusal = os.path.join(job.run_dir, f"refused.{job.nonce}.json")
     while time.monotonic() < deadline:
         refused = _files.read_json(refusal)
@@ -155,9 +131,10 @@ def _await_running(host: Host, job: Job, pid: int | None) -> dict[str, Any]:
             if state["phase"] in ENDED and state["phase"] != "succeeded":
                 raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])
             return run
-        if pid is not None and host.child_ended(pid):
-            pid = None
-            deadline = min(deadline, time.monotonic() + 1.0)  # its last word may just be on its way
+        if ended is None and time.monotonic() >= next_look:
+            ended = starter.ended(host, job, pid)
+            next_look = time.monotonic() + starter.look_every
+            if ended is not None:
+                deadline = min(deadline, time.monotonic() + 1.0)  # its last word may just be on its way
         time.sleep(0.05)
-    log = host.read_text(os.path.join(job.run_dir, "runner.log")) or ""
-    raise StartError("the runner did not start", log.splitlines()[-20:])
+    raise StartError("the runner did not start" + (f": {ended}" if ended else ""), starter.last_words(host, job))

@@ -1,33 +1,17 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ways a runner is started detached from Ansible: a session of its own, or a transient systemd unit."""
+"""The ways a runner is started detached from Ansible: a session of its own, a transient systemd unit, a container."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from ._docker_starter import Docker
 from ._host import Host
 from ._records import Job
-
-
-class StartError(Exception):
-    """The job does not run; the message says why, `tail` holds the last lines of its log."""
-
-    def __init__(self, message: str, tail: list[str] | None = None) -> None:
-        super().__init__(message)
-        self.tail = tail or []
-
-
-class Starter:
-    """A way to start the runner detached from Ansible; `name` is what the state records."""
-
-    name = ""
-
-    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        """Start argv; return the pid when it is a child of this process."""
-        raise NotImplementedError
+from ._starter import Starter, StartError
 
 
 class Setsid(Starter):
@@ -78,7 +62,9 @@ class Systemd(Starter):
         return None
 
 
-STARTERS: dict[str, Starter] = {each.name: each for each in (Setsid(), Systemd(user=False), Systemd(user=True))}
+STARTERS: dict[str, Starter] = {
+    each.name: each for each in (Setsid(), Systemd(user=False), Systemd(user=True), Docker())
+}
 
 
 def starter_named(name: str) -> Starter:

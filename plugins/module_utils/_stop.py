@@ -12,8 +12,10 @@ import signal
 import time
 from typing import Any
 
+from . import _job_container
 from ._host import Host
-from ._records import ENDED, Job
+from ._job_container import EngineError
+from ._records import ENDED, Job, JobContainer
 from ._runs import how_ended, read_run, run_directory
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc
@@ -22,6 +24,8 @@ POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
 RUNNER_SLACK_S = 4.0
 SWEEP_GRACE_S = 5.0
+# A runner that has ended takes its container along; only one that does not is ended from outside.
+CONTAINER_GRACE_S = 3
 # What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
 PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
 
@@ -84,22 +88,59 @@ def stop(
     """
     directory = run_directory(workdir, run_id)
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
-    # A runner in another pid namespace is not seen; its lock is.
+    # A runner in another pid namespace is not seen; its lock is, and its container.
     held = _holds(directory, nonce)
+    container = _job_container.recorded(host, directory, nonce)
+    boxed = _runs_in(host, container, directory, nonce)
     swept = 0
     unkillable: list[int] = []
-    if (alive or held) and not check:
+    if (alive or held or boxed) and not check:
         _ask(directory, _nonces(directory, host) if nonce is None else {nonce}, grace)
         if held or any(_is_runner(process) for process in alive):
             _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
             grace = 0.0  # the runner has given it, or hangs
-        swept, unkillable = sweep(run_id, directory, nonce, grace)
+        ended, unkillable = _end_container(host, container, directory, nonce, grace)
+        swept, left = sweep(run_id, directory, nonce, grace)
+        swept, unkillable = swept + ended, unkillable + left
     discarded = _discard(host, directory, nonce, check)
     if not check and nonce is None:
         _record_lost(host, directory, swept)
     run = read_run(host, node, workdir, run_id)
+    if container is not None and not check and run["phase"] in ENDED:
+        _drop(host, container, directory, nonce)
     run.update(swept=swept, unkillable=unkillable)
-    return bool(alive) or held or discarded, run
+    return bool(alive) or held or boxed or discarded, run
+
+
+def _runs_in(host: Host, container: JobContainer | None, directory: str, nonce: str | None) -> bool:
+    """Return whether the run's container runs; one that Docker does not tell of is not touched."""
+    try:
+        seen = None if container is None else _job_container.look(host, container)
+    except EngineError:
+        return False
+    return seen is not None and seen.running and _job_container.ours(seen, directory, nonce)
+
+
+def _end_container(
+    host: Host, container: JobContainer | None, directory: str, nonce: str | None, grace: float
+) -> tuple[int, list[int]]:
+    """End a container whose runner is gone or does not end; return (processes in it, pids that do not die)."""
+    if container is None or not _runs_in(host, container, directory, nonce):
+        return 0, []
+    inside = _job_container.processes(host, container)
+    _job_container.end(host, container, max(int(grace), CONTAINER_GRACE_S))
+    if not _runs_in(host, container, directory, nonce):
+        return len(inside), []
+    return len(inside), _job_container.processes(host, container)
+
+
+def _drop(host: Host, container: JobContainer, directory: str, nonce: str | None) -> None:
+    """Remove the run's container: how it ended is written down by now."""
+    try:
+        if _job_container.ours(_job_container.look(host, container), directory, nonce):
+            _job_container.remove(host, container)
+    except EngineError:
+        return
 
 
 def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool:
@@ -134,5 +175,11 @@ def _record_lost(host: Host, directory: str, swept: int) -> None:
     how = how_ended(host, directory, state.get("nonce"))
     why = f"the runner (pid {state.get('pid')}) ended without a verdict{f' ({how})' if how else ''}"
     why += f"; stop swept {swept} process(es)"
+    why += _container_ended(host, directory)
     state.update(phase="lost", why=why, ended=utc())
     _files.write_json(path, state)
+
+
+def _container_ended(host: Host, directory: str) -> str:
+    container = _job_container.recorded(host, directory)
+    return "" if container is None else f"; {_job_container.tell(host, container, directory)[0]}"

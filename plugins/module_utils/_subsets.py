@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-SUBSETS = (
+# What a node is.
+IDENTITY = (
     *("net", "rdma", "gpu", "code", "files", "limits", "slot"),
     *("container", "disk", "versions", "tools", "kernel"),
 )
+# How it is, which preflight looks at and nobody else.
+HEALTH = (
+    *("clock", "names", "devices", "engine", "reach", "kernel_log"),
+    *("processes", "memory", "sudo", "interfaces", "gpu_health"),
+)
+SUBSETS = (*IDENTITY, *HEALTH)
 # `min` is what is always there, so that it can be asked for alone.
 # `!min`, as people write it for setup, changes nothing.
 CHOICES = ("all", "min", *SUBSETS, "!all", "!min", *(f"!{name}" for name in SUBSETS))

@@ -49,7 +49,10 @@ class Container:
 
 @dataclasses.dataclass(frozen=True)
 class Disk:
-    """The file system of a directory that need not exist yet; free is what this user may still write, in bytes."""
+    """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
+
+    writable: a file could be written there and removed again; write_error is why not. None: nobody tried.
+    """
 
     path: str
     mount_point: str | None = None
@@ -58,6 +61,8 @@ class Disk:
     free_bytes: int | None = None
     free_inodes: int | None = None
     read_only: bool | None = None
+    writable: bool | None = None
+    write_error: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,9 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Reads a node and returns the facts that a launch is planned from, in one execution.
-  - It only looks. Nothing on the node is changed and nothing is decided.
+  - It only looks. Nothing on the node is changed (but see O(probe_disks)) and nothing is decided.
+  - Beside what a node is, it tells how it is, as preflight needs to know. Of another O(root), those of these parts are
+    null that a tree cannot tell, as the clock, the engine, the kernel's log, V(sudo) and what can be reached.
   - What cannot be seen is null and a warning says why. A part that hangs costs ten seconds, and the others are told.
     What each took is among the facts.
 options:
@@ -54,20 +56,57 @@ options:
     type: list
     elements: path
     default: []
+  asked_at:
+    description: The time on the controller, in seconds since the epoch. It is returned beside the node's own.
+    type: float
+  names:
+    description: Names to look up, beside the node's own.
+    type: list
+    elements: str
+    default: []
+  docker:
+    description: The words that ask the container engine, such as V([sudo, -n, docker]).
+    type: list
+    elements: str
+    default: [docker]
+  images:
+    description: Container images of interest, by tag or digest.
+    type: list
+    elements: str
+    default: []
+  reach:
+    description: Ports of others to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
+    type: list
+    elements: str
+    default: []
+  as_root:
+    description: Words to put before the commands that read the kernel's log, such as V([sudo, -n]).
+    type: list
+    elements: str
+    default: []
+  probe_disks:
+    description:
+      - Whether to try by writing whether O(workdir), O(code_dir) and C(/tmp) can be written. A file of 4 KiB is made in
+        the directory, or in the next above that exists, and removed again. Not in check mode, and never in O(data_dirs).
+    type: bool
+    default: false
   subset:
     description:
       - The parts to look at, as for M(ansible.builtin.setup). The others are null.
       - A name adds a part, V(all) adds all, and a name after C(!) takes one away (from all, if nothing is added).
       - V(min) is what is always there, which is the identity, the work directory and the interpreter.
         V(!min) changes nothing.
-      - V(rdma) and V(gpu) become facts of their own. V(gpu), V(code) and V(tools) run commands, the others do not.
+      - V(rdma) and V(gpu) become facts of their own. V(gpu), V(gpu_health), V(code), V(tools), V(engine),
+        V(kernel_log), V(processes) and V(sudo) run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
     choices: [
-      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, '!all', '!min',
-      '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
-      '!kernel']
+      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, clock, names,
+      devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, '!all', '!min', '!net',
+      '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools', '!kernel',
+      '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log', '!processes', '!memory', '!sudo',
+      '!interfaces', '!gpu_health']
     default: [all]
 extends_documentation_fragment:
   - muster.train.root
@@ -169,12 +208,7 @@ ansible_facts:
             commit: {description: The commit., type: str}
             branch: {description: 'The branch, null when none is checked out.', type: str}
             dirty: {description: 'Whether files are changed, or new and not ignored.', type: bool}
-            dirty_hash:
-              description: >-
-                A digest of the files that are changed, gone, or new and not ignored, the same on two nodes that have
-                the same changes. Of a file above 16 MiB only the size counts. Null without changes.
-              type: str
-              sample: 3f1c9a0be2d47766
+            changes: {description: 'A digest of these changes, null where there are none.', type: str}
             source:
               description: >-
                 What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought
@@ -246,6 +280,8 @@ ansible_facts:
             free_bytes: {description: What this user may still write., type: int}
             free_inodes: {description: 'How many files more, null without such a limit.', type: int}
             read_only: {description: Whether it is mounted read-only., type: bool}
+            writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
+            write_error: {description: Why not., type: str}
         versions:
           description: >-
             Versions as files tell them. Nothing is imported and no program is started.
@@ -300,6 +336,142 @@ ansible_facts:
               description: >-
                 V(shared) when every network namespace sees all RDMA devices, V(exclusive) when each device is in one.
               type: str
+        clock:
+          description: The node's clock.
+          type: dict
+          contains:
+            wall: {description: Its seconds since the epoch when it was read., type: float}
+            asked: {description: O(asked_at)., type: float}
+            synchronized: {description: Whether somebody keeps it right. A hypervisor may do so unseen., type: bool}
+            source: {description: 'What said so, V(adjtimex) or a file.', type: str}
+        names:
+          description: >-
+            By name (its own host name and O(names)), C(addresses), C(source) (V(/etc/hosts), V(resolver) or null) and
+            C(error), which is why there is no address.
+          type: dict
+        devices:
+          description: Device nodes of GPUs and RDMA adapters. None of them is opened.
+          type: list
+          elements: dict
+          contains:
+            path: {description: Its path., type: str}
+            mode: {description: 'Its mode in octal digits, such as V(0666).', type: str}
+            uid: {description: Its owner., type: int}
+            gid: {description: Its group., type: int}
+            readable: {description: Whether its mode lets this user read it., type: bool}
+            writable: {description: Whether its mode lets this user write it., type: bool}
+        engine:
+          description: The container engine, as O(docker) asks it.
+          type: dict
+          contains:
+            command: {description: O(docker)., type: list, elements: str}
+            version: {description: "The engine's, or the client's where the engine does not answer.", type: str}
+            running: {description: 'V(false) where there is none that is up, null where it does not let us ask.', type: bool}
+            why: {description: Why it does not answer or what it could not tell., type: str}
+            compose: {description: The version of the compose plugin., type: str}
+            root_dir: {description: Where it keeps images and containers., type: str}
+            containers: {description: How many run., type: int}
+            gpu_containers: {description: Names of those that were given GPUs., type: list, elements: str}
+            images: {description: 'Of O(images), by name, C(id) and C(digests). Null: it has none of that name.', type: dict}
+            runtimes: {description: Its runtimes., type: list, elements: str}
+            cdi: {description: Whether there are specifications of CDI devices., type: bool}
+            default_memlock:
+              description: Bytes that a container may lock by default. V(-1) is unlimited.
+              type: int
+            memlock_source: {description: What said so., type: str}
+        reach:
+          description: What came of connecting to O(reach).
+          type: list
+          elements: dict
+          contains:
+            address: {description: The address., type: str}
+            port: {description: The port., type: int}
+            result:
+              description: >-
+                V(connected), V(refused) (the host answers, nobody listens), V(timeout), V(unreachable) or V(unknown).
+              type: str
+            error: {description: What the system said., type: str}
+        kernel_log:
+          description: What the kernel's log of this boot says of GPUs and adapters.
+          type: dict
+          contains:
+            readable: {description: Whether it could be read. If not no errors means nothing., type: bool}
+            why: {description: Why not., type: str}
+            source: {description: V(journalctl) or V(dmesg)., type: str}
+            complete: {description: Whether it goes back to the boot., type: bool}
+            errors:
+              description: The errors, those of one kind, code and device as one.
+              type: list
+              elements: dict
+              contains:
+                kind: {description: 'V(xid), V(sxid), V(ras) or V(mlx5).', type: str}
+                code: {description: The number of an XID or SXid., type: int}
+                device: {description: PCI address., type: str}
+                text: {description: The first such line., type: str}
+                monotonic_s: {description: Seconds from the boot to the last such line., type: float}
+                count: {description: How many such lines., type: int}
+        processes:
+          description: Processes that matter to a run. Of each C(pid), C(uid), C(command) and C(run_id), as far as told.
+          type: dict
+          contains:
+            gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
+            runs: {description: Those that carry the mark of a run., type: list, elements: dict}
+            hung: {description: 'Those that hang in the kernel, with C(wait), which is where.', type: list, elements: dict}
+            hidden: {description: Of how many it cannot be known whether they are of a run., type: int}
+        memory:
+          description: Main memory.
+          type: dict
+          contains:
+            total_bytes: {description: All of it., type: int}
+            available_bytes: {description: What can be had without swapping., type: int}
+            swap_bytes: {description: Swap space., type: int}
+            hugepages: {description: How many huge pages are set aside., type: int}
+            governor: {description: "The CPUs' frequency governor, all of them where they differ.", type: str}
+        sudo:
+          description: Whether this user becomes root.
+          type: dict
+          contains:
+            passwordless: {description: Whether without a password., type: bool}
+            why: {description: What sudo said., type: str}
+        interfaces:
+          description: >-
+            Network interfaces with a device or a route, by name, C(state), C(mtu), C(speed_mbps) (Mb/s) and
+            C(carrier_changes).
+          type: dict
+        gpu_health:
+          description: How the GPUs are.
+          type: dict
+          contains:
+            why: {description: Why counters are unknown., type: str}
+            fabric_manager:
+              description: >-
+                NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
+                word.
+              type: dict
+            devices:
+              description: Each GPU. What its vendor or tool does not tell is null.
+              type: list
+              elements: dict
+              contains:
+                index: {description: Its number among whole GPUs., type: int}
+                pci_address: {description: Its PCI address., type: str}
+                uuid: {description: Its UUID., type: str}
+                ecc_mode: {description: V(enabled) or V(disabled)., type: str}
+                ecc_pending: {description: The mode after the next reboot., type: str}
+                ecc_uncorrected: {description: Errors not corrected since the driver was loaded., type: int}
+                remap_pending: {description: Whether rows of memory wait for a reset to be replaced., type: bool}
+                remap_failure: {description: Whether rows could not be replaced., type: bool}
+                link_width: {description: Lanes of its PCIe link., type: int}
+                link_width_max: {description: Lanes it could have., type: int}
+                link_gen: {description: Generation of the link. It is lower while a GPU is idle., type: int}
+                link_gen_max: {description: Generation it could have., type: int}
+                throttle: {description: Reasons of a slower clock that are more than idling., type: list, elements: str}
+                persistence: {description: Whether the driver stays loaded., type: bool}
+                nvlinks_down: {description: Numbers of NVLinks without a peer., type: list, elements: int}
+                bad_pages: {description: Pages of memory put aside (AMD)., type: int}
+                temperature_c: {description: Degrees Celsius., type: int}
+                fabric_state: {description: 'V(Completed) when it is part of the NVLink fabric.', type: str}
+                trouble: {description: 'What the tool says instead of values, such as V(GPU is lost).', type: str}
         timings:
           description: What each part took, in milliseconds. Parts are looked at side by side.
           type: dict
@@ -332,6 +504,13 @@ def main() -> None:
             "ports": {"type": "list", "elements": "int", "default": []},
             "slot": {"type": "str", "default": "default"},
             "data_dirs": {"type": "list", "elements": "path", "default": []},
+            "asked_at": {"type": "float"},
+            "names": {"type": "list", "elements": "str", "default": []},
+            "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+            "images": {"type": "list", "elements": "str", "default": []},
+            "reach": {"type": "list", "elements": "str", "default": []},
+            "as_root": {"type": "list", "elements": "str", "default": []},
+            "probe_disks": {"type": "bool", "default": False},
             "subset": {
                 "type": "list",
                 "elements": "str",
@@ -358,6 +537,13 @@ def main() -> None:
         slot=params["slot"],
         data_dirs=tuple(params["data_dirs"]),
         subset=select(params["subset"]),
+        asked_at=params["asked_at"],
+        names=tuple(params["names"]),
+        docker=tuple(params["docker"] or ["docker"]),
+        images=tuple(params["images"]),
+        reach=tuple(params["reach"]),
+        as_root=tuple(params["as_root"]),
+        probe_disks=params["probe_disks"] and not module.check_mode,
     )
     host = Host(params["root"])
     if not host.is_dir("/"):

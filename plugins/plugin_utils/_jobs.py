@@ -14,12 +14,14 @@ from ansible_collections.muster.train.plugins.module_utils._records import (
     Rendezvous,
     Variable,
 )
-from ansible_collections.muster.train.plugins.plugin_utils import _environment, _starter
+from ansible_collections.muster.train.plugins.plugin_utils import _environment
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._ranks import Place
+from ansible_collections.muster.train.plugins.plugin_utils._runtimes import RUNTIMES
+from ansible_collections.muster.train.plugins.plugin_utils._runtimes._way import Part
 
 SCHEMA = 1
 MIB = 1 << 20
@@ -43,12 +45,14 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
     """Make one node's job; environment is what its ranks get beside what Muster itself tells them."""
     settings, policy, facts = run.settings, run.policy, node.facts
     run_dir = f"{facts.workdir.path}/.muster/runs/{run.run_id}"
+    part = Part(run.run_id, run.nonce, node.name, place.node_rank, run_dir)
+    way = RUNTIMES[policy.runtime].way(policy, facts, part)
     launcher = settings["launcher"]["value"]
     command = LAUNCHERS[launcher](
         Start(
             run_id=run.run_id,
             run_dir=run_dir,
-            python=facts.python.path or facts.python.command,
+            python=way.python,
             program=_program(settings, facts.files or {}),
             nnodes=run.nnodes,
             nproc=place.nproc,
@@ -60,7 +64,6 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
             join_timeout=policy.join_timeout,
         )
     )
-    starter = _starter.choose(policy.starter, facts)
     own = {
         "MUSTER_RUN_ID": (run.run_id, ""),
         "MUSTER_NONCE": (run.nonce, ""),
@@ -83,7 +86,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         nproc=place.nproc,
         world_size=run.world_size,
         first_rank=place.first_rank,
-        runtime="host",
+        runtime=policy.runtime,
         launcher=launcher,
         workdir=facts.workdir.path,
         run_dir=run_dir,
@@ -93,9 +96,9 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         rendezvous=run.rendezvous,
         argv=command.argv,
         environment=whole,
-        starter=starter.name,
-        starter_reason=starter.reason,
-        starter_fallback=starter.fallback,
+        starter=way.starter.name,
+        starter_reason=way.starter.reason,
+        starter_fallback=way.starter.fallback,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
@@ -103,6 +106,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         log_limit=policy.log_limit_mib * MIB,
         label=settings["label"]["value"],
         created=run.created,
+        container=way.container,
     )
 
 

@@ -22,7 +22,6 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _head,
     _ports,
     _ranks,
-    _starter,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
@@ -30,6 +29,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import 
 from ansible_collections.muster.train.plugins.plugin_utils._jobs import Run, job_of
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._runtimes import RUNTIMES
 
 SCHEMA = 1
 
@@ -61,7 +61,8 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     machines = {node.name: _agree.machine(node.name, node.facts) for node in nodes}
     nodes_on = Counter(machines.values())
     ranks_on_machine = {name: nodes_on[machine] * decided.count.nproc for name, machine in machines.items()}
-    environments = _environments.make(nodes, settings, policy.env, decided.address.value, ranks_on_machine)
+    seen = [dataclasses.replace(node, facts=RUNTIMES[policy.runtime].as_ranks_see_it(node.facts)) for node in nodes]
+    environments = _environments.make(seen, settings, policy.env, decided.address.value, ranks_on_machine)
     findings += environments.findings
     jobs = {
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
@@ -132,10 +133,9 @@ def _check(
     findings += _agree.check_filesystems(facts)
     findings += _agree.check_directories(facts)
     findings += _agree.check_slot(facts, policy.slot, call)
-    findings += _agree.check_python(facts)
-    findings += _starter.check(policy.starter, facts)
-    if settings["launcher"]["value"] == "torchrun":
-        findings += _agree.check_torch(facts, _sent_elsewhere(settings, policy, nodes))
+    torchrun = settings["launcher"]["value"] == "torchrun"
+    elsewhere = _sent_elsewhere(settings, policy, nodes)
+    findings += RUNTIMES[policy.runtime].check(policy, facts, torchrun, elsewhere)
     findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
     findings += _agree_files.check_code(facts)
     for what, setting in files.items():
@@ -166,7 +166,7 @@ def _code(head: NodeInput) -> dict[str, Any] | None:
     code = head.facts.code
     if code is None:
         return None
-    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "dirty_hash")}
+    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")}
 
 
 def _no_nodes() -> Finding:

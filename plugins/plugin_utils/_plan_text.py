@@ -80,6 +80,7 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
         ("starter", job["starter"], job["starter_reason"]),
+        *_container(job["container"]),
         ("to stop", f"{job['stop_grace']} s", ""),
         *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
     ]
@@ -93,6 +94,10 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         "  environment",
         *(f"    {assignment:<{width}}  # {remark}" for assignment, remark in variables),
     ]
+
+
+def _container(container: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    return [("container", container["name"], f"{container['service']} of {container['file']}")] if container else []
 
 
 def _command(argv: Sequence[str]) -> list[str]:

@@ -26,6 +26,10 @@ DAY = 86400
 
 VARIABLES = (
     Parameter("launch_slot", "label", "Slot"),
+    Parameter("launch_runtime", "choice", "Runtime", choices=("host", "docker")),
+    Parameter("launch_compose_file", "path", "File"),
+    Parameter("launch_compose_service", "label", "Service"),
+    Parameter("launch_docker", "arguments", "Command"),
     Parameter("launch_starter", "choice", "Starter", choices=("auto", "setsid", "systemd")),
     Parameter("launch_stop_grace", "int", "Seconds", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", "Seconds", minimum=1, maximum=DAY),
@@ -44,6 +48,10 @@ class Policy:
     head_address: str
     port_range: tuple[int, int]
     slot: str
+    runtime: str
+    compose_file: str
+    compose_service: str
+    docker: list[str]
     starter: str
     stop_grace: int
     abort_grace: int

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._subsets import IDENTITY
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _head
 from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Node, Users, decide
@@ -28,7 +29,8 @@ from ansible_collections.muster.train.tests.machines._script import Parser, comp
 
 MODES = ("auto", "rdma", "tcp")
 # What a launch asks for, as far as any machine can answer.
-ASKED = Asked(workdir="/root/muster", code_dir="/root/muster/code")
+# How a node is today is nothing to show, and nothing to keep: logs and processes are private.
+ASKED = Asked(workdir="/root/muster", code_dir="/root/muster/code", subset=IDENTITY)
 NO_NET = Net(addresses=[], routes=[], listening=[], holders={})
 
 

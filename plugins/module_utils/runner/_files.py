@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 from typing import Any
 
 RESERVE = "reserve"
@@ -33,6 +34,24 @@ def make_dir(path: str) -> None:
     if os.geteuid() == 0:
         owner = os.stat(os.path.dirname(path))
         os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def give_back(directory: str) -> None:
+    """Give all below a directory to its owner, where a container's root has written for one who must read it.
+
+    Links are not followed, and a file with several names may be one outside: both stay as they are.
+    """
+    if os.geteuid() != 0:
+        return
+    owner = os.stat(directory)
+    if owner.st_uid == 0:
+        return
+    for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
+        for name in (*folders, *names):
+            with contextlib.suppress(OSError):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if found.st_uid == 0 and (stat.S_ISDIR(found.st_mode) or found.st_nlink == 1):
+                    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
 
 
 def write_atomic(path: str, data: bytes, durable: bool = True) -> None:

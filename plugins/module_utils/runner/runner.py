@@ -16,11 +16,14 @@ from typing import Any
 from .._records import Job
 from . import _failures, _files, _lock, _processes, _progress, _unit
 from ._child import Child, adopt_orphans
+from ._inherited import base_environment
 from ._output import Output
 from ._state import State, identity, utc
 
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
+# What ranks write as root is its owner's by then, also of a run that ends without a word.
+GIVE_BACK_S = 10.0
 REFUSED = 3
 # A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
 REPORTED_FAILURES = 32
@@ -44,6 +47,7 @@ class Runner:
         self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
         self._orphans_asked = False
         self._next_beat = 0.0
+        self._next_give_back = 0.0
         self._began = self._began_at = 0.0
 
     @property
@@ -85,7 +89,8 @@ class Runner:
         return REFUSED
 
     def _environment(self) -> dict[str, str]:
-        environment = dict(self._private.get("environment") or {})
+        inherited = self._private.get("environment")
+        environment = base_environment(dict(os.environ)) if inherited is None else dict(inherited)
         me = pwd.getpwuid(os.getuid()) if _has_passwd() else None
         environment.setdefault("HOME", me.pw_dir if me else self.job.workdir)
         for name in ("USER", "LOGNAME"):
@@ -180,8 +185,15 @@ class Runner:
             child.signal_tree(signal.SIGKILL)
 
     def _beat(self, state: State, output: Output) -> None:
+        if time.monotonic() >= self._next_give_back:
+            self._next_give_back = time.monotonic() + GIVE_BACK_S
+            self._give_back()
         progress = _progress.read_progress(self.job.output_dir, self._began_at)
         state.beat(progress, time.monotonic() - self._began, output.dropped())
+
+    def _give_back(self) -> None:
+        for name in ("errors", "outputs"):
+            _files.give_back(os.path.join(self.run_dir, name))
 
     def _tree_is_gone(self, child: Child) -> bool:
         if not child.tree():
@@ -217,6 +229,7 @@ class Runner:
             tail = (first["log_tail"] if first else []) or output.tail(None)
             why = _failures.explain(first, code, tail[-1] if tail else None)
             fields.update(first=first, failures=failures, log_tail=tail, why=why)
+        self._give_back()
         self._beat(state, output)
         _files.release_reserve(self.run_dir)
         state.change(phase, **fields)

@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The container engine of a node: Docker, by its own client. (`_engine.py` is private to the collection.)
+
+`docker info` tells most in one call, also of a client without an engine. Images are asked for one by one: one call
+for several does not say which of them are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable
+
+from ._budget import Budget
+from ._command import CommandResult
+from ._engine_answers import IMAGE, INSPECT, Info, is_missing, parse_gpu_containers, parse_image, parse_info, reason
+from ._engine_memlock import default_memlock
+from ._health_records import Engine, Image
+from ._host import Host
+from ._probe import run_probes
+
+CAP_S = 5.0
+
+
+def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
+    """Return what the engine says, None for another root: its engine is another."""
+    if not host.own:
+        return None
+    budget = Budget(host)
+    asked = list(command)
+    result = budget.run([*asked, "info", "--format", "{{json .}}"], CAP_S)
+    info = parse_info(result.out)
+    running, why = _state(asked, result, info)
+    if not running:
+        return Engine(asked, info.client_version, running, why, info.compose)
+    memlock, source = default_memlock(host)
+    found, troubles = _images(budget, asked, images)
+    return Engine(
+        command=asked,
+        version=info.version,
+        running=True,
+        why="; ".join(troubles) or None,
+        compose=info.compose,
+        root_dir=info.root_dir,
+        containers=info.containers,
+        gpu_containers=_gpu_containers(budget, asked),
+        images=found,
+        runtimes=info.runtimes,
+        cdi=_cdi(host, info),
+        default_memlock=memlock,
+        memlock_source=source,
+    )
+
+
+def _state(command: list[str], result: CommandResult, info: Info) -> tuple[bool | None, str | None]:
+    """Return whether the engine runs (None: it may, but does not let this user ask), and why not."""
+    if result.missing:
+        return False, f"{command[0]}: not found"
+    if result.timed_out:
+        return None, f"{' '.join(command)} info: no answer within {CAP_S:g} s"
+    if info.version is not None and not info.errors:
+        return True, None
+    why = reason([*info.errors, result.err, result.out, f"exit code {result.rc}"])
+    return (False if is_missing(why) else None), why
+
+
+def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[dict[str, Image | None], list[str]]:
+    """Return the images by reference, None for one that is not there; in words those that nobody could look for."""
+
+    def asker(ref: str) -> Callable[[], CommandResult]:
+        return lambda: budget.run([*command, "image", "inspect", "--format", IMAGE, "--", ref], CAP_S)
+
+    answers = run_probes({ref: asker(ref) for ref in dict.fromkeys(refs)}, CAP_S + 1).answers
+    found: dict[str, Image | None] = {}
+    troubles = []
+    for ref, result in answers.items():
+        image = parse_image(result.out) if result is not None and result.rc == 0 else None
+        if image is not None or (result is not None and result.rc and "no such" in result.err.lower()):
+            found[ref] = image
+        else:
+            late = result is None or result.timed_out
+            troubles.append(f"image {ref}: {'no answer' if late else reason([result.err, f'exit code {result.rc}'])}")
+    return found, troubles
+
+
+def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
+    """Return the names of the running containers that were given GPUs."""
+    running = budget.run([*command, "ps", "--quiet", "--no-trunc"], CAP_S)
+    if running.rc != 0:
+        return None
+    ids = running.out.split()
+    # A container that ended in between is an error of the call; the others are told all the same.
+    answer = budget.run([*command, "container", "inspect", "--format", INSPECT, *ids], CAP_S) if ids else None
+    if answer is None:
+        return []
+    return None if answer.rc is None else parse_gpu_containers(answer.out)
+
+
+def _cdi(host: Host, info: Info) -> bool | None:
+    """Return whether there are devices by CDI: specifications where the engine looks for them."""
+    if info.version is None:
+        return None
+    names = (name for folder in info.cdi_folders for name in host.list_dir(folder) or [])
+    return any(name.endswith((".json", ".yaml", ".yml")) for name in names)

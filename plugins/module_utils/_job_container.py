@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The container of one job, as Docker tells of it. (`_job_container.py` is private to the collection.)
+
+Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+from ._command import CommandResult
+from ._host import Host
+from ._records import JobContainer
+from .runner._failures import signal_name
+
+RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
+ASK_S = 15.0
+# Docker's own work around the grace: kill, unmount, write the exit code down.
+END_SLACK_S = 15
+DAEMON = "Error response from daemon: "
+SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
+
+
+class EngineError(Exception):
+    """Docker gave no answer that can be used; the message has its own last line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
+
+    running: bool
+    exit_code: int | None
+    oom_killed: bool
+    error: str
+    started: str
+    labels: dict[str, str]
+
+    def ended_how(self) -> str:
+        """Say in words how it ended: `was killed by SIGKILL, for the memory ran out (exit code 137)`."""
+        code = self.exit_code
+        if code is None:
+            return f"was not started{f' ({self.error})' if self.error else ''}"
+        signal = f"was killed by {signal_name(code - SIGNALLED)}" if SIGNALLED < code < SIGNALLED + 65 else "ended"
+        memory = ", for its memory ran out" if self.oom_killed else ""
+        return f"{signal}{memory} (exit code {code})"
+
+
+def parse_inspect(text: str) -> Seen | None:
+    """Read what `docker inspect --type container NAME` prints."""
+    try:
+        found = json.loads(text)[0]
+        state = found["State"]
+        running = bool(state["Running"])
+        never = state.get("Status") == "created"
+        return Seen(
+            running=running,
+            exit_code=None if running or never else int(state["ExitCode"]),
+            oom_killed=bool(state.get("OOMKilled")),
+            error=str(state.get("Error") or ""),
+            started=str(state.get("StartedAt") or ""),
+            labels={str(name): str(value) for name, value in (found["Config"].get("Labels") or {}).items()},
+        )
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None
+
+
+def why_not(result: CommandResult, seconds: float) -> str:
+    """Say in one line why a command of Docker's failed."""
+    if result.timed_out:
+        return f"no answer within {seconds:.0f} s"
+    lines = [line.strip() for line in result.err.splitlines() if line.strip()]
+    told = [line.partition(DAEMON)[2] for line in lines if DAEMON in line]  # what follows it repeats it with an id
+    return (told or lines or [f"exit code {result.rc}"])[-1]
+
+
+def look(host: Host, container: JobContainer) -> Seen | None:
+    """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
+    command = [*container.docker, "inspect", "--type", "container", container.name]
+    result = host.run(command, timeout=ASK_S)
+    if result.rc == 0:
+        seen = parse_inspect(result.out)
+        if seen is not None:
+            return seen
+    if result.rc is not None and "no such container" in result.err.lower():
+        return None
+    raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {why_not(result, ASK_S)}")
+
+
+def ours(seen: Seen | None, run_dir: str, nonce: str | None = None) -> bool:
+    """Return whether it is a container of this run (of this launch) on this node."""
+    if seen is None or seen.labels.get(RUN_DIR) != run_dir:
+        return False
+    return nonce is None or seen.labels.get(NONCE) == nonce
+
+
+def processes(host: Host, container: JobContainer) -> list[int]:
+    """Return the pids of what runs in it, as the host counts them."""
+    result = host.run([*container.docker, "top", container.name, "-eo", "pid"], timeout=ASK_S)
+    return [int(word) for word in result.out.split() if word.isdigit()] if result.rc == 0 else []
+
+
+def end(host: Host, container: JobContainer, grace: int) -> None:
+    """Stop it: SIGTERM to its runner, SIGKILL to all that is in it after the grace (seconds)."""
+    host.run([*container.docker, "stop", "-t", str(grace), container.name], timeout=float(grace + END_SLACK_S))
+
+
+def remove(host: Host, container: JobContainer) -> None:
+    """Remove it if it has ended; one that runs stays."""
+    host.run([*container.docker, "rm", container.name], timeout=ASK_S)
+
+
+def last_words(host: Host, container: JobContainer, count: int) -> list[str]:
+    """Return the last lines of what its main process printed (the runner writes into its own log)."""
+    result = host.run([*container.docker, "logs", "--tail", str(count), container.name], timeout=ASK_S)
+    return [*result.out.splitlines(), *result.err.splitlines()][-count:] if result.rc == 0 else []
+
+
+def recorded(host: Host, run_dir: str, nonce: str | None = None) -> JobContainer | None:
+    """Return the container that a run's job files name (of this launch); None: the run is in none."""
+    for name in host.list_dir(run_dir) or []:
+        if name.startswith("job.") and name.endswith(".json"):
+            found = _container_of(host.read_text(os.path.join(run_dir, name)) or "", nonce)
+            if found is not None:
+                return found
+    return None
+
+
+def _container_of(text: str, nonce: str | None) -> JobContainer | None:
+    try:
+        job: Any = json.loads(text)
+        if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce):
+            return None
+        return None if job.get("container") is None else JobContainer(**job["container"])
+    except (ValueError, TypeError):
+        return None
+
+
+def ended_elsewhere(host: Host, container: JobContainer, workdir: str) -> dict[str, str]:
+    """Return the ended containers of a work directory's runs: name -> run directory."""
+    shape = '{{.Names}}\t{{.Label "' + RUN_DIR + '"}}'
+    filters = ["--filter", "status=exited", "--filter", f"label={WORKDIR}={workdir}"]
+    result = host.run([*container.docker, "ps", "--all", *filters, "--format", shape], timeout=ASK_S)
+    rows = [line.partition("\t") for line in result.out.splitlines()] if result.rc == 0 else []
+    return {name: run_dir for name, _tab, run_dir in rows if run_dir}
+
+
+def tell(host: Host, container: JobContainer, run_dir: str) -> tuple[str, int]:
+    """Say what became of a run's container whose runner is gone; return it with the number of processes left in it."""
+    try:
+        seen = look(host, container)
+    except EngineError as error:
+        return str(error), 0
+    if not ours(seen, run_dir) or seen is None:
+        return f"its container {container.name} is gone", 0
+    if seen.running:
+        return f"its container {container.name} still runs", max(1, len(processes(host, container)))
+    return f"its container {container.name} {seen.ended_how()}", 0

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of the seam beside files and commands: resolver, network, clock, writing. (`_outside.py` is private.)
+
+It is that of the machine this process is on: whoever looks at another root asks Host.own first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+# connect() of that many at once: below the 1024 files that a process may have open.
+AT_ONCE = 256
+# What adjtimex(2) returns where nobody keeps the clock right (TIME_ERROR), and room for any struct timex.
+TIME_ERROR, TIMEX_SIZE = 5, 512
+BLOCK = bytes(4096)
+
+
+class LookedUp(NamedTuple):
+    """The addresses of a name in the resolver's order; error says why there is none."""
+
+    addresses: list[str]
+    error: str | None = None
+
+
+class Outside:
+    """What surrounds the machine this process is on; a test puts another in its place (Host.outside)."""
+
+    def now(self) -> float:
+        """Return the clock in seconds since the epoch."""
+        return time.time()
+
+    def clock_synchronized(self) -> bool | None:
+        """Return whether somebody told the kernel that its clock is right (adjtimex(2), which needs no privilege)."""
+        import ctypes
+
+        buffer = ctypes.create_string_buffer(TIMEX_SIZE)
+        try:
+            state = ctypes.CDLL(None).adjtimex(buffer)
+        except (AttributeError, OSError):
+            return None
+        return None if state < 0 else bool(state != TIME_ERROR)
+
+    def look_up(self, name: str) -> LookedUp:
+        """Return what the resolver says of a name. It may take as long as the resolver's own timeouts."""
+        import socket
+
+        try:
+            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        except (OSError, ValueError) as error:  # ValueError: no name for IDNA
+            return LookedUp([], getattr(error, "strerror", None) or str(error))
+        return LookedUp(list(dict.fromkeys(str(address[0]) for *_kind, address in found)))
+
+    def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
+        """Return the errno of a TCP connection to each address and port, 0 where it was made, all within timeout s.
+
+        EINVAL is for what is no IPv4 or IPv6 address: no name is looked up. Nothing is sent.
+        """
+        wanted = list(dict.fromkeys(targets))
+        deadline = time.monotonic() + timeout
+        found: dict[tuple[str, int], int] = {}
+        for start in range(0, len(wanted), AT_ONCE):
+            found.update(_connect_some(wanted[start : start + AT_ONCE], deadline))
+        return found
+
+    def try_write(self, folder: str) -> int:
+        """Write a block to a new file there, wait until it is on disk, remove it; return the errno, 0 if all went."""
+        return _write_and_remove(f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}")
+
+
+def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple[str, int], int]:
+    import selectors
+    import socket
+
+    found: dict[tuple[str, int], int] = {}
+    links: list[socket.socket] = []
+    with selectors.DefaultSelector() as selector:
+        for target in targets:
+            family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+            try:
+                socket.inet_pton(family, target[0].partition("%")[0])
+                links.append(socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+                state = links[-1].connect_ex(target)
+            except (OSError, OverflowError, ValueError) as error:
+                state = getattr(error, "errno", None) or errno.EINVAL
+            if state == errno.EINPROGRESS:
+                selector.register(links[-1], selectors.EVENT_WRITE, (links[-1], target))
+            else:
+                found[target] = state
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, _events in selector.select(max(0.0, deadline - time.monotonic())):
+                link, target = key.data
+                selector.unregister(link)
+                found[target] = link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    for link in links:
+        link.close()
+    return {target: found.get(target, errno.ETIMEDOUT) for target in targets}
+
+
+def _write_and_remove(path: str) -> int:
+    """Write a block to a new file, wait until it is on disk, remove it; return the first errno, 0 if there was none."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except (OSError, ValueError) as error:
+        return getattr(error, "errno", None) or errno.EINVAL
+    first = 0
+    # A quota or a full file server may show with any of them; each is tried whatever came of the others.
+    for step in (
+        lambda: os.write(file, BLOCK),
+        lambda: os.fsync(file),
+        lambda: os.close(file),
+        lambda: os.unlink(path),
+    ):
+        try:
+            step()
+        except OSError as error:
+            first = first or error.errno or errno.EIO
+    return first

@@ -1,0 +1,29 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether this user becomes root without being asked. (`_sudo.py` is private to the collection.)"""
+
+from __future__ import annotations
+
+from ._health_records import Sudo
+from ._host import Host
+
+COMMAND = ("sudo", "-n", "true")
+TIMEOUT_S = 5.0
+
+
+def read_sudo(host: Host) -> Sudo | None:
+    """Return what sudo says, None for another root: its users are others."""
+    if not host.own:
+        return None
+    if host.user_id() == 0:
+        return Sudo(True, "this user is root")
+    result = host.run(COMMAND, TIMEOUT_S)
+    if result.missing:
+        return Sudo(False, "sudo is not installed")
+    if result.timed_out:
+        return Sudo(None, f"{' '.join(COMMAND)}: no answer within {TIMEOUT_S:g} s")
+    if result.rc == 0:
+        return Sudo(True)
+    said = next((line.strip() for line in result.err.splitlines() if line.strip()), f"exit code {result.rc}")
+    return Sudo(False, said[:200])
