@@ -182,9 +182,10 @@ def report(
     silent: str = "",
     addresses: tuple[str, str] = ("10.99.0.1", "10.99.0.2"),
     received: float = NOW + 1.0,
+    mode: str = "auto",
     **of: Any,
 ) -> Report:
-    """The report on two such machines, node0 and node1; tree and changes alter node1, both alters both; silent node1 says nothing."""
+    """The report on two such machines, node0 and node1: tree and changes alter node1, both alters both, silent mutes it."""
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
     for change in changes:
         change(two)
@@ -195,11 +196,13 @@ def report(
         Answer("node1", None if silent else two, silent, addresses[1], [(env or {}, "node")]),
     ]
     asked = launch or Launch(files={"script": ("train.py", "cluster")})
-    library = Policy(library="rccl", version="2.21.5") if one["gpu"]["vendor"] == "amd" else Policy(version="2.27.7")
-    return report_on(cluster_of(answers, library, Cluster({}, launch=asked, received=received, **of)), levels or {})
+    library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
+    rules = Policy(mode=mode, library=library[0], version=library[1])
+    return report_on(cluster_of(answers, rules, Cluster({}, launch=asked, received=received, **of)), levels or {})
 
 
 def alarms(found: Report) -> list[tuple[str, str | None, str]]:
     """What is not well: check, node, status."""
     bad = ("warn", "fail", "error")
-    return sorted({(each.check, each.node, each.status) for each in found.findings if each.status in bad}, key=str)
+    found_bad = {(each.check, each.node, each.status) for each in found.findings if each.status in bad}
+    return sorted(found_bad, key=str)

@@ -333,9 +333,17 @@ FAULTS = [
     Fault(
         "no such interface",
         CPU,
-        "socket interface",
+        "environment",
+        "warn",
         node=None,
         options=lambda: {"env": {"NCCL_SOCKET_IFNAME": "=eth77", "GLOO_SOCKET_IFNAME": "eth77"}},
+    ),
+    Fault(
+        "interface down",
+        CPU,
+        "socket interface",
+        change=lambda facts: facts["node"]["interfaces"]["wlp2s0"].update(state="down"),
+        options=lambda: {"env": {"NCCL_SOCKET_IFNAME": "=wlp2s0"}},
     ),
     # Containers
     Fault(
@@ -383,5 +391,5 @@ def test_fault(fault: Fault) -> None:
 def test_there_are_enough_of_them_and_every_check_has_one() -> None:
     assert len(FAULTS) >= 40
     # What these find has tests of its own: the rules of the environment, and properties like those above.
-    without = {"gids", "interface", "environment", "gpu runtime", "rdma mtu", "rccl", "engine version", "processes"}
+    without = {"gids", "interface", "gpu runtime", "rdma mtu", "rccl", "engine version", "processes"}
     assert {fault.check for fault in FAULTS} | without == set(CHECKS)
