@@ -1,11 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Have all nodes the same script, configuration and code? (`_agree_files.py` is private to the collection.)"""
+"""Have all nodes the same script and configuration? (`_agree_files.py` is private to the collection.)"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
@@ -13,7 +12,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import names
+from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 
 Facts = Mapping[str, NodeFacts]
 
@@ -46,44 +45,20 @@ def check_file(facts: Facts, what: str, path: str, source: str) -> list[Finding]
 
 def _odd_ones(what: str, path: str, source: str, digests: Mapping[str, str]) -> list[Finding]:
     """Name the nodes whose file differs from that of most nodes (at a draw: from the first node's)."""
-    if not digests:
+    peers = usual(digests)
+    if peers is None:
         return []
-    usual = Counter(digests.values()).most_common(1)[0][0]
-    alike = [node for node, digest in digests.items() if digest == usual]
     return [
         Finding(
             check=what,
             node=node,
             status="fail",
-            observed=f"{path} has sha256 {digest[:12]}…",
-            expected=f"the same file on every node, {usual[:12]}… as on {names(alike)}",
+            observed=f"{path} has sha256 {digests[node][:12]}…",
+            expected=f"the same file on every node, {peers.value[:12]}… {peers.source}",
             source=source,
-            remedy=f"copy {path} from {alike[0]}, or bring the code to the same state everywhere",
+            remedy=f"copy {path} from {peers.nodes[0]}, or bring the code to the same state everywhere",
         )
-        for node, digest in digests.items()
-        if digest != usual
-    ]
-
-
-def check_code(facts: Facts) -> list[Finding]:
-    """Warn of nodes whose checkout is at another commit: the script may be the same, what it imports need not be."""
-    commits = {node: each.code.commit for node, each in facts.items() if each.code and each.code.commit}
-    if not commits:
-        return []
-    usual = Counter(commits.values()).most_common(1)[0][0]
-    alike = [node for node, commit in commits.items() if commit == usual]
-    return [
-        Finding(
-            check="code",
-            node=node,
-            status="warn",
-            observed=f"commit {commit[:12]}",
-            expected=f"one commit on every node, {usual[:12]} as on {names(alike)}",
-            source="launch_code_dir",
-            remedy=f"check out {usual[:12]} there",
-        )
-        for node, commit in commits.items()
-        if commit != usual
+        for node in peers.odd
     ]
 
 

@@ -48,6 +48,7 @@ FEWER = {
     "launch": "Ansible would leave out nodes without a word, use -e nnodes=N for fewer nodes",
     "logs": "logs asks all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "detect": "detect compares all nodes of the cluster, leave it out",
+    "preflight": "preflight compares all nodes of the cluster, leave it out",
     "list": "list asks no node, leave it out",
 }
 

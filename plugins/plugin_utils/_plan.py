@@ -23,6 +23,9 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
     _ports,
     _ranks,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._checks import _launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Node as CheckedNode
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
@@ -43,7 +46,9 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     findings = _check(settings, policy, nodes, request["call"])
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
-        _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
+        _stop_at(
+            _launch.levelled(findings, policy.levels)
+        )  # and here is where it stops: without these nothing more can be decided
     decided = _decide(request, policy, nodes, nets)
     findings += decided.findings
     places = _ranks.place([node.name for node in nodes], decided.count.nproc)
@@ -68,6 +73,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
         for node, place in zip(nodes, places, strict=True)
     }
+    findings = _launch.levelled(findings, policy.levels)
     _stop_at(findings)
     head = nodes[0]
     return {
@@ -137,12 +143,24 @@ def _check(
     elsewhere = _sent_elsewhere(settings, policy, nodes)
     findings += RUNTIMES[policy.runtime].check(policy, facts, torchrun, elsewhere)
     findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
-    findings += _agree_files.check_code(facts)
+    findings += _launch.fast(_checked(settings, policy, nodes, call), policy.levels)
     for what, setting in files.items():
         findings += _agree_files.check_file(facts, what, setting["value"], setting["origin"])
     if "config" in files:
         findings += _agree_files.check_config(facts, files["config"]["origin"])
     return findings
+
+
+def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], call: str | None) -> Cluster:
+    """Return the nodes as preflight's checks look at them."""
+    return Cluster(
+        nodes={
+            node.name: CheckedNode(node.name, node.facts, node.rdma, node.gpu, node.address, node.env) for node in nodes
+        },
+        expected=policy.expected,
+        thresholds=policy.thresholds,
+        launch=Launch(starter=policy.starter, launcher=str(settings["launcher"]["value"]), call=call),
+    )
 
 
 def _sent_elsewhere(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[str]:

@@ -12,6 +12,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy as _checks_policy
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import Level
+from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES as THRESHOLDS
+from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import (
     SECRET,
@@ -37,7 +41,9 @@ VARIABLES = (
     Parameter("launch_log_limit_mib", "int", "MiB", minimum=1, maximum=1 << 20),
 )
 HEAD_ADDRESS = Parameter("launch_head_address", "node", "Address")
-NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env")
+# Of the role preflight, whose checks a launch makes too; not set: as by its defaults.
+OF_CHECKS = ("preflight_levels", "preflight_expected", *(f"preflight_{name}" for name in THRESHOLDS))
+NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env", *OF_CHECKS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +63,9 @@ class Policy:
     abort_grace: int
     join_timeout: int
     log_limit_mib: int
+    levels: Mapping[str, Level] = dataclasses.field(default_factory=dict)
+    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, Any]) -> Policy:
@@ -81,9 +90,15 @@ class Policy:
         values["launch_env"] = variables.get("launch_env", {})
         if not isinstance(values["launch_env"], Mapping):
             findings.append(_fault("launch_env", values["launch_env"], "a mapping of names to values"))
+        levels, refused = _checks_policy.levels(variables.get("preflight_levels") or {})
+        expected_of_nodes, unknown = _checks_policy.profile(variables.get("preflight_expected") or {})
+        given = {name: variables[f"preflight_{name}"] for name in THRESHOLDS if f"preflight_{name}" in variables}
+        thresholds, no_numbers = _checks_policy.thresholds(given)
+        findings += [*refused, *unknown, *no_numbers]
         if findings:
             raise PlanError(findings)
-        return cls(**{name.removeprefix("launch_"): value for name, value in values.items()})
+        own = {name.removeprefix("launch_"): value for name, value in values.items()}
+        return cls(**own, levels=levels, expected=expected_of_nodes, thresholds=thresholds)
 
 
 def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:

@@ -79,4 +79,8 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("page", "file", "Where the page is written; the same name with .json is the document."),
         MODE,
     ),
+    "preflight": (
+        Parameter("output", "choice", "What is printed.", default="table", choices=("table", "json")),
+        MODE,
+    ),
 }

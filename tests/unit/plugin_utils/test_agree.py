@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_files
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_code, _agree_files
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, line, lines
 from ansible_collections.muster.train.tests.unit.plan_parts import facts, facts_dict
 
@@ -44,7 +44,7 @@ def test_a_healthy_cluster_agrees() -> None:
         *_agree.check_python(nodes),
         *_agree.check_torch(nodes, []),
         *_agree.check_slot(nodes, "default", None),
-        *_agree_files.check_code(nodes),
+        *_agree_code.check_code(nodes),
         *check_script(nodes),
         *_agree_files.check_config(nodes, "-e config"),
     ]
@@ -250,14 +250,6 @@ def test_a_missing_file_is_not_an_odd_one_too() -> None:
         ("node1", "fail"),
         ("node2", "fail"),
     ]
-
-
-def test_other_commits_are_worth_a_warning() -> None:
-    findings = _agree_files.check_code(cluster({}, {"code__commit": "b" * 40}, {}, {"code__commit": None}))
-    assert seen(findings) == [("node1", "warn")]
-    assert "commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0 and node2" in line(
-        findings[0]
-    )
 
 
 def config(text: str | None) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is the code the same, and the script there? (`_checks/` is private to the collection.)"""
+
+from __future__ import annotations
+
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_code, _agree_files
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
+    Cluster,
+    Node,
+    Seen,
+    completed,
+    fine,
+    skip,
+    unknown,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+
+
+def code(cluster: Cluster) -> list[Finding]:
+    """Find nodes whose checkout is at another state."""
+    found = _agree_code.check_code(cluster.facts, cluster.launch.call, cluster.expected)
+    return completed("code", cluster, found, _code)
+
+
+def _code(node: Node) -> Seen:
+    own = node.facts.code
+    if own is None:
+        return unknown("nobody could look at the code", "code")
+    state = _agree_code.state(own)
+    return fine(state, own.path) if state else skip(f"{own.path} is no checkout")
+
+
+def code_directory(cluster: Cluster) -> list[Finding]:
+    """Find nodes without the code directory."""
+    found = [each for each in _agree.check_directories(cluster.facts) if each.check == "code directory"]
+
+    def well(node: Node) -> Seen:
+        own = node.facts.code
+        return fine(own.path, "launch_code_dir") if own else unknown("nobody could look at the code", "code")
+
+    return completed("code directory", cluster, found, well)
+
+
+def files(cluster: Cluster) -> list[Finding]:
+    """Find nodes where script or configuration is missing or another one."""
+    found = []
+    for what, (path, origin) in cluster.launch.files.items():
+        found += _agree_files.check_file(cluster.facts, what, path, origin)
+        if what == "config":
+            found += _agree_files.check_config(cluster.facts, origin)
+    # Without the directory no file can be there, which is told by its own check.
+    found = [each for each in found if each.node is None or not _no_code(cluster.nodes[each.node])]
+
+    def well(node: Node) -> Seen:
+        if not cluster.launch.files:
+            return skip("the inventory names no script")
+        if _no_code(node):
+            return skip("the code directory is not there")
+        if node.facts.files is None:
+            return unknown("nobody could look for files", "files")
+        return fine(", ".join(path for path, _origin in cluster.launch.files.values()), "the same sha256")
+
+    return completed("files", cluster, found, well)
+
+
+def _no_code(node: Node) -> bool:
+    return node.facts.code is not None and not node.facts.code.exists

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checks inside a launch: those whose facts it gathers anyway. (`_checks/` is private to the collection.)
+
+The plan makes some of them itself, under names of its own, because its decisions rest on them; levels hold for these
+too. What nobody could see stops no launch beyond what the plan needs: preflight tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, OF_RULES, Level, lowered, run
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+
+# The subsets of facts of roles/launch/tasks/plan.yml.
+GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk")
+# What the plan calls its own findings, and the checks they are here.
+OWN = {
+    "node": "node",
+    "work directory": "work directory",
+    "code directory": "code directory",
+    "slot": "slot",
+    "python": "python interpreter",
+    "torch": "torch installed",
+    "starter": "starter",
+    "gpus": "gpus",
+    "script": "files",
+    "config": "files",
+    "master_port": "port",
+    **{name: check for check, names in OF_RULES.items() for name in names},
+}
+OF_THE_PLAN = frozenset({"answer", "environment", *OWN.values()} - {"rdma ports"})
+
+
+def fast(cluster: Cluster, levels: Mapping[str, Level]) -> list[Finding]:
+    """Return what the other checks found wrong on the facts of a launch."""
+    off: dict[str, Level] = dict.fromkeys(OF_THE_PLAN, "off")
+    results = run(cluster, {**levels, **off}, GATHERED)
+    return [each.finding for each in results if each.finding.status in ("warn", "fail")]
+
+
+def levelled(findings: Iterable[Finding], levels: Mapping[str, Level]) -> list[Finding]:
+    """Return the plan's own findings as the policy has them. An error stays: without these facts there is no plan."""
+    usual = {check.name: check.level for check in CHECKS}
+    kept = []
+    for each in findings:
+        check = OWN.get(each.check)
+        level = levels.get(check, usual[check]) if check else "fail"
+        if level != "off" or each.status == "error":
+            kept.append(lowered(each, level))
+    return kept

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What preflight found, as a person reads it and as data. (`_checks/` is private to the collection.)"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreements import Row, rows
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, Level, Result, code_of, run
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, table
+
+SCHEMA = 1
+TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass": "passed", "skip": "do not apply"}
+SHOWN = ("fail", "error", "warn")
+WORST = (*SHOWN, "pass", "skip")
+INDENT = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """All results, and the table of properties; code is the exit code: 0, 1 or 2."""
+
+    cluster: Cluster
+    results: list[Result]
+    rows: list[Row]
+    off: list[str]
+
+    @property
+    def code(self) -> int:
+        return code_of(self.results)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [each.finding for each in self.results]
+
+
+def report_on(cluster: Cluster, levels: dict[str, Level]) -> Report:
+    """Run all checks on a cluster."""
+    results = run(cluster, levels)
+    clock = [each.finding for each in results if each.finding.check == "clock"]
+    off = [check.name for check in CHECKS if levels.get(check.name, check.level) == "off"]
+    return Report(cluster, results, rows(cluster, clock), off)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return everything as data."""
+    cluster = report.cluster
+    return {
+        "schema": SCHEMA,
+        "code": report.code,
+        "nodes": {
+            name: {
+                "answered": name in cluster.nodes,
+                "why": cluster.silent.get(name),
+                "timings_ms": cluster.nodes[name].facts.timings if name in cluster.nodes else {},
+            }
+            for name in [*cluster.nodes, *cluster.silent]
+        },
+        "fabric": cluster.fabric,
+        "off": report.off,
+        "results": [{**each.finding.to_dict(), "level": each.level} for each in report.results],
+        "properties": [row.to_dict() for row in report.rows],
+    }
+
+
+def summary(report: Report) -> str:
+    """Say in one line how it went: of each check the worst that it found anywhere counts."""
+    worst: dict[str, str] = {}
+    for each in report.findings:
+        known = worst.get(each.check, "skip")
+        worst[each.check] = min(known, each.status, key=WORST.index)
+    counts = Counter(worst.values())
+    parts = [f"{counts[status]} {title}" for status, title in TITLES.items() if counts[status]]
+    parts += [f"{len(report.off)} off"] if report.off else []
+    total = len(report.cluster.nodes) + len(report.cluster.silent)
+    return (
+        f"preflight: {total} node{'' if total == 1 else 's'}, {len(report.cluster.nodes)} answered; {', '.join(parts)}"
+    )
+
+
+def render(report: Report, width: int) -> list[str]:
+    """Return the lines for a terminal: what is not well, each with its remedy, then in what nodes differ."""
+    lines = _wrapped(summary(report), width, 2)
+    for status in SHOWN:
+        told = _alike([each for each in report.findings if each.status == status])
+        if told:
+            lines += ["", f"{TITLES[status]}:"]
+        for finding, nodes in told.items():
+            lines += _finding_lines(finding, nodes, width)
+    return lines + _table(report, width)
+
+
+def _alike(findings: Sequence[Finding]) -> dict[Finding, list[str]]:
+    """Group what is the same on several nodes."""
+    found: dict[Finding, list[str]] = {}
+    for each in findings:
+        nodes = found.setdefault(dataclasses.replace(each, node=None), [])
+        nodes += [each.node] if each.node else []
+    return found
+
+
+def _finding_lines(finding: Finding, nodes: Sequence[str], width: int) -> list[str]:
+    where = f" on {names(nodes)}" if nodes else ""
+    lines = _wrapped(f"  {finding.check}{where}: {finding.observed}", width, INDENT)
+    source = f" ({finding.source})" if finding.source else ""
+    if finding.expected:
+        lines += _wrapped(f"    expected: {finding.expected}{source}", width, INDENT + 2)
+    elif source:
+        lines += _wrapped(f"    from: {finding.source}", width, INDENT + 2)
+    if finding.remedy:
+        lines += _wrapped(f"    remedy: {finding.remedy}", width, INDENT + 2)
+    return lines
+
+
+def _table(report: Report, width: int) -> list[str]:
+    if len(report.cluster.nodes) < 2:
+        return []
+    odd = [row for row in report.rows if row.odd]
+    same = [row.name for row in report.rows if not row.odd]
+    lines = []
+    if odd:
+        body = [(row.name, row.value, ", ".join(f"{node}: {value}" for node, value in row.odd.items())) for row in odd]
+        # What is long, as a kernel's command line, is cut in the middle column: the JSON has it whole.
+        room = max(16, width // 3)
+        body = [(name, textwrap.shorten(clean(value), room, placeholder=" …"), rest) for name, value, rest in body]
+        lines += ["", *table(("property", "most nodes", "but"), body, width)]
+    if same:
+        lines += ["", *_wrapped(f"{names(list(report.cluster.nodes))} agree in {', '.join(same)}", width, 2)]
+    return lines
+
+
+def _wrapped(text: str, width: int, indent: int) -> list[str]:
+    line = clean(text)
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def verdict(report: Report) -> str:
+    """Say in one line which checks failed or could not look, and where."""
+    parts = []
+    for status, words in (("fail", "failed"), ("error", "could not look")):
+        found: dict[str, list[str]] = {}
+        for each in report.results:
+            if each.finding.status == status and (status == "fail" or each.level == "fail"):
+                found.setdefault(each.finding.check, []).append(each.finding.node or "the cluster")
+        if found:
+            parts.append(f"{words}: {'; '.join(f'{check} on {names(nodes)}' for check, nodes in found.items())}")
+    return f"preflight: {'. '.join(parts)}" if parts else "preflight: all is well"
+
+
+def stops(report: Report, on: Sequence[str]) -> bool:
+    """Say whether the task fails: on a failed check, or on one that could not look."""
+    return report.code == {"fail": 1, "error": 2}.get(on[0]) if len(on) == 1 else report.code != 0
