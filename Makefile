@@ -9,11 +9,11 @@ LINK := collections/ansible_collections/muster/train
 # As if the venv were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch test lint sanity molecule docs changelog clean link dev
+.PHONY: help launch test lint sanity molecule cluster cluster-down docs changelog clean link dev
 .DELETE_ON_ERROR:
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 21
 
 launch: .venv/.local link ## train the example on the embedded cluster: two nodes on this machine
 	ansible-playbook launch.yml -e channels=42
@@ -38,6 +38,18 @@ sanity: dev ## ansible-test sanity on a copy of the checkout
 
 molecule: dev ## the molecule scenarios alone
 	MOLECULE_GLOB='molecule/*/molecule.yml' molecule test --all
+
+cluster: dev ## three real hosts in containers, to play with: systemd, SSH, a Docker Engine each
+	ansible-playbook tests/cluster/create.yml
+	@printf '%s\n' 'The hosts n1, n2 and n3 are up. Next (source .venv/bin/activate):' \
+	  '  ansible nodes -i .cache/cluster/inventory -m ping' \
+	  '  ansible-playbook -i .cache/cluster/inventory playbooks/setup.yml' \
+	  '  ansible-playbook -i .cache/cluster/inventory playbooks/preflight.yml' \
+	  '  ansible-playbook -i .cache/cluster/inventory launch.yml' \
+	  'and make cluster-down removes them.'
+
+cluster-down: dev ## remove the hosts that make cluster made
+	ansible-playbook tests/cluster/destroy.yml
 
 docs: dev ## the reference of the modules and roles: docs/_build/html/index.html
 	@rm -rf docs/_build && mkdir -p docs/_build/rst

@@ -24,11 +24,12 @@ from .runner import (
     _progress,
     _state,
     _torchrun,
+    _unit,
     runner,
 )
 
 _RECORDS = (_known, _records, _system_records)
-_PARTS = (_child, _failures, _files, _inherited, _lock, _logs, _output, _processes, _progress, _state, runner)
+_PARTS = (_child, _failures, _files, _inherited, _lock, _logs, _output, _processes, _progress, _state, _unit, runner)
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

@@ -11,7 +11,6 @@ import re
 import shlex
 from typing import Callable
 
-from ._changes import hash_changes
 from ._host import Host
 from ._records import Code
 
@@ -54,7 +53,7 @@ def parse_marker(text: str, path: str) -> Code | None:
     if commit is not None and not _COMMIT.fullmatch(commit):
         return None
     dirty = data["dirty"] if isinstance(data.get("dirty"), bool) else None
-    return Code(path, True, commit, word("branch"), dirty, word("dirty_hash"), MARKER)
+    return Code(path, True, commit, word("branch"), dirty, word("changes"), MARKER)
 
 
 def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
@@ -72,8 +71,8 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
             return marked or unknown
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
-        code = Code(path, True, *parse_status(result.out), source="git")
-        return dataclasses.replace(code, dirty_hash=hash_changes(host, path, warn)) if code.dirty else code
+        found = Code(path, True, *parse_status(result.out), source="git")
+        return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
     if result.timed_out:
         warn(f"code {path}: git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown")
         return _name_only(host, path) or unknown
@@ -89,6 +88,12 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         said = (result.err.strip().splitlines() or [f"exit code {result.rc}"])[0]
         warn(f"code {path}: git status failed: {said}")
     return unknown
+
+
+def _changes(host: Host, path: str) -> str | None:
+    from ._changes import read_changes  # on the node every file of a module is compiled anew
+
+    return read_changes(host, path)
 
 
 def _name_only(host: Host, path: str) -> Code | None:

@@ -108,10 +108,10 @@ class Workdir:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """The code the ranks run; branch is None on a detached head, dirty: changed or new and not ignored files.
+    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
-    dirty_hash is the same for the same changes (None without any), source is git or the name of the file that the
-    role `code` left.
+    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+    source is git, or the name of the file that the role code left.
     """
 
     path: str
@@ -119,7 +119,7 @@ class Code:
     commit: str | None
     branch: str | None
     dirty: bool | None
-    dirty_hash: str | None = None
+    changes: str | None = None
     source: str | None = None
 
 

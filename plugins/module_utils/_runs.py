@@ -15,7 +15,7 @@ from typing import Any
 from . import _job_container
 from ._host import Host
 from ._records import ENDED
-from .runner import _lock, _processes
+from .runner import _lock, _processes, _unit
 from .runner._state import utc
 
 # A run id becomes a directory's name; what it may look like in full is the controller's to say.
@@ -47,10 +47,13 @@ def _seconds(stamp: str | None) -> float | None:
     return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")) if stamp else None
 
 
-def judge(state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str) -> tuple[str, str | None]:
+def judge(
+    state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, ended: str | None = None
+) -> tuple[str, str | None]:
     """Return (phase, why) of a run: what the runner wrote, unless the lock says that nobody can have meant it.
 
-    `lost` is written by nobody who lives: the lock is free and the state is not terminal.
+    `lost` is written by nobody who lives: the lock is free and the state is not terminal. `ended` is how, in systemd's
+    words.
     """
     if state is None:
         if prepared:
@@ -61,8 +64,8 @@ def judge(state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: st
         return phase, why
     if state.get("boot_id") and boot_id and state["boot_id"] != boot_id:
         return "lost", f"the node was rebooted while the run was {phase}"
-    return "lost", "the runner (pid {}) ended without a verdict while the run was {}: killed?".format(
-        state.get("pid"), phase
+    return "lost", "the runner (pid {}) ended without a verdict while the run was {}: {}".format(
+        state.get("pid"), phase, ended or "killed?"
     )
 
 
@@ -108,6 +111,11 @@ def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None)
     }
 
 
+def how_ended(host: Host, directory: str, nonce: object) -> str | None:
+    """Return what systemd said of the end of a runner that it started, None where there is no such word."""
+    return _unit.explain(_document(host, _unit.unit_path(directory, str(nonce))))
+
+
 def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]:
     """Return the `run` record of one run on this node (its keys are documented in `job_info`)."""
     directory = run_directory(workdir, run_id)
@@ -120,9 +128,9 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
     beat = _document(host, os.path.join(directory, "heartbeat.json")) or {}
     alive = _lock.Lock(_lock.run_path(directory)).holder() is not None
     prepared = any(name.startswith("job.") for name in names)
-    phase, why = judge(state, prepared, alive, _processes.boot_id())
-    left = 0 if alive else len(_processes.of_run(run_id, directory))
     known = state or {}
+    phase, why = judge(state, prepared, alive, _processes.boot_id(), how_ended(host, directory, known.get("nonce")))
+    left = 0 if alive else len(_processes.of_run(run_id, directory))
     container = None if alive or known.get("phase") in ENDED else _job_container.recorded(host, directory)
     if container is not None:
         # Of a container's processes another user sees no mark, and why it died only Docker knows.

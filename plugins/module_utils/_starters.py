@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from ._docker_starter import Docker
 from ._host import Host
@@ -22,6 +23,12 @@ class Setsid(Starter):
         return host.spawn_detached(argv, os.path.join(job.run_dir, "runner.log"), job.workdir)
 
 
+def quote(argv: list[str]) -> str:
+    """Return a command line as systemd takes it apart again (systemd.service(5), Command lines)."""
+    escaped = (word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for word in argv)
+    return " ".join(f'"{word}"' for word in escaped)
+
+
 class Systemd(Starter):
     """A transient unit: outlives the login even where logind kills its processes, and raises the memory lock limit.
 
@@ -34,11 +41,14 @@ class Systemd(Starter):
 
     def command(self, job: Job, argv: list[str]) -> list[str]:
         """Return the systemd-run command line."""
+        archive = os.path.join(job.run_dir, "runner.pyz")
         properties = {
             "KillMode": "mixed",
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
             "WorkingDirectory": job.workdir,
+            # A killed runner leaves no verdict; the dash: what this word may not do is make the unit fail.
+            "ExecStopPost": "-" + quote([sys.executable, archive, job.run_dir, job.nonce, "ended"]),
         }
         unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
         manager = ["env", f"XDG_RUNTIME_DIR=/run/user/{os.geteuid()}", "systemd-run", "--user"]

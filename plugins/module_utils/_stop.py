@@ -16,7 +16,7 @@ from . import _job_container
 from ._host import Host
 from ._job_container import EngineError
 from ._records import ENDED, Job, JobContainer
-from ._runs import read_run, run_directory
+from ._runs import how_ended, read_run, run_directory
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc
 
@@ -172,7 +172,9 @@ def _record_lost(host: Host, directory: str, swept: int) -> None:
         return
     if _lock.Lock(_lock.run_path(directory)).holder() is not None:
         return
-    why = f"the runner (pid {state.get('pid')}) ended without a verdict; stop swept {swept} process(es)"
+    how = how_ended(host, directory, state.get("nonce"))
+    why = f"the runner (pid {state.get('pid')}) ended without a verdict{f' ({how})' if how else ''}"
+    why += f"; stop swept {swept} process(es)"
     why += _container_ended(host, directory)
     state.update(phase="lost", why=why, ended=utc())
     _files.write_json(path, state)

@@ -208,12 +208,7 @@ ansible_facts:
             commit: {description: The commit., type: str}
             branch: {description: 'The branch, null when none is checked out.', type: str}
             dirty: {description: 'Whether files are changed, or new and not ignored.', type: bool}
-            dirty_hash:
-              description: >-
-                A digest of the files that are changed, gone, or new and not ignored, the same on two nodes that have
-                the same changes. Of a file above 16 MiB only the size counts. Null without changes.
-              type: str
-              sample: 3f1c9a0be2d47766
+            changes: {description: 'A digest of these changes, null where there are none.', type: str}
             source:
               description: >-
                 What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought

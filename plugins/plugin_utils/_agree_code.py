@@ -63,7 +63,7 @@ def changes(code: Code) -> str:
         return "changes that nobody could look for"
     if not code.dirty:
         return CLEAN
-    return f"changes {code.dirty_hash[:12]}" if code.dirty_hash else "changes"
+    return f"changes {code.changes[:12]}" if code.changes else "changes"
 
 
 def _differs(node: str, what: str, code: Code, peers: Usual[str], call: str | None) -> Finding:
@@ -109,7 +109,7 @@ def _command(node: str, argv: Sequence[str], call: str | None) -> str:
 
 def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> list[Finding]:
     """Warn of changes that nobody could compare."""
-    dirty = [node for node, code in codes.items() if code.dirty and not code.dirty_hash and node not in told]
+    dirty = [node for node, code in codes.items() if code.dirty and not code.changes and node not in told]
     machines = {codes[node].path for node in dirty}
     if len(dirty) < 2 or not machines:
         return []

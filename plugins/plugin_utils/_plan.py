@@ -184,7 +184,7 @@ def _code(head: NodeInput) -> dict[str, Any] | None:
     code = head.facts.code
     if code is None:
         return None
-    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "dirty_hash")}
+    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")}
 
 
 def _no_nodes() -> Finding:

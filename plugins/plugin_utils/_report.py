@@ -80,6 +80,10 @@ def _remarks(run: Mapping[str, Any]) -> str:
         remarks.append(f"{run['left']} processes of it are left: stop ends them")
     if run.get("log_dropped"):
         remarks.append(f"{run['log_dropped']} bytes of log were dropped")
+    memlock = (run.get("memlock") or {}).get("soft")
+    # A unit asks for no limit; what it shows is not what its processes have.
+    if run.get("alive") and str(run.get("starter")).startswith("systemd") and memlock not in (None, -1):
+        remarks.append(f"may lock only {memlock // 1024} KiB of memory, though its unit asks for no limit")
     return "; ".join(remarks)
 
 

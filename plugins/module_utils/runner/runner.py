@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from .._records import Job
-from . import _failures, _files, _lock, _processes, _progress
+from . import _failures, _files, _lock, _processes, _progress, _unit
 from ._child import Child, adopt_orphans
 from ._inherited import base_environment
 from ._output import Output
@@ -282,9 +282,14 @@ def _remove(path: str) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run the job prepared under ``<run dir>`` by the launch with this nonce: ``runner.pyz RUN_DIR NONCE``."""
-    run_dir, nonce = argv
+    """Run the job prepared under ``<run dir>`` by the launch with this nonce: ``runner.pyz RUN_DIR NONCE``.
+
+    With the word ``ended`` after them it is the ExecStopPost of the runner's unit.
+    """
+    run_dir, nonce = argv[:2]
     os.umask(0o077)
+    if argv[2:] == ["ended"]:
+        return _unit.note_end(run_dir, nonce, os.environ)
     log = _files.create(os.path.join(run_dir, "runner.log"), os.O_WRONLY | os.O_APPEND)
     for stream in (1, 2):  # whoever started this, what goes wrong in the runner itself is told here
         os.dup2(log, stream)

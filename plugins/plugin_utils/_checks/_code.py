@@ -50,12 +50,20 @@ def files(cluster: Cluster) -> list[Finding]:
         found += _agree_files.check_file(cluster.facts, what, path, origin)
         if what == "config":
             found += _agree_files.check_config(cluster.facts, origin)
+    # Without the directory no file can be there, which is told by its own check.
+    found = [each for each in found if each.node is None or not _no_code(cluster.nodes[each.node])]
 
     def well(node: Node) -> Seen:
         if not cluster.launch.files:
             return skip("the inventory names no script")
+        if _no_code(node):
+            return skip("the code directory is not there")
         if node.facts.files is None:
             return unknown("nobody could look for files", "files")
         return fine(", ".join(path for path, _origin in cluster.launch.files.values()), "the same sha256")
 
     return completed("files", cluster, found, well)
+
+
+def _no_code(node: Node) -> bool:
+    return node.facts.code is not None and not node.facts.code.exists

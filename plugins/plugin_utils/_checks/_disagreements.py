@@ -40,7 +40,7 @@ def rows(cluster: Cluster, clock: list[Finding]) -> list[Row]:
     columns["commit"] = {name: code.commit[:12] if code and code.commit else "" for name, code in codes.items()}
     columns["branch"] = {name: (code.branch or "") if code else "" for name, code in codes.items()}
     columns["changes"] = {
-        name: _agree_code.dirty_hash(code) if code and code.commit else "" for name, code in codes.items()
+        name: _agree_code.changes(code) if code and code.commit else "" for name, code in codes.items()
     }
     columns["clock"] = {
         each.node: "right" if each.status == "pass" else each.observed for each in clock if each.node is not None

@@ -19,7 +19,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 # An interface in one of these states carries traffic; lo and tunnels are unknown.
@@ -65,7 +64,7 @@ def reach(node: Node, cluster: Cluster) -> Seen:
 
 
 def socket_interface(node: Node, cluster: Cluster) -> Seen:
-    """Find interfaces that the inventory names and that are not there, down, or lead nowhere."""
+    """Find interfaces that the inventory names and that are down or lead nowhere; the rules find those not there."""
     given = {name: str(node.env[name]) for name in VARIABLES if node.env.get(name)}
     if not given:
         return skip("the inventory names no interface; the launch chooses the one towards the head")
@@ -81,9 +80,7 @@ def socket_interface(node: Node, cluster: Cluster) -> Seen:
         own = [name for name in known if any(name == word or (not exact and name.startswith(word)) for word in words)]
         up = [name for name in own if known[name].state in UP]
         bridges = [name for name in own if _BRIDGE.fullmatch(name)]
-        if not own:
-            faults.append(f"{variable}={text}: there is no such interface (there are {names(sorted(known))})")
-        elif not up:
+        if own and not up:
             faults.append(f"{variable}={text}: {', '.join(own)} is {known[own[0]].state}")
         elif bridges and cluster.fabric is not None and len(cluster.nodes) > 1:
             faults.append(f"{variable}={text}: {', '.join(bridges)} does not leave the machine")
@@ -97,4 +94,4 @@ def socket_interface(node: Node, cluster: Cluster) -> Seen:
             "launch_env, launch_node_env",
             remedy,
         )
-    return fine(", ".join(dict.fromkeys(good)) or "none is left out that is needed", "facts interfaces")
+    return fine(", ".join(dict.fromkeys(good)) or ", ".join(given.values()), "facts interfaces")

@@ -27,7 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import ranks_ports
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import INFINIBAND, ports_of
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import INFINIBAND, ports_of, usable
 from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 
 NO_RDMA = "there is no RDMA device"
@@ -46,10 +46,26 @@ def decided(name: str, *checks: str, well: Callable[[Node, Cluster], Seen]) -> L
     """Make a check of what the environment's rules found under these names."""
 
     def look(cluster: Cluster) -> list[Finding]:
-        found = [each for each in cluster.decided if each.check in checks]
+        found = [each for each in cluster.decided if each.check in checks and not _follows(each, cluster)]
         return completed(name, cluster, found, lambda node: well(node, cluster))
 
     return look
+
+
+def _follows(found: Finding, cluster: Cluster) -> bool:
+    """Say whether a node has other ports for its ranks only because it has other GPUs, which is told elsewhere."""
+    if found.check != "hcas" or found.status != "fail" or found.node not in cluster.nodes:
+        return False
+    machines = {name: _ports_and_gpus(node) for name, node in cluster.nodes.items()}
+    all_ports, all_gpus = (usual({name: own[part] for name, own in machines.items()}) for part in (0, 1))
+    if all_ports is None or all_gpus is None:
+        return False
+    return found.node not in all_ports.odd and found.node in all_gpus.odd
+
+
+def _ports_and_gpus(node: Node) -> tuple[tuple[object, ...], tuple[int, int]]:
+    ports = tuple((each.label, each.rate, each.port.link_layer) for each in usable(node.rdma))
+    return ports, (node.gpu.count, len(node.gpu.devices)) if node.gpu else (0, 0)
 
 
 def ports(node: Node, cluster: Cluster) -> Seen:

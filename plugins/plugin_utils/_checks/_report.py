@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, table
 
 SCHEMA = 1
-TITLES = {"fail": "failed", "error": "could not look", "warn": "warnings", "pass": "passed", "skip": "do not apply"}
+TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass": "passed", "skip": "do not apply"}
 SHOWN = ("fail", "error", "warn")
 WORST = (*SHOWN, "pass", "skip")
 INDENT = 4

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 
 IN_CONTAINER = "the ranks run in containers"
 
@@ -84,12 +85,12 @@ def sudo(node: Node, cluster: Cluster) -> Seen:
 
 
 def leftovers(node: Node, cluster: Cluster) -> Seen:
-    """Find processes of runs that nobody supervises any more."""
+    """Find this user's processes of runs that do not hold the slot; another slot's are among them."""
     processes = node.facts.processes
     if processes is None or processes.runs is None:
         return unknown("processes cannot be listed", "processes")
     holder = node.facts.holder.run_id if node.facts.holder else None
-    left = [each for each in processes.runs if each.run_id != holder]
+    left = [each for each in processes.runs if each.run_id != holder and each.uid in (None, node.facts.user.uid)]
     if not left:
         return fine("no process of an earlier run")
     runs = sorted({each.run_id or "a run without a name" for each in left})
@@ -99,7 +100,7 @@ def leftovers(node: Node, cluster: Cluster) -> Seen:
         f"{len(left)} processes of {', '.join(runs)} (pid {pids}{', …' if len(left) > 5 else ''})",
         "none: they hold memory and ports",
         "MUSTER_RUN_ID in /proc/PID/environ",
-        f"{cluster.launch.call or 'ansible-playbook'} muster.train.stop -e run_id={runs[0]}",
+        f"if it is no run of another slot or work directory: {command('stop', runs[0], cluster.launch.call)}",
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks import (
@@ -21,7 +21,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks import (
     _rdma,
     _start,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster, Look, on_nodes
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
+    Cluster,
+    Look,
+    Node,
+    Seen,
+    completed,
+    on_nodes,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import IMAGE, PROPERTIES, compare
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
@@ -60,10 +67,10 @@ def _environment(cluster: Cluster) -> list[Finding]:
         for each in cluster.decided
         if each.check in names
     ]
-    return _rdma.completed("environment", cluster, found, lambda node: _rdma.rules(node, cluster))
+    return completed("environment", cluster, found, lambda node: _rdma.rules(node, cluster))
 
 
-def _rules(name: str, well: object) -> Look:
+def _rules(name: str, well: Callable[[Node, Cluster], Seen]) -> Look:
     return _rdma.decided(name, *OF_RULES[name], well=well)
 
 
@@ -114,7 +121,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "leftovers",
         "no process of an earlier run",
-        "fail",
+        "warn",
         on_nodes("leftovers", _start.leftovers),
         ("processes", "slot"),
     ),

@@ -162,7 +162,7 @@ def test_machines(tmp_path: Path) -> None:
 
 # What the role `code` left beside code without .git.
 
-MARKED = {"commit": COMMIT, "branch": "main", "dirty": True, "dirty_hash": "3f1c9a0be2d47766", "more": 1}
+MARKED = {"commit": COMMIT, "branch": "main", "dirty": True, "changes": "3f1c9a0be2d47766", "more": 1}
 
 
 def mark(folder: Path, text: str) -> None:
@@ -197,5 +197,5 @@ def test_no_marker(tmp_path: Path, text: str) -> None:
 
 
 def test_a_marker_of_code_without_a_repository(tmp_path: Path) -> None:
-    mark(tmp_path, json.dumps(dict.fromkeys(("commit", "branch", "dirty", "dirty_hash"))))
+    mark(tmp_path, json.dumps(dict.fromkeys(("commit", "branch", "dirty", "changes"))))
     assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, None, None, None, MARKER)

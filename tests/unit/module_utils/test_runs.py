@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _bundle, _runs
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock
+from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock, _unit
 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
 
@@ -48,6 +48,34 @@ def test_judge(
     state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None
 ) -> None:
     assert _runs.judge(state, prepared, alive, boot_id) == (phase, why)
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "status", "how"),
+    [
+        ("signal", "killed", "KILL", "killed by SIGKILL"),
+        ("core-dump", "dumped", "SEGV", "killed by SIGSEGV and dumped core"),
+        ("oom-kill", "killed", "KILL", "the kernel ran out of memory and killed a process of its unit (oom-kill)"),
+        ("timeout", "killed", "KILL", "systemd killed it after a timeout"),
+        ("exit-code", "exited", "1", "it exited with code 1"),
+        ("resources", None, None, "systemd says resources"),
+        (None, None, None, "killed?"),
+    ],
+)
+def test_the_unit_says_how_a_runner_ended(
+    tmp_path: Path, result: str | None, code: str | None, status: str | None, how: str
+) -> None:
+    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
+    said = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
+    _unit.note_end(str(run_dir), "n1", {name: value for name, value in said.items() if value})
+    run = _runs.read_run(Host(), "node0", str(tmp_path), "r1")
+    assert run["why"] == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
+
+
+def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
+    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
+    _unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1")["why"].endswith("killed?")
 
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:

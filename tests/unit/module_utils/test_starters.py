@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,12 @@ def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> N
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
     assert _starters.Systemd(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
+
+
+def test_the_unit_leaves_its_word_when_the_runner_cannot(tmp_path: Path) -> None:
+    job = make_job(tmp_path / 'a "b" $c', ["true"])
+    command = _starters.Systemd(user=False).command(job, [])
+    line = next(word for word in command if word.startswith("--property=ExecStopPost="))
+    program, archive, run_dir, nonce, word = shlex.split(line.partition("=-")[2].replace("$$", "$"))
+    assert (program, archive) == (sys.executable, f"{run_dir}/runner.pyz")
+    assert (run_dir, nonce, word) == (job.run_dir, job.nonce, "ended")

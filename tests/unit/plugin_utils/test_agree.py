@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_files
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_code, _agree_files
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, line, lines
 from ansible_collections.muster.train.tests.unit.plan_parts import facts, facts_dict
 

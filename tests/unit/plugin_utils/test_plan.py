@@ -88,7 +88,7 @@ def test_two_cpu_nodes() -> None:
         "fabric": {"value": "tcp", "reason": "no node has RDMA devices"},
         "master_port": 29655,
         "port_reason": "free on node0, of launch_port_range 29400-29999",
-        "code": {"path": "/home/ann/code", "commit": "a" * 40, "branch": "main", "dirty": False, "dirty_hash": None},
+        "code": {"path": "/home/ann/code", "commit": "a" * 40, "branch": "main", "dirty": False, "changes": None},
         "findings": [],
         "not_set": {"node0": [], "node1": []},
     }
