@@ -87,7 +87,8 @@ options:
   probe_disks:
     description:
       - Whether to try by writing whether O(workdir), O(code_dir) and C(/tmp) can be written. A file of 4 KiB is made in
-        the directory, or in the next above that exists, and removed again. Not in check mode, and never in O(data_dirs).
+        the directory, or in the next above that exists, and removed again.
+      - It is not tried in check mode, and never in O(data_dirs).
     type: bool
     default: false
   subset:
@@ -361,13 +362,13 @@ ansible_facts:
           contains:
             command: {description: O(docker)., type: list, elements: str}
             version: {description: "The engine's, or the client's where the engine does not answer.", type: str}
-            running: {description: 'V(false) where there is none that is up, null where it does not let us ask.', type: bool}
+            running: {description: 'V(false) where there is none that is up, null where we may not ask.', type: bool}
             why: {description: Why it does not answer or what it could not tell., type: str}
             compose: {description: The version of the compose plugin., type: str}
             root_dir: {description: Where it keeps images and containers., type: str}
             containers: {description: How many run., type: int}
             gpu_containers: {description: Names of those that were given GPUs., type: list, elements: str}
-            images: {description: 'Of O(images), by name, C(id) and C(digests). Null: it has none of that name.', type: dict}
+            images: {description: 'Of O(images), by name, C(id) and C(digests). Null, it has none.', type: dict}
             runtimes: {description: Its runtimes., type: list, elements: str}
             cdi: {description: Whether there are specifications of CDI devices., type: bool}
             default_memlock:
@@ -411,7 +412,7 @@ ansible_facts:
           contains:
             gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
             runs: {description: Those that carry the mark of a run., type: list, elements: dict}
-            hung: {description: 'Those that hang in the kernel, with C(wait), which is where.', type: list, elements: dict}
+            hung: {description: 'Those that hang in the kernel, where is C(wait).', type: list, elements: dict}
             hidden: {description: Of how many it cannot be known whether they are of a run., type: int}
         memory:
           description: Main memory.
