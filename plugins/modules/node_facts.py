@@ -332,6 +332,9 @@ ansible_facts:
               description: >-
                 V(shared) when every network namespace sees all RDMA devices, V(exclusive) when each device is in one.
               type: str
+        timings:
+          description: What each part took, in milliseconds. Parts are looked at side by side.
+          type: dict
         clock:
           description: The node's clock.
           type: dict
@@ -393,8 +396,6 @@ ansible_facts:
           contains:
             readable: {description: Whether it could be read. If not no errors means nothing., type: bool}
             why: {description: Why not., type: str}
-            source: {description: V(journalctl) or V(dmesg)., type: str}
-            complete: {description: Whether it goes back to the boot., type: bool}
             errors:
               description: The errors, those of one kind, code and device as one.
               type: list
@@ -406,6 +407,8 @@ ansible_facts:
                 text: {description: The first such line., type: str}
                 monotonic_s: {description: Seconds from the boot to the last such line., type: float}
                 count: {description: How many such lines., type: int}
+            source: {description: V(journalctl) or V(dmesg)., type: str}
+            complete: {description: Whether it goes back to the boot., type: bool}
         processes:
           description: Processes that matter to a run. Of each C(pid), C(uid), C(command) and C(run_id), as far as told.
           type: dict
@@ -438,12 +441,6 @@ ansible_facts:
           description: How the GPUs are.
           type: dict
           contains:
-            why: {description: Why counters are unknown., type: str}
-            fabric_manager:
-              description: >-
-                NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
-                word.
-              type: dict
             devices:
               description: Each GPU. What its vendor or tool does not tell is null.
               type: list
@@ -468,9 +465,12 @@ ansible_facts:
                 temperature_c: {description: Degrees Celsius., type: int}
                 fabric_state: {description: 'V(Completed) when it is part of the NVLink fabric.', type: str}
                 trouble: {description: 'What the tool says instead of values, such as V(GPU is lost).', type: str}
-        timings:
-          description: What each part took, in milliseconds. Parts are looked at side by side.
-          type: dict
+            fabric_manager:
+              description: >-
+                NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
+                word.
+              type: dict
+            why: {description: Why counters are unknown., type: str}
     rdma:
       description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
       returned: when O(subset) has V(rdma)

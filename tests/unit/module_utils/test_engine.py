@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ INFO: dict[str, Any] = {
     "CDISpecDirs": ["/etc/cdi", "/var/run/cdi"],
     "ClientInfo": CLIENT,
 }
-NO_ENGINE = {
+NO_ENGINE: dict[str, Any] = {
     "ServerErrors": [
         "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
     ],
@@ -49,8 +50,6 @@ DIGEST = "registry.example.com/train@sha256:" + "cd" * 32
 
 
 def line(command: str, *words: str) -> str:
-    import shlex
-
     return f"docker {shlex.join(command.split() + list(words))}"
 
 
@@ -63,13 +62,8 @@ def image_line(ref: str) -> str:
 
 
 def commands(**others: dict[str, Any]) -> dict[str, Any]:
-    inspected = "\n".join(
-        json.dumps(each)
-        for each in (
-            ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc"],
-            ["/redis", None, [], "runc"],
-        )
-    )
+    trainer = ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc"]
+    inspected = "\n".join(map(json.dumps, (trainer, ["/redis", None, [], "runc"])))
     return {
         INFO_LINE: answer(json.dumps(INFO) + "\n"),
         PS_LINE: answer("aaa\nbbb\n"),

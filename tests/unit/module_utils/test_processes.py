@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -99,12 +100,12 @@ def test_who_hangs_is_asleep_and_has_not_run_in_between(tmp_path: Path, monkeypa
         for path, text in {**process(22, "cp", "D", switches=6), **process(23, "tar", "R")}.items():
             (tmp_path / path.lstrip("/")).write_text(text)
 
-    monkeypatch.setattr(_processes.time, "sleep", later)
+    monkeypatch.setattr(time, "sleep", later)
     assert read_processes(host).hung == [HungProcess(21, "nvidia-smi", "nvidia_open_deferred")]
 
 
 def test_below_another_root_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_processes.time, "sleep", lambda _seconds: pytest.fail("it waited"))
+    monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it waited"))
     host = Machine({"files": {**process(21, "cp", "D"), "/dev/nvidia0": ""}}, tmp_path)
     found = read_processes(host)
     assert (found.hung, found.gpu, host.commands_run) == (None, None, [])
