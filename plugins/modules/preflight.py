@@ -15,8 +15,8 @@ description:
     nodes differ from most of them.
   - A check says on every node what it saw - C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (nobody
     could look, which is never a pass). What was expected comes from C(preflight_expected) or from the other nodes.
-  - Everything that was seen goes into the O(json) document, which has the findings under C(results), each with C(check),
-    C(node), C(status), C(observed), C(expected), C(source), C(remedy) and C(level).
+  - Everything that was seen goes into the document O(json), under C(results), each finding with C(check), C(node),
+    C(status), C(observed), C(expected), C(source), C(remedy) and C(level).
   - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
   - Reads the variables of the roles P(muster.train.preflight#role), P(muster.train.launch#role) and C(container) of the
     first node.
