@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._starters import Star
 from ansible_collections.muster.train.tests.jobs import make_job
 
 
-@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user"])
+@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user", "docker"])
 def test_the_starter_is_the_plans(name: str) -> None:
     assert starter_named(name).name == name
 
