@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _starters
-from ansible_collections.muster.train.plugins.module_utils._starters import StartError, starter_named
+from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+from ansible_collections.muster.train.plugins.module_utils._starters import starter_named
 from ansible_collections.muster.train.tests.jobs import make_job
 
 
