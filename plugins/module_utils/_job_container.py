@@ -22,6 +22,7 @@ RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_
 ASK_S = 15.0
 # Docker's own work around the grace: kill, unmount, write the exit code down.
 END_SLACK_S = 15
+DAEMON = "Error response from daemon: "
 SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
 
 
@@ -74,7 +75,8 @@ def why_not(result: CommandResult, seconds: float) -> str:
     if result.timed_out:
         return f"no answer within {seconds:.0f} s"
     lines = [line.strip() for line in result.err.splitlines() if line.strip()]
-    return lines[-1] if lines else f"exit code {result.rc}"
+    told = [line.partition(DAEMON)[2] for line in lines if DAEMON in line]  # what follows it repeats it with an id
+    return (told or lines or [f"exit code {result.rc}"])[-1]
 
 
 def look(host: Host, container: JobContainer) -> Seen | None:

@@ -152,6 +152,7 @@ def test_two_cpu_nodes() -> None:
         "log_limit": 256 * 1024 * 1024,
         "label": None,
         "created": "2026-11-20T14:30:52Z",
+        "container": None,
     }
 
 

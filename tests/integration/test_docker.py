@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runtime docker on a real engine: every run a container of its own, ended and told of like any other run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration import engine
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+WHY_NOT = engine.missing()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+NAME = f"muster-{RUN_ID}-0"
+TELL = "import os\nprint('image', os.environ.get('OF_THE_IMAGE'), os.environ.get('LOGIN_ONLY'))\n"
+TOKEN = "planted-5d41402abc4b2a76"
+
+
+@pytest.fixture
+def boxed(tmp_path: Path) -> Iterator[Cluster]:
+    """One node whose ranks run in a container of this machine's engine."""
+    engine.make_image()
+    compose = tmp_path / "compose.yaml"
+    engine.write_compose(compose, tmp_path)
+    policy = {"launch_runtime": "docker", "launch_compose_file": str(compose), "launch_python": sys.executable}
+    made = Cluster(tmp_path, ["node0"], policy)
+    yield made
+    made.destroy()
+    engine.remove_containers(tmp_path)
+
+
+def test_a_run_lives_in_its_own_container_and_its_verdict_comes_home(boxed: Cluster, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        work = tmp_path / "work" / "node0"
+        work.mkdir(parents=True)
+        os.chown(work, 65534, 65534)
+    launched = boxed.launch(follow=True, script_args="--seconds 3")
+    assert launched.rc == 0, launched.out
+    (container,) = engine.containers(tmp_path)
+    assert container["Name"] == f"/{NAME}"
+    assert container["State"]["ExitCode"] == 0
+    state = boxed.state("node0")
+    assert (state["phase"], state["starter"]) == ("succeeded", "docker")
+    assert container["Config"]["Labels"]["muster.nonce"] == state["nonce"]
+    assert boxed.record()["verdict"] == "succeeded"
+    # The container's root wrote it all, and the directory's owner has it.
+    owners = {path.lstat().st_uid for path in boxed.run_dir("node0").rglob("*")}
+    assert owners == {(tmp_path / "work" / "node0").stat().st_uid}
+
+
+def test_launched_again_it_takes_the_place_of_its_ended_container(boxed: Cluster, tmp_path: Path) -> None:
+    for _launch in range(2):
+        assert boxed.launch(follow=True, script_args="--seconds 1").rc == 0
+    (container,) = engine.containers(tmp_path)
+    assert container["Config"]["Labels"]["muster.nonce"] == boxed.state("node0")["nonce"]
+
+
+def test_stop_ends_it_by_the_runners_own_hand(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    stopped = boxed.verb("stop", run_id=RUN_ID)
+    assert stopped.rc == 0, stopped.out
+    assert boxed.state("node0")["phase"] == "stopped"
+    assert boxed.state("node0")["why"].startswith("stop was asked for")
+    assert engine.containers(tmp_path) == []
+    assert boxed.processes() == []
+
+
+def test_docker_stop_is_a_stop_too(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    engine.docker("stop", "-t", "20", NAME)
+    assert boxed.state("node0")["phase"] == "stopped"
+    assert boxed.state("node0")["why"].startswith("the runner got SIGTERM")
+    (container,) = engine.containers(tmp_path)
+    assert container["State"]["ExitCode"] == 0
+
+
+def test_a_killed_container_is_told_of(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    engine.docker("kill", NAME)
+    status = boxed.verb("status", run_id=RUN_ID)
+    assert f"its container {NAME} was killed by SIGKILL (exit code 137)" in " ".join(status.out.split()), status.out
+    assert status.phases["node0"] == "lost"
+    assert boxed.verb("stop", run_id=RUN_ID).rc == 0
+    assert "was killed by SIGKILL (exit code 137)" in boxed.state("node0")["why"]
+    assert engine.containers(tmp_path) == []
+
+
+def test_a_run_that_ran_out_of_memory_says_so(boxed: Cluster, tmp_path: Path) -> None:
+    engine.write_compose(tmp_path / "compose.yaml", tmp_path, mem_limit="48m", memswap_limit="48m")
+    (tmp_path / "eat.py").write_text("import time\ntime.sleep(2)\nfood = bytearray(10 ** 9)\n")
+    launched = boxed.launch(follow=True, script=str(tmp_path / "eat.py"))
+    assert launched.rc != 0
+    assert "SIGKILL" in launched.out or "memory ran out" in launched.out
+
+
+def test_a_running_container_of_that_name_is_not_touched(boxed: Cluster, tmp_path: Path) -> None:
+    engine.docker(
+        "run",
+        "--detach",
+        "--name",
+        NAME,
+        *(f"--volume={each}" for each in engine.borrowed()),
+        engine.IMAGE,
+        "/usr/bin/sleep",
+        "300",
+    )
+    try:
+        launched = boxed.launch(script_args="--seconds 1")
+        assert launched.rc != 0
+        assert f"a container that is not Muster's has the name {NAME}" in " ".join(launched.out.split()), launched.out
+        assert json.loads(engine.docker("inspect", NAME))[0]["State"]["Running"]
+    finally:
+        engine.docker("rm", "--force", NAME)
+
+
+def test_a_service_that_is_not_there_is_dockers_own_word(boxed: Cluster) -> None:
+    boxed.policy["launch_compose_service"] = "absent"
+    boxed.write()
+    launched = boxed.launch()
+    assert launched.rc != 0
+    assert "node0" in launched.out
+    assert "no such service: absent" in launched.out, launched.out
+
+
+def test_an_image_that_cannot_run_the_runner_shows_its_last_words(boxed: Cluster, tmp_path: Path) -> None:
+    engine.write_compose(tmp_path / "compose.yaml", tmp_path / "work" / "elsewhere")
+    launched = boxed.launch()
+    assert launched.rc != 0
+    assert "can't open file" in launched.out, launched.out
+    assert engine.containers(tmp_path) == []
+
+
+def test_no_secret_shows_in_what_docker_tells(boxed: Cluster, tmp_path: Path) -> None:
+    boxed.policy["launch_secrets"] = {"MUSTER_TEST_TOKEN": TOKEN}
+    boxed.write()
+    assert boxed.launch(script="confidant.py").rc == 0
+    (container,) = engine.containers(tmp_path)
+    boxed.wait_phase(RUN_ID, "succeeded")
+    assert TOKEN not in json.dumps(container) + engine.docker("logs", NAME)
+    inside = [path for path in boxed.run_dir("node0").rglob("*") if path.is_file()]
+    assert not [path for path in inside if TOKEN in path.read_text(errors="replace")]
+    assert "knows" in (boxed.run_dir("node0") / "logs" / "rank_00.log").read_text()
+
+
+def test_the_ranks_environment_is_the_containers(boxed: Cluster, tmp_path: Path) -> None:
+    engine.write_compose(tmp_path / "compose.yaml", tmp_path, env_file=[str(tmp_path / "image.env")])
+    (tmp_path / "image.env").write_text("OF_THE_IMAGE=yes\n")
+    (tmp_path / "tell.py").write_text(
+        "import os\nprint('image', os.environ.get('OF_THE_IMAGE'), os.environ.get('LOGIN_ONLY'))\n"
+    )
+    played = boxed.verb("launch", run_id=RUN_ID, follow=True, script=str(tmp_path / "tell.py"))
+    assert played.rc == 0, played.out
+    wait_for(lambda: "image yes None" in (boxed.run_dir("node0") / "logs" / "rank_00.log").read_text(), "its line")
