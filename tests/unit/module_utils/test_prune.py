@@ -196,9 +196,7 @@ def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
     done = prune(tmp_path, days=None, engine=engine)
     assert predicted == done
     assert [each["name"] for each in done["removed"]] == ["muster-a-0", "muster-c-0"]
-    assert done["kept"] == [
-        {"kind": "container", "name": "muster-b-0", "why": "it is running: stop the run b first"}
-    ]
+    assert done["kept"] == [{"kind": "container", "name": "muster-b-0", "why": "it is running: stop the run b first"}]
     assert list(engine.containers) == ["muster-b-0"]
     assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.asked[0]
 

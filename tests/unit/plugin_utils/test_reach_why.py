@@ -43,7 +43,11 @@ SAID = [
         "ansible_python_interpreter",
     ),
     ("python", "SyntaxError: future feature annotations is not defined", "ansible_python_interpreter"),
-    ("home", "Failed to create temporary directory. mkdir: cannot create directory: No space left", "ansible_remote_tmp"),
+    (
+        "home",
+        "Failed to create temporary directory. mkdir: cannot create directory: No space left",
+        "ansible_remote_tmp",
+    ),
 ]
 
 

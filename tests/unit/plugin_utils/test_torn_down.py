@@ -18,7 +18,11 @@ def test_per_node_what_went_and_what_stays() -> None:
     runs = [{"kind": "run", "name": f"r{number}"} for number in range(8)]
     container = {"kind": "container", "name": "muster-a-0"}
     kept = [{"kind": "run", "name": "live", "why": "it is running: stop it first"}]
-    answers = [answer("n1", result(removed=[container, *runs])), answer("n2", result(kept=kept)), answer("n3", result())]
+    answers = [
+        answer("n1", result(removed=[container, *runs])),
+        answer("n2", result(kept=kept)),
+        answer("n3", result()),
+    ]
     assert lines(answers, False, 100) == [
         "node  what     which",
         "n1    removed  containers: muster-a-0",
