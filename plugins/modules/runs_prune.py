@@ -63,6 +63,11 @@ kept:
   returned: always
   type: list
   elements: dict
+failed_on:
+  description: What could not be removed, and why. The task fails where there is any.
+  returned: always
+  type: list
+  elements: str
 engine:
   description: Why the engine did not answer, null where it did or where there is none.
   returned: always
@@ -99,8 +104,7 @@ def main() -> None:
         check=module.check_mode,
     )
     if result["failed_on"]:
-        module.fail_json(msg="; ".join(result.pop("failed_on")), **result)
-    result.pop("failed_on")
+        module.fail_json(msg="; ".join(result["failed_on"]), **result)
     module.exit_json(**result)
 
 

@@ -27,7 +27,7 @@ class Answer:
     @property
     def failed(self) -> bool:
         """Whether something that should have gone is still there, or nobody knows."""
-        return self.result is None or bool(self.result.get("failed"))
+        return self.result is None or bool(self.result.get("failed_on"))
 
 
 def answer(node: str, registered: object) -> Answer:
@@ -63,6 +63,5 @@ def _rows(answer: Answer, gone: str) -> list[Sequence[str]]:
     rows += [(answer.node, "stays", f"{each['kind']} {each['name']}: {each['why']}") for each in answer.result["kept"]]
     if answer.result.get("engine"):
         rows.append((answer.node, "not asked", f"containers: the engine says: {one_line(answer.result['engine'])}"))
-    if answer.result.get("failed"):
-        rows.append((answer.node, "failed", one_line(answer.result.get("msg"))))
+    rows += [(answer.node, "failed", one_line(why)) for why in answer.result.get("failed_on") or []]
     return rows

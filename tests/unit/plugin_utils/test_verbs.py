@@ -27,6 +27,8 @@ def test_the_other_verbs() -> None:
         "collect": ["run_id"],
         "list": ["run_id"],
         "detect": ["output", "page", "mode"],
+        "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force"],
+        "teardown": ["images", "days"],
     }
 
 

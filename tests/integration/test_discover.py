@@ -1,0 +1,290 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`discover` and `teardown` by real ssh: keys that are collected and asked about, hosts that cannot be reached and why."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.module_utils.runner._state import utc
+from ansible_collections.muster.train.tests.integration import sshd
+from ansible_collections.muster.train.tests.integration.cluster import PLAYBOOK, ROOT, Played
+
+pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
+HOST, OTHER = sshd.ADDRESSES
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[sshd.Sshd]:
+    """An sshd for the tests of this file."""
+    base = Path(tempfile.mkdtemp(prefix="muster-"))
+    try:
+        with sshd.running(base) as started:
+            yield started
+    finally:
+        shutil.rmtree(base)
+
+
+@dataclass
+class Desk:
+    """Where a person sits who has hosts and no inventory yet."""
+
+    home: Path
+    server: sshd.Sshd
+
+    @property
+    def cluster(self) -> Path:
+        """The inventory that is made."""
+        return self.home / "inventories" / "lab"
+
+    def command(self, verb: str, *extra: str, inventory: str | None = None, **parameters: Any) -> list[str]:
+        source = inventory or str(ROOT / "inventories" / "local")
+        playbook = str(ROOT / "playbooks" / f"{verb}.yml")
+        return [*PLAYBOOK, "-i", source, playbook, "-e", json.dumps(parameters), *extra]
+
+    def environment(self) -> dict[str, str]:
+        local = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(self.home / "local_tmp")}
+        return {**os.environ, **local, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "COLUMNS": "160"}
+
+    def run(self, verb: str, *extra: str, inventory: str | None = None, **parameters: Any) -> Played:
+        done = subprocess.run(
+            self.command(verb, *extra, inventory=inventory, **parameters),
+            env=self.environment(),
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert "Traceback" not in done.stdout
+        return Played(done.returncode, done.stdout)
+
+    def discover(self, *extra: str, **parameters: Any) -> Played:
+        known = {
+            "cluster": "lab",
+            "user": getpass.getuser(),
+            "ansible_ssh_private_key_file": str(self.server.base / "login_key"),
+            "ansible_ssh_extra_args": "-F none -o IdentitiesOnly=yes",
+        }
+        return self.run("discover", *extra, **{**known, **parameters})
+
+    def files(self) -> list[str]:
+        base = self.home / "inventories"
+        return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file())
+
+    def load(self, name: str) -> Any:
+        return yaml.safe_load((self.cluster / name).read_text())
+
+
+@pytest.fixture
+def desk(server: sshd.Sshd, tmp_path: Path) -> Desk:
+    return Desk(tmp_path, server)
+
+
+def host(server: sshd.Sshd, address: str = HOST) -> str:
+    return f"{address}:{server.port}"
+
+
+FILES = ["lab/group_vars/nodes.yml", "lab/hosts.yml", "lab/known_hosts.txt"]
+
+
+def test_a_host_becomes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -> None:
+    predicted = desk.discover("--check", "--diff", nodes=host(server), accept_keys=True)
+    assert predicted.rc == 0, predicted.out
+    assert desk.files() == []
+    assert "+      ansible_host:" in predicted.out
+
+    done = desk.discover(nodes=host(server), accept_keys=True)
+    assert done.rc == 0, done.out
+    assert done.changed["localhost"] == predicted.changed["localhost"] == 1
+    assert "1 of 1 hosts answered" in done.out
+    assert "reserved name" not in done.out
+    shown = re.search(rf"^{HOST} +ED25519 +(SHA256:\S+)$", done.out, re.MULTILINE)
+    assert shown, done.out
+    listed = subprocess.run(
+        ["ssh-keygen", "-l", "-f", str(server.base / "host_key.pub")], capture_output=True, text=True, check=True
+    )
+    assert shown[1] == listed.stdout.split()[1]
+    assert desk.files() == FILES
+    assert desk.load("hosts.yml") == {"nodes": {"hosts": {HOST: {"ansible_host": HOST, "ansible_port": server.port}}}}
+    key = " ".join((server.base / "host_key.pub").read_text().split()[:2])
+    assert (desk.cluster / "known_hosts.txt").read_text() == f"[{HOST}]:{server.port} {key}\n"
+
+    # By its own keys, whatever the user's known_hosts has.
+    detected = desk.run("detect", inventory=str(desk.cluster))
+    assert detected.rc == 0, detected.out
+    assert "cluster: 1 node, 1 answered" in detected.out
+
+    again = desk.discover(nodes=host(server), accept_keys=True)
+    assert again.rc == 2
+    assert "is there already" in again.messages[0] and "-e force=true" in again.messages[0]
+    # Keys that were accepted are not asked about again.
+    forced = desk.discover(nodes=host(server), force=True)
+    assert (forced.rc, forced.changed["localhost"]) == (0, 0), forced.out
+
+
+def test_without_a_terminal_nobody_says_yes(desk: Desk, server: sshd.Sshd) -> None:
+    done = desk.discover(nodes=host(server))
+    assert done.rc == 2
+    assert "SHA256:" in done.out
+    assert "-e accept_keys=true" in done.messages[0]
+    assert desk.files() == []
+    assert "Read what every host is" not in done.out, "nobody logged in"
+
+
+@pytest.mark.parametrize(("answer", "files"), [("yes", FILES), ("no", [])])
+def test_a_person_is_asked(desk: Desk, server: sshd.Sshd, answer: str, files: list[str]) -> None:
+    command = desk.command(
+        "discover",
+        cluster="lab",
+        nodes=host(server),
+        ansible_ssh_private_key_file=str(server.base / "login_key"),
+        ansible_ssh_extra_args="-F none -o IdentitiesOnly=yes",
+    )
+    out = on_a_terminal(command, desk, "Type yes or no", f"{answer}\r")
+    assert desk.files() == files, out
+    assert ("were not accepted" in out) == (answer == "no")
+
+
+def on_a_terminal(command: list[str], desk: Desk, question: str, answer: str) -> str:
+    """Run a command on a terminal of its own; answer once it asks."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(desk.home)
+        os.execvpe(command[0], command, desk.environment())
+    out, asked, deadline = "", False, time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.2)[0]:
+            continue
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:  # as a terminal ends
+            break
+        if not data:
+            break
+        out += data.decode("utf-8", "replace")
+        if not asked and question in out:
+            asked = True
+            os.write(terminal, answer.encode())
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return out
+
+
+def test_who_was_not_reached_and_why(desk: Desk, server: sshd.Sshd) -> None:
+    """All at once; the others are written, and the lost ones stand in their places."""
+    (desk.home / "node_ip_list.txt").write_text(
+        f"nosuch.invalid\n{host(server)}  # the head to be\n127.0.1.9:1\nnobody-{os.getpid()}@{host(server, OTHER)}\n"
+    )
+    done = desk.discover(node_list="node_ip_list.txt", accept_keys=True)
+    assert done.rc == 2, done.out
+    assert "1 of 4 hosts answered" in done.out
+    said = {line.split(": ")[0]: line for line in done.messages[:-1]}
+    assert ": name: the name nosuch.invalid does not resolve" in said["nosuch.invalid"]
+    assert ": port: nothing listens on port 1 of 127.0.1.9" in said["127.0.1.9"]
+    assert f": login: nobody-{os.getpid()} may not log in" in said[OTHER]
+    assert f"ssh-copy-id nobody-{os.getpid()}@{OTHER}" in said[OTHER]
+    assert list(desk.load("hosts.yml")["nodes"]["hosts"]) == [HOST]
+    lost = [line.strip() for line in (desk.cluster / "hosts.yml").read_text().splitlines() if "not reached" in line]
+    assert [line.split(":")[0] for line in lost] == ["# nosuch.invalid", "# 127.0.1.9", f"# {OTHER}"]
+
+
+def test_nobody_answers(desk: Desk) -> None:
+    done = desk.discover(nodes="nosuch[1-2].invalid", accept_keys=True)
+    assert done.rc == 2
+    assert [line.partition(":")[0] for line in done.messages] == ["nosuch1.invalid", "nosuch2.invalid"]
+    assert desk.files() == []
+
+
+def test_two_names_of_one_machine_are_refused(desk: Desk, server: sshd.Sshd) -> None:
+    done = desk.discover(nodes=[host(server), host(server, OTHER)], accept_keys=True)
+    assert done.rc == 2
+    assert f"{OTHER}: node: it is the machine" in done.messages[0]
+    assert done.messages[-1] == "nothing was written"
+    assert desk.files() == []
+
+
+def test_another_host_key_than_the_known_one(desk: Desk, server: sshd.Sshd) -> None:
+    desk.cluster.mkdir(parents=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(desk.home / "other")], check=True)
+    wrong = " ".join((desk.home / "other.pub").read_text().split()[:2])
+    (desk.cluster / "known_hosts.txt").write_text(f"[{HOST}]:{server.port} {wrong}\n")
+    done = desk.discover(nodes=host(server), accept_keys=True)
+    assert done.rc == 2
+    assert ": host key: " in done.messages[0] and "another host key than the one that is known" in done.messages[0]
+    assert f"ssh-keygen -R '[{HOST}]:{server.port}' -f " in done.messages[0]
+    assert desk.files() == ["lab/known_hosts.txt"]
+
+
+def test_a_host_without_python(desk: Desk, server: sshd.Sshd) -> None:
+    done = desk.discover(nodes=host(server), accept_keys=True, ansible_python_interpreter="/nonexistent/python3")
+    assert done.rc == 2
+    assert f"{HOST}: python: no Python was found" in done.messages[0], done.out
+    assert desk.files() == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line"),
+    [
+        ({"nodes": "-oProxyCommand=touch"}, "nodes: '-oProxyCommand=touch' is no host name"),
+        ({"nodes": "a;reboot"}, "nodes: 'a;reboot' is no host name"),
+        ({"nodes": "a,a"}, "nodes: a is given twice"),
+        ({"nodes": "a", "user": "-l"}, "user: expected the name of a user"),
+        ({"nodes": "a", "cluster": "../up"}, "cluster: expected 1 to 40 letters"),
+        ({"nodes": "a", "node_list": "b"}, "nodes: expected the hosts in one way, saw nodes and node_list"),
+        ({}, "nodes: expected the hosts in one way, saw none"),
+    ],
+)
+def test_what_is_refused_before_anything_is_tried(parameters: dict[str, Any], line: str, desk: Desk) -> None:
+    done = desk.discover(**parameters)
+    assert done.rc == 2
+    assert done.messages[0].startswith(line)
+    assert "Collect the host keys" not in done.out
+    assert desk.files() == []
+
+
+def test_teardown_removes_what_is_old_and_says_so(desk: Desk, server: sshd.Sshd) -> None:
+    assert desk.discover(nodes=host(server), accept_keys=True).rc == 0
+    runs = server.home / "muster" / ".muster" / "runs"
+    for name, days in (("old", 31), ("young", 1)):
+        (runs / name).mkdir(parents=True)
+        state = {"run_id": name, "phase": "succeeded", "ended": utc(time.time() - days * 86400)}
+        (runs / name / "state.json").write_text(json.dumps(state))
+    (runs / "mine").mkdir()
+
+    def teardown(*extra: str, **parameters: Any) -> Played:
+        return desk.run("teardown", *extra, inventory=str(desk.cluster), launch_runtime="host", **parameters)
+
+    predicted = teardown("--check", days=30)
+    assert predicted.rc == 0, predicted.out
+    assert re.search(rf"^{HOST} +would go +run directories: old$", predicted.out, re.MULTILINE), predicted.out
+    assert sorted(os.listdir(runs)) == ["mine", "old", "young"]
+    assert teardown().changed[HOST] == 0, "without days no run directory goes"
+    done = teardown(days=30)
+    assert (done.rc, done.changed) == (0, predicted.changed), done.out
+    assert re.search(rf"^{HOST} +removed +run directories: old$", done.out, re.MULTILINE)
+    assert sorted(os.listdir(runs)) == ["mine", "young"]
+    again = teardown(days=30)
+    assert (again.rc, again.changed[HOST]) == (0, 0)
+    assert f"nothing to remove on {HOST}" in again.out
+    refused = teardown("--limit", HOST, days=30)
+    assert refused.rc == 2 and "--limit" in refused.messages[0]
