@@ -16,6 +16,7 @@ from . import _nvidia_sysfs, _pci, _sysfs
 from ._gpu_records import Device, Gpu, NicLink
 from ._host import Host
 from ._nearest import nearest_nics
+from ._order import natural
 from ._pci import address_in, pci_path, relation
 
 VENDORS = {_pci.NVIDIA: "nvidia", _pci.AMD: "amd"}
@@ -88,7 +89,7 @@ def _vendor_on_the_bus(host: Host) -> str | None:
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
     """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
     hcas = []
-    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=_sysfs.natural):
+    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=natural):
         address = address_in(host.resolve(f"{_sysfs.INFINIBAND}/{name}/device") or "")
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device
