@@ -39,8 +39,8 @@ def read_presence(host: Host) -> tuple[str | None, int]:
     return ("amd", count) if count else (_vendor_on_the_bus(host), 0)
 
 
-def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
-    """Return all that can be known of the GPUs here; warn says what could not, and why."""
+def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
+    """Return all that can be known of the GPUs here, None where nothing can; warn says what could not, and why."""
     vendor, _count = read_presence(host)
     if vendor == "nvidia":
         gpu = _read_nvidia(host, warn)
@@ -51,7 +51,10 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
     else:
         gpu = _read_unseen(host, warn)
         if not gpu.devices:
-            return Gpu(None, 0)
+            if host.is_dir("/dev") or host.is_dir("/sys"):
+                return Gpu(None, 0)
+            warn("the GPUs are unknown: there is no /dev and no /sys")
+            return None
     if not gpu.nic_links:
         gpu = dataclasses.replace(gpu, nic_links=_nic_links(host, gpu.devices))
     return dataclasses.replace(gpu, nearest_nics=nearest_nics(gpu.nic_links))
