@@ -20,7 +20,8 @@ launch: .venv/.local link ## train the example on the embedded cluster: two node
 	@echo 'To type such commands yourself: source .venv/bin/activate'
 
 test: dev ## all tests: unit, integration, molecule
-	pytest
+	@# Half of a test is waiting: two files at a time. The long ones come first (by the order of the folders).
+	pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
 lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
 	ruff check

@@ -93,7 +93,7 @@ def state_of(job: Job) -> dict[str, Any]:
     return state_of_dir(Path(job.run_dir))
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 180.0) -> Any:
     """Return the condition's first true value; fail, naming it, when it does not come."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -16,6 +16,7 @@ from . import _nvidia_sysfs, _pci, _sysfs
 from ._gpu_records import Device, Gpu, NicLink
 from ._host import Host
 from ._nearest import nearest_nics
+from ._order import natural
 from ._pci import address_in, pci_path, relation
 
 VENDORS = {_pci.NVIDIA: "nvidia", _pci.AMD: "amd"}
@@ -38,8 +39,8 @@ def read_presence(host: Host) -> tuple[str | None, int]:
     return ("amd", count) if count else (_vendor_on_the_bus(host), 0)
 
 
-def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
-    """Return all that can be known of the GPUs here; warn says what could not, and why."""
+def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
+    """Return all that can be known of the GPUs here, None where nothing can; warn says what could not, and why."""
     vendor, _count = read_presence(host)
     if vendor == "nvidia":
         gpu = _read_nvidia(host, warn)
@@ -50,7 +51,10 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu:
     else:
         gpu = _read_unseen(host, warn)
         if not gpu.devices:
-            return Gpu(None, 0)
+            if host.is_dir("/dev") or host.is_dir("/sys"):
+                return Gpu(None, 0)
+            warn("the GPUs are unknown: there is no /dev and no /sys")
+            return None
     if not gpu.nic_links:
         gpu = dataclasses.replace(gpu, nic_links=_nic_links(host, gpu.devices))
     return dataclasses.replace(gpu, nearest_nics=nearest_nics(gpu.nic_links))
@@ -88,7 +92,7 @@ def _vendor_on_the_bus(host: Host) -> str | None:
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
     """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
     hcas = []
-    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=_sysfs.natural):
+    for name in sorted(host.list_dir(_sysfs.INFINIBAND) or [], key=natural):
         address = address_in(host.resolve(f"{_sysfs.INFINIBAND}/{name}/device") or "")
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device

@@ -13,6 +13,9 @@ from typing import Any
 
 from ._known import known
 
+# How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
+RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
+
 
 @dataclasses.dataclass(frozen=True)
 class Device:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ._gpu_records import Nearest, NicLink
-from ._pci import RELATIONS
+from ._gpu_records import RELATIONS, Nearest, NicLink
 
 
 def nearest_nics(links: Iterable[NicLink]) -> list[Nearest]:

@@ -17,8 +17,6 @@ DEVICES = "/sys/bus/pci/devices"
 # Vendors and class codes of GPUs: VGA, 3D and other display controllers, processing accelerators (MI300X).
 NVIDIA, AMD = "0x10de", "0x1002"
 GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
-# From near to far, the words of `nvidia-smi topo -m`.
-RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 _ADDRESS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
 

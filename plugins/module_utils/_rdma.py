@@ -15,6 +15,7 @@ from typing import Callable
 from . import _pci, _pcie_link, _sysfs, _uverbs
 from ._gdr import read_gdr
 from ._host import Host
+from ._order import natural
 from ._rdma_port import Surroundings, read_port
 from ._rdma_records import AMAZON, Hca, Rdma
 
@@ -43,7 +44,7 @@ def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
         why = "there is no /sys"
     if why is not None:
         warn(f"the RDMA devices are unknown: {why}")
-    places = {name: _place(host, name) for name in sorted(names or [], key=_sysfs.natural)}
+    places = {name: _place(host, name) for name in sorted(names or [], key=natural)}
     nodes = _uverbs.read_nodes(host)
     grants = _uverbs.read_grants(host, {name: place.address for name, place in places.items()})
     net = host.list_dir("/sys/class/net")
@@ -126,7 +127,7 @@ def _read_hca(
         numa_node=_sysfs.number(of_pci.get("numa_node")),
         physfn=_pci.address_in(_link_name(host, place, "physfn") or ""),
         uverbs=node,
-        netdevs=sorted({*of_device, *of_ports}, key=_sysfs.natural),
+        netdevs=sorted({*of_device, *of_ports}, key=natural),
         ports=ports,
         link_width=link.width,
         link_width_max=link.width_max,
@@ -159,7 +160,7 @@ def _link_name(host: Host, place: _Place, link: str) -> str | None:
 
 def _netdevs(host: Host, place: _Place) -> list[str]:
     listings = (host.list_dir(f"{device}/net") for device in place.devices)
-    return sorted(next((names for names in listings if names is not None), []), key=_sysfs.natural)
+    return sorted(next((names for names in listings if names is not None), []), key=natural)
 
 
 def _by_port(host: Host, place: _Place, netdevs: list[str], numbers: list[int]) -> dict[int, str]:

@@ -16,7 +16,6 @@ from ._host import Host
 
 INFINIBAND = "/sys/class/infiniband"
 _NUMBER = re.compile(r"(?:0x([0-9a-fA-F]{1,16})|([0-9]{1,20}))")
-_DIGITS = re.compile(r"([0-9]+)")
 
 
 def text(host: Host, path: str) -> str | None:
@@ -47,13 +46,6 @@ def number(value: str | None) -> int | None:
 def word(value: str | None) -> str | None:
     """Return the word of an attribute that comes with its number, such as "4: ACTIVE"."""
     return None if value is None else value.partition(":")[2].strip() or value
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts mlx5_2 before mlx5_10."""
-    # Digits are compared by length first, as numbers without being converted: int() has a limit.
-    parts = _DIGITS.split(name)
-    return [(len(part.lstrip("0")), part.lstrip("0")) if part[:1].isdigit() else (0, part) for part in parts]
 
 
 def cannot_list(host: Host, path: str) -> str | None:

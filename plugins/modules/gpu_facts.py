@@ -44,7 +44,7 @@ ansible_facts:
   type: dict
   contains:
     gpu:
-      description: The GPUs of the node.
+      description: The GPUs of the node. Null where there is neither C(/dev) nor C(/sys) to look at.
       returned: always
       type: dict
       contains:
@@ -126,7 +126,7 @@ def main() -> None:
     if not host.is_dir("/"):
         module.warn(f"root {host.root} is not a directory: nothing can be seen there")
     gpu = read_gpu(host, lambda warning: module.warn(f"{host.node_name()}: {warning}"))
-    module.exit_json(changed=False, ansible_facts={"gpu": gpu.to_dict()})
+    module.exit_json(changed=False, ansible_facts={"gpu": gpu.to_dict() if gpu else None})
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _links, _topology
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural, version_text
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
 
 ABSENT = "none"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr, Hca, Port
 from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _links
@@ -18,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._alike import Differe
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural, version_text
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 from ansible_collections.muster.train.plugins.plugin_utils._topology import chips, memory, rate, short_name
 

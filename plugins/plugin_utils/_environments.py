@@ -139,7 +139,7 @@ def decide(nodes: Sequence[Node], users: Users, head_address: str) -> Environmen
     environments = {}
     for node in nodes:
         view, resolved = views[node.name], resolution.nodes[node.name]
-        if view.gpu is not None and view.gpu.count:
+        if view.has_gpus:
             findings += _nccl_tuning.beyond(users.tuning, view.library, node.name)
         tuning = _nccl_tuning.variables(users.tuning, view.library)
         detected = [variable for variable in resolved.variables if variable.origin == FABRIC]

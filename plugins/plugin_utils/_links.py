@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What lies between the GPUs of a node, in words. (`_links.py` is private to the collection.)
 
-PCI relations as nvidia-smi and NCCL name them, from near to far. Any other word (NV18, XGMI) is a link of their own.
+RELATIONS are ways through PCI; any other word (NV18, XGMI) is a link of their own.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu, Link, Nearest
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS, Gpu, Link, Nearest
 
-PCI = ("PIX", "PXB", "PHB", "NODE", "SYS")
 # Words for "through PCI" that say no more than that (rocm-smi: PCIE), and for oneself.
-_NOT_OWN = frozenset({*PCI, "PCIE", "X", "SELF"})
+_NOT_OWN = frozenset({*RELATIONS, "PCIE", "X", "SELF"})
 ODD_PAIRS_SHOWN = 8
 NICS_SHOWN = 4
 

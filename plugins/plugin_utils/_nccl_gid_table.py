@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from collections.abc import Sequence
 
@@ -19,13 +20,16 @@ UNSET = ipaddress.IPv6Address(0)
 
 def address_of(gid: Gid) -> Address | None:
     """Return what an entry stands for: an IPv4 address where it is a mapped one; None when it cannot be read."""
-    for text in (gid.address, gid.gid):
-        try:
-            address = ipaddress.ip_address(text or "")
-        except ValueError:
-            continue
-        return (address.ipv4_mapped or address) if address.version == 6 else address
-    return None
+    return _parsed(gid.address or "") or _parsed(gid.gid)
+
+
+@functools.lru_cache(maxsize=8192)  # every rule asks of every port again
+def _parsed(text: str) -> Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if address.version == 6 else address
 
 
 def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = None) -> list[tuple[Gid, Address]]:

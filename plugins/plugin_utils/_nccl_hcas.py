@@ -14,6 +14,7 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._records import Net, Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_grammar
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -28,7 +29,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
     usable,
     why_not,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided, natural
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided
 
 RULE = "D2"
 NAME = "NCCL_IB_HCA"

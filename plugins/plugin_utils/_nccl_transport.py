@@ -132,27 +132,16 @@ def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
 
 
 def _slow(node: NodeView) -> Finding:
-    return Finding(
-        check="fabric",
-        node=node.name,
-        status="warn",
-        observed=f"{_seen(node)}: the nodes talk over TCP",
-        expected="usable RDMA, or mode=tcp where TCP is meant",
-        source="mode=auto",
-        remedy=_remedy(node),
-    )
+    return _over_tcp(node, ": the nodes talk over TCP", "usable RDMA, or mode=tcp where TCP is meant")
 
 
 def _mixed(node: NodeView) -> Finding:
-    return Finding(
-        check="fabric",
-        node=node.name,
-        status="warn",
-        observed=f"{_seen(node)}, while other nodes have usable RDMA",
-        expected="usable RDMA on all nodes or on none; all use tcp",
-        source="mode=auto",
-        remedy=_remedy(node),
-    )
+    return _over_tcp(node, ", while other nodes have usable RDMA", "usable RDMA on all nodes or on none; all use tcp")
+
+
+def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
+    """TCP that nobody asked for, because of this node."""
+    return Finding("fabric", node.name, "warn", f"{_seen(node)}{observed}", expected, "mode=auto", _remedy(node))
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:

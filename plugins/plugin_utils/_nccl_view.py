@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,12 +84,6 @@ class Resolution:
 def decided(name: str, value: str, rule: str, reason: str, origin: str = FABRIC) -> Variable:
     """Make a variable of the resolver's."""
     return Variable(name, value, origin, reason, rule)
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """Order names as people count: mlx5_2 before mlx5_10."""
-    parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
-    return [(0, int(number), "") if number else (1, 0, text) for number, text in parts]
 
 
 def version_text(library: Library) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 
 import jinja2
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS, Gpu
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_rows as rows
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
@@ -23,7 +24,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._detected import Clus
 from ansible_collections.muster.train.plugins.plugin_utils._detected_text import BAD, difference_lines, group_title
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, draw
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 from ansible_collections.muster.train.plugins.plugin_utils._topology import Socket, sockets
 
@@ -166,5 +166,5 @@ def _matrices(node: NodeReport) -> list[dict[str, Any]]:
 
 
 def _cell(text: str) -> dict[str, str]:
-    style = text if text in _links.PCI else "own" if text and _links.own(text) else ""
+    style = text if text in RELATIONS else "own" if text and _links.own(text) else ""
     return {"text": text, "style": style}

@@ -14,11 +14,11 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Device, Gpu
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS, Device, Gpu
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import NEAR
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
 
 State = Literal["used", "usable", "unusable"]
 
@@ -179,7 +179,7 @@ def _nic(hca: Hca, used: bool, relation: str) -> Nic:
 
 
 def _distance(relation: str) -> int:
-    return _links.PCI.index(relation) if relation in _links.PCI else len(_links.PCI)
+    return RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS)
 
 
 def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[Socket]:

@@ -28,6 +28,12 @@ PLAYBOOK = [sys.executable, "-m", "ansible", "playbook"]
 RUN_ID = "multinode_42ch_autoth_20261120_143052_test"
 
 
+def port_range() -> str:
+    """Return ports that no other worker of pytest takes: runs that begin at one moment see the same ones free."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 6
+    return f"{29400 + 100 * worker}-{29499 + 100 * worker}"
+
+
 @dataclass
 class Played:
     """What a playbook printed and how it ended."""
@@ -75,6 +81,7 @@ class Cluster:
             "launch_experiments_dir": str(self.home / "experiments"),
             "launch_stop_grace": 5,
             "launch_abort_grace": 2,
+            "launch_port_range": port_range(),
             "launch_defaults": {"script": "sleeper.py", "launcher": "python", "nproc": 1},
             **self.policy,
         }
@@ -116,7 +123,7 @@ class Cluster:
         mine = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(self.local_tmp)}
         return {**kept, **mine, **more}
 
-    def play(self, playbook: str, *extra: str, timeout: float = 240, **environment: str) -> Played:
+    def play(self, playbook: str, *extra: str, timeout: float = 600, **environment: str) -> Played:
         """Run a playbook to its end."""
         done = subprocess.run(
             self.command(playbook, *extra),
@@ -172,7 +179,7 @@ class Cluster:
         """Return the metrics that the ranks of a node have begun to write."""
         return sorted((self.run_dir(node) / "outputs").glob("*_metrics.jsonl"))
 
-    def wait_phase(self, run_id: str, phase: str, seconds: float = 90) -> None:
+    def wait_phase(self, run_id: str, phase: str, seconds: float = 180) -> None:
         """Wait until every node's state says so."""
 
         def reached(node: str) -> bool:

@@ -32,12 +32,12 @@ def names(directory: Path) -> list[str]:
 def launch_and_strike(cluster: Cluster, how: str) -> None:
     """Strike a launching controller when it has laid out a job and no runner has taken it; return when all is quiet."""
     controller = cluster.begin("launch", script_args="--seconds 3000")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not any(PREPARED.fullmatch(name) for node in cluster.names for name in names(cluster.run_dir(node))):
         assert controller.poll() is None and time.monotonic() < deadline, "no job was laid out"
         time.sleep(0.001)
     strike(controller, how)
-    controller.communicate(timeout=60)
+    controller.communicate(timeout=180)
     seen, since = picture(cluster), time.monotonic()
     while time.monotonic() - since < QUIET_S:
         time.sleep(0.1)

@@ -94,7 +94,7 @@ def running(base: Path) -> Iterator[Sshd]:
     # sshd starts itself again for each connection, and wants to be called by its full path.
     server = subprocess.Popen([str(find("sshd")), "-D", "-f", str(base / "sshd_config"), "-E", str(base / "sshd.log")])
     try:
-        wait_for(lambda: all(_listens(address, sshd.port) for address in ADDRESSES), "sshd listens", 10)
+        wait_for(lambda: all(_listens(address, sshd.port) for address in ADDRESSES), "sshd listens")
         yield sshd
     finally:
         # The connections that Ansible keeps open, then the server with its sessions.

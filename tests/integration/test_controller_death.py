@@ -47,7 +47,7 @@ def test_a_run_outlives_its_controller_and_comes_home_whole(cluster: Cluster) ->
     controller = cluster.begin("launch", launcher="torchrun", nproc=2, script_args=f"--seconds 3000 --until {over}")
     cluster.wait_phase(RUN_ID, "running")
     os.kill(controller.pid, signal.SIGKILL)
-    controller.communicate(timeout=60)
+    controller.communicate(timeout=180)
 
     # Somebody else looks, from a machine that knows nothing of the launch.
     (cluster.home / "second").mkdir()

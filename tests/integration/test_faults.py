@@ -92,9 +92,10 @@ def test_a_rank_that_exits_on_the_head_ends_the_launch(cluster: Cluster) -> None
     assert failed.rc != 0
     why = "node0: rank 1 exited with code 7"
     assert f"  {why}\n    then node0: rank 0 killed by SIGTERM\n" in failed.out
-    assert failed.phases == {"node0": "failed", "node1": "succeeded"}
     record = cluster.record()
-    assert (record["verdict"], record["why"], record["exit_codes"]) == ("failed", why, {"node0": 1, "node1": 0})
+    # The launch waits a moment for the others, which end by themselves here, or not yet.
+    assert failed.phases in ({"node0": "failed", "node1": other} for other in ("succeeded", "running"))
+    assert (record["verdict"], record["why"], record["exit_codes"]["node0"]) == ("failed", why, 1)
     first = cluster.state("node0")["first"]
     assert (first["rank"], first["local_rank"], first["exit_code"], first["signal"]) == (1, 1, 7, None)
     stop(cluster)

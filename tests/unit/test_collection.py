@@ -17,7 +17,8 @@ ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
-RECORDS = ("_records", "_gpu_records", "_rdma_records", "_system_records", "_health_records")
+# Of the nodes' side, what the controller may import: the records, and the order of names.
+SHARED = ("_records", "_gpu_records", "_rdma_records", "_system_records", "_health_records", "_order")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,
@@ -120,7 +121,7 @@ def test_imports_go_down(path: str) -> None:
     allowed = {
         "module_utils": ("plugins.module_utils",),
         "modules": ("plugins.module_utils",),
-        "plugin_utils": ("plugins.plugin_utils", *(f"plugins.module_utils.{name}" for name in RECORDS)),
+        "plugin_utils": ("plugins.plugin_utils", *(f"plugins.module_utils.{name}" for name in SHARED)),
     }.get(room, ("plugins.plugin_utils", "plugins.module_utils"))
     assert {name for name in own_imports(path) if not name.startswith(allowed)} == set()
 

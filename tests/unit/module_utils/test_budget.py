@@ -58,7 +58,7 @@ def test_amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     gpu = _gpu.read_gpu(host, warnings.append)
     assert host.now <= BUDGET_S
-    assert (gpu.vendor, gpu.count) == ("amd", 8)
+    assert gpu is not None and (gpu.vendor, gpu.count) == ("amd", 8)
     assert warnings == [
         "the market names and links of the AMD GPUs cannot be known: amd-smi static --asic --bus --json failed with 1: "
         "AMDSMI_STATUS_DRIVER_NOT_LOADED; amd-smi static --asic --bus --json names no GPU; "
@@ -74,7 +74,7 @@ def test_nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     gpu = _gpu.read_gpu(host, warnings.append)
     assert host.now <= BUDGET_S
-    assert (gpu.vendor, gpu.count, len(gpu.links)) == ("nvidia", 4, 6)
+    assert gpu is not None and (gpu.vendor, gpu.count, len(gpu.links)) == ("nvidia", 4, 6)
     assert LIST not in host.commands_run
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _pci, _sysfs, _uverbs
 from ansible_collections.muster.train.plugins.module_utils._gid import gid_record, parse_gid, rocev2_index
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma
 from ansible_collections.muster.train.plugins.module_utils._rdma_port import parse_rate
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
@@ -95,7 +97,7 @@ def test_no_text_is_an_exception(parse: Callable[[str], object]) -> None:
 
 
 def test_names_of_any_kind_have_an_order() -> None:
-    keys = sorted(map(_sysfs.natural, mutants(10_000)))
+    keys = sorted(map(natural, mutants(10_000)))
     assert keys[0] < keys[-1]
 
 
@@ -103,7 +105,7 @@ def test_any_two_paths_have_a_relation() -> None:
     chance = random.Random(7)
     paths = [mutate(SAMPLES[7], chance) for _n in range(10_000)]
     for a, b in itertools.pairwise(paths):
-        assert _pci.relation(a, b, chance.choice([None, 0, 1]), chance.choice([None, 0, -1])) in _pci.RELATIONS
+        assert _pci.relation(a, b, chance.choice([None, 0, 1]), chance.choice([None, 0, -1])) in RELATIONS
 
 
 def test_no_tree_is_an_exception(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ NEAREST = [Nearest(index, "PIX", [f"mlx5_{index // 2}"]) for index in range(4)]
 
 def read(manifest: dict[str, Any], root: Path) -> tuple[Gpu, list[str]]:
     warnings: list[str] = []
-    return read_gpu(Machine(manifest, root), warnings.append), warnings
+    gpu = read_gpu(Machine(manifest, root), warnings.append)
+    assert gpu is not None, warnings
+    return gpu, warnings
 
 
 def test_the_tool_and_the_bus_agree(tmp_path: Path) -> None:
@@ -85,15 +87,23 @@ def test_presence(tmp_path: Path, name: str, presence: tuple[str | None, int]) -
     assert read_presence(load(name, tmp_path)) == presence
     warnings: list[str] = []
     gpu = read_gpu(load(name, tmp_path / "again"), warnings.append)
-    assert (gpu.vendor, gpu.count) == presence
+    assert gpu is not None and (gpu.vendor, gpu.count) == presence
 
 
-def test_no_gpu(tmp_path: Path) -> None:
-    assert read({}, tmp_path) == (Gpu(None, 0), [])
+@pytest.mark.parametrize("seen", ["/dev", "/sys"])
+def test_no_gpu(tmp_path: Path, seen: str) -> None:
+    assert read({"directories": [seen]}, tmp_path) == (Gpu(None, 0), [])
+
+
+def test_where_nothing_can_be_seen_nothing_is_known(tmp_path: Path) -> None:
+    """As of a container's host whose tree is not where `root` says."""
+    warnings: list[str] = []
+    assert read_gpu(Machine({}, tmp_path), warnings.append) is None
+    assert warnings == ["the GPUs are unknown: there is no /dev and no /sys"]
 
 
 def test_a_tool_without_a_gpu_is_not_missed(tmp_path: Path) -> None:
-    manifest = {"commands": {TOPOLOGY: {"rc": 9, "stdout": "NVIDIA-SMI has failed"}}}
+    manifest = {"directories": ["/dev"], "commands": {TOPOLOGY: {"rc": 9, "stdout": "NVIDIA-SMI has failed"}}}
     assert read(manifest, tmp_path) == (Gpu(None, 0), [])
 
 
@@ -104,7 +114,7 @@ def test_a_tool_without_a_gpu_that_says_nonsense_or_hangs_is_told_of(tmp_path: P
             found = super()._answer(argv, timeout, cwd)
             return found if commands else CommandResult(None, "", "", timed_out=True)
 
-    host = Hung({"commands": commands}, tmp_path)
+    host = Hung({"directories": ["/dev"], "commands": commands}, tmp_path)
     warnings: list[str] = []
     assert read_gpu(host, warnings.append) == Gpu(None, 0)
     if commands:

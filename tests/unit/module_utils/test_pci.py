@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _pci
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS
 from ansible_collections.muster.train.tests.unit import captures
 from ansible_collections.muster.train.tests.unit.machines import Machine
 
@@ -160,6 +161,6 @@ def test_the_nearest_nic_is_that_of_nccl(path: Path, tmp_path: Path) -> None:
             paths = [_pci.pci_path(machine, address) for address in (gpu, nic)]
             assert paths == [devices[gpu][1], devices[nic][1]]
             relations[nic] = _pci.relation(devices[gpu][1], devices[nic][1], devices[gpu][2], devices[nic][2])
-        best = min(relations.values(), key=_pci.RELATIONS.index)
+        best = min(relations.values(), key=RELATIONS.index)
         nearest[gpu] = {"relation": best, "nic_pci": [nic for nic in nics if relations[nic] == best]}
     assert nearest == wanted["nearest_nic"]

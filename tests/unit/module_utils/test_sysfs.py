@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import random
 from pathlib import Path
 
 import pytest
@@ -40,15 +39,6 @@ def test_numbers(value: str | None, number: int | None) -> None:
 )
 def test_words(value: str | None, word: str | None) -> None:
     assert _sysfs.word(value) == word
-
-
-def test_natural_order() -> None:
-    names = ["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_10", "mlx5_11", "mlx5_bond_0", "mlx5_" + "9" * 5000]
-    mixed = list(names)
-    random.Random(3).shuffle(mixed)
-    assert sorted(mixed, key=_sysfs.natural) == sorted(names, key=_sysfs.natural)
-    assert [name for name in sorted(mixed, key=_sysfs.natural) if len(name) < 8] == names[:5]
-    assert sorted(["10", "9", "a", "a10b2", "a10b1"], key=_sysfs.natural) == ["9", "10", "a", "a10b1", "a10b2"]
 
 
 def test_an_attribute_is_a_line_that_says_something(tmp_path: Path) -> None:

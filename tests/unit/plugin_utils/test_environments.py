@@ -107,6 +107,11 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode=by_default))["NCCL_IB_DISABLE"].value == "0"
 
 
+def test_numbers_that_no_library_takes_are_told_of_where_gpus_are_unknown_too() -> None:
+    found = environments([node(0, gpu=None)], channels=128, threads=1000)
+    assert [each.check for each in found.findings if each.check in ("channels", "threads")] == ["channels", "threads"]
+
+
 def test_a_cluster_without_gpus_is_asked_nothing_of_nccl() -> None:
     found = environments([node(0), node(1)], channels=128, threads=1000)
     assert found.findings == []
