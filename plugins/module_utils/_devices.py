@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import re
 
-from . import _sysfs
 from ._health_records import DeviceFile
 from ._host import Host
+from ._order import natural
 
 FOLDERS = {
     "/dev": re.compile("nvidia.*|kfd"),
@@ -26,7 +26,7 @@ def read_devices(host: Host) -> list[DeviceFile]:
     """Return the device nodes, for those of a kind in the order of their numbers."""
     found = []
     for folder, wanted in FOLDERS.items():
-        for name in sorted(host.list_dir(folder) or [], key=_sysfs.natural):
+        for name in sorted(host.list_dir(folder) or [], key=natural):
             path = f"{folder}/{name}"
             if wanted.fullmatch(name) and not host.is_dir(path):
                 found.append(_device(host, path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import _sysfs
 from ._health_records import Interface
 from ._host import Host
+from ._order import natural
 
 NET = "/sys/class/net"
 ATTRIBUTES = ("operstate", "mtu", "speed", "carrier_changes")
@@ -25,7 +26,7 @@ def read_interfaces(host: Host) -> dict[str, Interface] | None:
         return None
     routed = parse_routed(host.read_text("/proc/net/route") or "")
     found = {}
-    for name in sorted(names, key=_sysfs.natural):
+    for name in sorted(names, key=natural):
         if name in routed or host.is_link(f"{NET}/{name}/device") or host.is_dir(f"{NET}/{name}/device"):
             said = _sysfs.texts(host, f"{NET}/{name}", ATTRIBUTES)
             found[name] = Interface(

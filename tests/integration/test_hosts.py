@@ -14,7 +14,9 @@ import pytest
 from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
 
 # `default` makes and removes the hosts when molecule is run without pytest.
-SCENARIOS = sorted(path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml") if path.parent.name != "default")
+SCENARIOS = sorted(
+    path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml") if path.parent.name != "default"
+)
 
 
 def test_there_is_a_scenario() -> None:
@@ -27,7 +29,15 @@ def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
     assert real_inventory.is_dir()
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "molecule", "-c", ".config/molecule/config.yml", "-c", ".config/molecule/hosts.yml"),
+            *(
+                sys.executable,
+                "-m",
+                "molecule",
+                "-c",
+                ".config/molecule/config.yml",
+                "-c",
+                ".config/molecule/hosts.yml",
+            ),
             *("test", "--scenario-name", scenario, "--no-shared-state"),
         ],
         cwd=ROOT,

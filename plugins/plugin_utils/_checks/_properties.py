@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     PROFILE,
@@ -26,7 +27,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import HcaPort, usable
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import natural
 from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 
 ABSENT = "none"
