@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.tests.integration import real_hosts
 from ansible_collections.muster.train.tests.integration.cluster import Cluster
 
 
@@ -19,3 +20,16 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     made = Cluster(tmp_path)
     yield made
     made.destroy()
+
+
+@pytest.fixture(scope="session")
+def real_inventory() -> Iterator[Path]:
+    """The inventory of three real hosts, made once for all tests and removed after the last."""
+    why_not = real_hosts.why_not()
+    if why_not:
+        pytest.skip(why_not)
+    try:
+        real_hosts.play("create")
+        yield real_hosts.INVENTORY
+    finally:
+        real_hosts.play("destroy")

@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tests' own cluster of real hosts: containers with systemd, sshd and a Docker Engine each (tests/cluster)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = ROOT / "molecule" / "hosts" / "vars.yml"
+# Where the settings say.
+INVENTORY = ROOT / ".cache" / "cluster" / "test" / "inventory"
+
+
+def environment() -> dict[str, str]:
+    """As if the venv were active: ansible and molecule start each other by name."""
+    return {
+        **os.environ,
+        "NO_COLOR": "1",
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+    }
+
+
+def why_not() -> str | None:
+    """Why there can be no such hosts here; None where there can."""
+    try:
+        done = subprocess.run(
+            ["docker", "info"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"real hosts need a Docker Engine, and `docker info` can't be asked: {error}"
+    if done.returncode != 0:
+        return f"real hosts need a Docker Engine, and none answers: {done.stderr.strip()}"
+    return None
+
+
+def play(name: str) -> None:
+    """Play tests/cluster/`name`.yml for the tests' own cluster."""
+    playbook = ROOT / "tests" / "cluster" / f"{name}.yml"
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", f"@{SETTINGS}"],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.stdout}")

@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must hold on real hosts: every scenario of molecule/hosts passes, on hosts that are made once for all of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+
+# `default` makes and removes the hosts when molecule is run without pytest.
+SCENARIOS = sorted(path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml") if path.parent.name != "default")
+
+
+def test_there_is_a_scenario() -> None:
+    # Without one, pytest would skip the test below.
+    assert SCENARIOS
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
+    assert real_inventory.is_dir()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "molecule", "-c", ".config/molecule/config.yml", "-c", ".config/molecule/hosts.yml"),
+            *("test", "--scenario-name", scenario, "--no-shared-state"),
+        ],
+        cwd=ROOT,
+        env={
+            **environment(),
+            "MOLECULE_GLOB": "molecule/hosts/*/molecule.yml",
+            "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
