@@ -19,7 +19,7 @@ from ._records import JobContainer
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
-ASK_S = 15.0
+ASK_S = 30.0
 # Docker's own work around the grace: kill, unmount, write the exit code down.
 END_SLACK_S = 15
 DAEMON = "Error response from daemon: "

@@ -94,7 +94,7 @@ from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._records import Job
 from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._start import start
-from ansible_collections.muster.train.plugins.module_utils._starters import StartError
+from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
 
 

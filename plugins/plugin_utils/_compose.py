@@ -58,6 +58,7 @@ class Options:
     stack: int = 67108864
     stop_grace: int = 75
     privileged: bool = False
+    capabilities: Sequence[str] = ("IPC_LOCK",)
     profiling: bool = False
     user: str = ""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -89,7 +90,9 @@ def _service(options: Options, facts: NodeFacts, gpu: Gpu | None) -> dict[str, A
     if options.shm_size:
         own["shm_size"] = options.shm_size
     own["ulimits"] = {name: {"soft": value, "hard": value} for name, value in _ulimits(options).items()}
-    own["cap_add"] = ["IPC_LOCK", *(["SYS_PTRACE"] if options.profiling else [])]
+    capabilities = [*options.capabilities, *(["SYS_PTRACE"] if options.profiling else [])]
+    if capabilities:
+        own["cap_add"] = capabilities
     own.update(requests_for(vendor_of(options.gpus, gpu), options.gpu_request, facts))
     own["volumes"] = _mounts(options)
     for name, value in options.options.items():
@@ -143,4 +146,7 @@ def _literal(value: Any) -> Any:
         return {str(name): _literal(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_literal(item) for item in value]
-    return value.replace("$", "$$") if isinstance(value, str) else value
+    if isinstance(value, str):
+        return str(value).replace("$", "$$")
+    # Ansible's own kinds of number, which no dumper knows, become numbers.
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

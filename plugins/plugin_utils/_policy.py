@@ -78,6 +78,8 @@ class Policy:
                 values[parameter.name] = read(parameter, raw)
             except ValueError:
                 findings.append(_fault(parameter.name, raw, expected(parameter)))
+        if values.get("launch_docker") == []:
+            findings.append(_fault("launch_docker", [], "the words that call Docker, such as [docker]"))
         address = variables.get("launch_head_address", "")
         try:
             values["launch_head_address"] = read(HEAD_ADDRESS, address) if address != "" else ""

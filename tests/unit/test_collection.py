@@ -17,7 +17,7 @@ ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
-RECORDS = ("_records", "_gpu_records", "_rdma_records", "_system_records")
+RECORDS = ("_records", "_gpu_records", "_rdma_records", "_system_records", "_health_records")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,

@@ -39,7 +39,7 @@ def make_dir(path: str) -> None:
 def give_back(directory: str) -> None:
     """Give all below a directory to its owner, where a container's root has written for one who must read it.
 
-    Links are not followed, and a file with several names may be one outside: both stay as they are.
+    Links are not followed, and a file with several names stays as it is: it may be one outside.
     """
     if os.geteuid() != 0:
         return

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records import JobContainer, NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -67,4 +68,5 @@ def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:
     """Leave out what the node's own Python has: the ranks' is the image's."""
     if facts.versions is None:
         return facts
-    return dataclasses.replace(facts, versions=dataclasses.replace(facts.versions, **dict.fromkeys(OF_THE_IMAGE, None)))
+    nothing: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)
+    return dataclasses.replace(facts, versions=dataclasses.replace(facts.versions, **nothing))

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _start
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._starters import StartError
+from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.tests.jobs import make_job
 

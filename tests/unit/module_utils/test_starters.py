@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _starters
-from ansible_collections.muster.train.plugins.module_utils._starters import StartError, starter_named
+from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+from ansible_collections.muster.train.plugins.module_utils._starters import starter_named
 from ansible_collections.muster.train.tests.jobs import make_job
 
 
-@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user"])
+@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user", "docker"])
 def test_the_starter_is_the_plans(name: str) -> None:
     assert starter_named(name).name == name
 

@@ -83,3 +83,19 @@ for number in range(20000):
     state = state_of(job)
     assert (state["phase"], state["exit_code"]) == ("succeeded", 0)
     assert state["log_dropped"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: Path) -> None:
+    mine, outside = tmp_path / "run", tmp_path / "outside"
+    (mine / "checkpoints").mkdir(parents=True)
+    outside.mkdir()
+    for path in (mine / "metrics", mine / "checkpoints" / "last.pt", outside / "file", outside / "other"):
+        path.write_text("x")
+    (mine / "link").symlink_to(outside)
+    os.link(outside / "other", mine / "second name")
+    os.chown(mine, 65534, 65534)
+    _files.give_back(str(mine))
+    owners = {path.name: path.lstat().st_uid for path in mine.rglob("*")}
+    assert owners == {"metrics": 65534, "checkpoints": 65534, "last.pt": 65534, "link": 65534, "second name": 0}
+    assert {path.stat().st_uid for path in (outside, *outside.iterdir())} == {0}
