@@ -78,7 +78,7 @@ class ActionModule(ActionBase):
                 display.display(line)
         if args["json"] and not self._task.check_mode:
             result["changed"] = _written(Path(args["json"]).expanduser(), document)
-        result.update(code=report.code, said=_report.verdict(report), results=document["results"])
+        result.update(code=report.code, said=_report.verdict(report))
         if _report.stops(report, args["stop_on"]):
             return {**result, "failed": True, "msg": result["said"]}
         return result

@@ -15,6 +15,8 @@ description:
     nodes differ from most of them.
   - A check says on every node what it saw - C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (nobody
     could look, which is never a pass). What was expected comes from C(preflight_expected) or from the other nodes.
+  - Everything that was seen goes into the document O(json), under C(results), each finding with C(check), C(node),
+    C(status), C(observed), C(expected), C(source), C(remedy) and C(level).
   - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
   - Reads the variables of the roles P(muster.train.preflight#role), P(muster.train.launch#role) and C(container) of the
     first node.
@@ -77,18 +79,4 @@ said:
   description: Which checks failed or could not look, and where, in one line.
   returned: when the inventory's variables could be read
   type: str
-results:
-  description: Everything that was seen.
-  returned: when the inventory's variables could be read
-  type: list
-  elements: dict
-  contains:
-    check: {description: Name of the check., type: str}
-    node: {description: 'The node, null for the whole cluster.', type: str}
-    status: {description: 'V(pass), V(warn), V(fail), V(skip) or V(error).', type: str}
-    observed: {description: What was seen., type: str}
-    expected: {description: What was expected., type: str}
-    source: {description: Where the expectation comes from., type: str}
-    remedy: {description: What to do., type: str}
-    level: {description: The check's level., type: str}
 """

@@ -97,14 +97,8 @@ def remedy(node: str, what: str, code: Code, target: str, call: str | None) -> s
 def _command(node: str, argv: Sequence[str], call: str | None) -> str:
     """Return the ad-hoc command, with the inventories of the playbook's command."""
     words = shlex.split(call or "")
-    assignments = [word for word in words if "=" in word.split("/")[0] and not word.startswith("-")]
     options = words[words.index("-i") :] if "-i" in words else []
-    return " ".join(
-        [
-            *assignments,
-            shlex.join(["ansible", node, *options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)]),
-        ]
-    )
+    return shlex.join(["ansible", node, *options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)])
 
 
 def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> list[Finding]:

@@ -185,7 +185,7 @@ def report(
     mode: str = "auto",
     **of: Any,
 ) -> Report:
-    """The report on two such machines, node0 and node1: tree and changes alter node1, both alters both, silent mutes it."""
+    """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it."""
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
     for change in changes:
         change(two)

@@ -36,22 +36,21 @@ TABLE = (
     Threshold("other_errors", 0, "times", "NVIDIA/NVSentinel, integrity and overrun errors: any is fatal"),
 )
 NAMES = tuple(threshold.name for threshold in TABLE)
+_DEFAULTS = {threshold.name: threshold for threshold in TABLE}
 
 
+@dataclasses.dataclass(frozen=True)
 class Thresholds:
     """The thresholds of a cluster; what the inventory does not set is as by default."""
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        own = given or {}
-        self._values = {each.name: float(own.get(each.name, each.default)) for each in TABLE}
-        self._table = {each.name: each for each in TABLE}
+    given: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def value(self, name: str) -> float:
         """Return the number."""
-        return self._values[name]
+        return float(self.given.get(name, _DEFAULTS[name].default))
 
     def source(self, name: str) -> str:
         """Say which variable it is, and who says so where it is the default."""
-        each = self._table[name]
-        why = each.source if self._values[name] == each.default else "as set"
-        return f"preflight_{name} {self._values[name]:g} {each.unit}: {why}"
+        each, value = _DEFAULTS[name], self.value(name)
+        why = each.source if value == each.default else "as set"
+        return f"preflight_{name} {value:g} {each.unit}: {why}"

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError, lines
-from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, OF_CHECKS, Policy, check_alike
 from ansible_collections.muster.train.tests.unit.plan_parts import POLICY
 
 DEFAULTS = Path(__file__).resolve().parents[3] / "roles" / "launch" / "defaults" / "main.yml"
@@ -44,7 +44,7 @@ def test_the_roles_defaults_are_a_policy() -> None:
 
 
 def test_names_are_all_that_is_read() -> None:
-    assert sorted(NAMES) == sorted(POLICY)
+    assert sorted(NAMES) == sorted([*POLICY, *OF_CHECKS])
 
 
 def test_numbers_may_be_text_as_ini_inventories_have_them() -> None:

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of preflight's levels, its report and its exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy, _report
+from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import PROPERTIES
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS
+from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import TABLE
+from ansible_collections.muster.train.tests.unit.preflight_parts import NOW, Facts, alarms, report
+from ansible_collections.muster.train.tests.unit.test_collection import ROOT
+
+
+def behind(facts: Facts) -> None:
+    facts["node"]["clock"]["wall"] = NOW - 60
+
+
+def test_the_roles_defaults_are_the_thresholds() -> None:
+    defaults = yaml.safe_load((ROOT / "roles/preflight/defaults/main.yml").read_text(encoding="utf-8"))
+    assert {f"preflight_{each.name}": each.default for each in TABLE}.items() <= defaults.items()
+    assert all(each.source and each.unit for each in TABLE)
+
+
+def test_every_check_is_described_once() -> None:
+    names = [check.name for check in CHECKS]
+    assert len(set(names)) == len(names) >= 60
+    assert all(check.description and check.level in ("fail", "warn") for check in CHECKS)
+    assert len({each.key for each in PROPERTIES}) == len(PROPERTIES)
+
+
+def test_every_check_says_something_on_every_node() -> None:
+    found = report("dgx_h100_ib")
+    for check in CHECKS:
+        assert {each.node for each in found.findings if each.check == check.name} == {"node0", "node1"}, check.name
+
+
+@pytest.mark.parametrize(("level", "told", "code"), [("fail", "fail", 1), ("warn", "warn", 0), ("off", None, 0)])
+def test_levels(level: str, told: str | None, code: int) -> None:
+    levels, refused = _policy.levels({"clock": level})
+    assert refused == []
+    found = report("laptop", behind, levels=levels)
+    assert [status for _check, _node, status in alarms(found)] == ([told] if told else [])
+    assert found.code == code
+    assert found.off == (["clock"] if level == "off" else [])
+
+
+def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
+    assert _policy.levels({"gpu_count": False}) == ({"gpu count": "off"}, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"clocks": "warn"}, "there is no check 'clocks'; did you mean 'clock'?"),
+        ({"clock": "error"}, "the level of clock is 'error'"),
+        (["clock"], "it is ['clock']"),
+    ],
+)
+def test_what_is_no_level_is_refused_with_what_is(given: object, said: str) -> None:
+    found, [refused] = _policy.levels(given)
+    assert found == {}
+    assert refused.observed.startswith(said)
+    assert (
+        "clock" in refused.expected or "fail, warn, off" in refused.expected or refused.expected.startswith("a mapping")
+    )
+
+
+def test_what_is_nothing_to_expect_is_refused() -> None:
+    _found, [refused] = _policy.profile({"gpu": 8})
+    assert refused.observed == "'gpu' is nothing to expect; did you mean 'gpus'?"
+
+
+def test_an_error_is_no_pass_but_only_what_must_be_known_ends_with_2() -> None:
+    def closed(facts: Facts) -> None:
+        facts["node"]["kernel_log"] = None
+
+    found = report("laptop", closed)
+    assert alarms(found) == [("kernel log", "node1", "error")]
+    assert found.code == 0
+    assert report("laptop", closed, levels={"kernel log": "fail"}).code == 2
+    assert report("laptop", closed, behind, levels={"kernel log": "fail"}).code == 1
+
+
+def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
+    thresholds, refused = _policy.thresholds({"clock_fail": "100", "disk_warn": 50})
+    assert refused == []
+    found = report("laptop", behind, thresholds=thresholds)
+    assert [status for _check, _node, status in alarms(found)] == ["warn"]
+    assert thresholds.source("clock_fail") == "preflight_clock_fail 100 s: as set"
+    assert len(_policy.thresholds({"clock_fail": "soon"})[1]) == 1
+
+
+def test_a_silent_node_is_told_with_what_to_do() -> None:
+    found = report("laptop", silent="Failed to connect: Host key verification failed.")
+    assert found.code == 2
+    text = "\n".join(_report.render(found, 100))
+    assert "answer on node1: Failed to connect: Host key verification failed." in text
+    assert "remedy: show and record its key: ansible-playbook muster.train.discover -e hosts=node1" in text
+    assert _report.verdict(found) == "preflight: could not look: answer on node1"
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_the_report_is_never_wider_than_asked(width: int) -> None:
+    def much(facts: Facts) -> None:
+        behind(facts)
+        facts["gpu"]["driver_version"] = "535.104.05"
+        facts["node"]["kernel"]["command_line"] = ["pci=realloc=off", "iommu=pt"] * 20
+
+    lines = _report.render(report("dgx_h100_ib", much, launch=Launch(port_range=(22, 22))), width)
+    assert max(map(len, lines)) <= width
+    assert all(line.isprintable() for line in lines)
+
+
+def test_the_table_has_a_row_for_what_differs() -> None:
+    def other(facts: Facts) -> None:
+        facts["gpu"]["driver_version"] = "535.104.05"
+
+    found = report("dgx_h100_ib", other)
+    assert [(row.name, row.value, row.odd) for row in found.rows if row.odd] == [
+        ("driver", "550.90.07", {"node1": "535.104.05"})
+    ]
+    lines = _report.render(found, 100)
+    assert any(line.split() == ["driver", "550.90.07", "node1:", "535.104.05"] for line in lines)
+    assert {row.name for row in found.rows} >= {
+        *("driver", "nccl", "torch", "commit", "changes", "firmware", "kernel command line"),
+        *("mtu", "clock", "gpu count", "memlock", "kernel"),
+    }
+
+
+def test_the_document_is_plain_data() -> None:
+    document = json.loads(json.dumps(_report.document(report("dgx_h100_ib", behind))))
+    assert document["code"] == 1
+    assert {each["status"] for each in document["results"]} == {"pass", "fail", "skip"}
+    assert {"check", "node", "status", "observed", "expected", "source", "remedy", "level"} == set(
+        document["results"][0]
+    )
+
+
+def test_one_node_is_compared_with_nobody() -> None:
+    found = report("laptop", silent="gone")
+    assert {each.status for each in found.findings if each.check == "torch"} == {"pass"}
+    assert not any(line.startswith("property") for line in _report.render(found, 100))
