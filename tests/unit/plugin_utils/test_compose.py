@@ -181,7 +181,7 @@ def test_every_machine_has_a_file_with_its_devices_and_no_others(name: str, tmp_
     ("name", "gpu", "devices"), [("rocm_aorta", AMD, [*AMD_DEVICES, *RDMA]), ("nvidia_ngc", NVIDIA, RDMA)]
 )
 def test_both_seeds_as_policies(name: str, gpu: Gpu, devices: list[dict[str, Any]]) -> None:
-    policy = yaml.safe_load((ROOT / "roles/container/vars" / f"{name}.yml").read_text(encoding="utf-8"))
+    policy = yaml.safe_load((ROOT / "examples/images" / f"{name}.yml").read_text(encoding="utf-8"))
     options = {key.removeprefix("container_"): value for key, value in policy.items() if key.startswith("container_")}
     made = service(gpu, devices, **options)
     assert made["image"] == policy["container_image"]

@@ -70,6 +70,22 @@ def test_remarks_on_a_run() -> None:
     assert "why" not in calm[0]
 
 
+@pytest.mark.parametrize(
+    ("starter", "soft", "alive", "told"),
+    [
+        ("systemd", 8 << 20, True, True),
+        ("systemd-user", 8 << 20, True, True),
+        ("systemd", -1, True, False),
+        ("setsid", 8 << 20, True, False),
+        ("systemd", 8 << 20, False, False),
+    ],
+)
+def test_a_unit_that_has_less_than_it_asks_for_is_told(starter: str, soft: int, alive: bool, told: bool) -> None:
+    row = run("node0", "running", alive=alive, starter=starter, memlock={"soft": soft, "hard": soft})
+    text = " ".join(_report.status_table([row], 200)[1].split())
+    assert ("may lock only 8192 KiB of memory, though its unit asks for no limit" in text) is told
+
+
 def test_a_long_reason_is_wrapped_not_cut() -> None:
     why = " ".join(f"word{number}" for number in range(60))
     lines = _report.status_table([run("node0", "stopped", why=why)], 100)
