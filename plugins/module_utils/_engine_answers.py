@@ -80,7 +80,7 @@ def parse_gpu_containers(text: str) -> list[str]:
     """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
     found = []
     for line in text.splitlines():
-        data = _loads(line)
+        data = _loads(line) if line.startswith("[") else None
         if isinstance(data, list) and len(data) == 4 and isinstance(data[0], str) and _has_gpu(*data[1:]):
             found.append(data[0].lstrip("/"))
     return sorted(found)

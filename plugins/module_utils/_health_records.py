@@ -29,7 +29,7 @@ class Clock:
 
 @dataclasses.dataclass(frozen=True)
 class Resolution:
-    """What a name stands for here; source is /etc/hosts or resolver (None: it has no address), error why it has none."""
+    """What a name stands for here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
     addresses: list[str] = dataclasses.field(default_factory=list)
     source: str | None = None

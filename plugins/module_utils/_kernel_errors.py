@@ -31,6 +31,8 @@ _MLX5 = re.compile(
     r"\bmlx5_core ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]).{0,100}?"
     r"(?:available PCIe bandwidth.{0,100}, limited by|insufficient power|event\[error\])"
 )
+# A message that is not UTF-8 comes as a list of bytes.
+_BYTES = re.compile(r'"MESSAGE" ?: ?\[')
 _WORDS = ("Xid", "uncorrectable", "mlx5_core")
 _DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)", re.ASCII)
 
@@ -52,7 +54,7 @@ def parse_journal(text: str) -> list[Line]:
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
-        if any(word in line for word in _WORDS):
+        if any(word in line for word in _WORDS) or _BYTES.search(line):
             found.append(_entry(line))
         else:
             found.append(Line(None, ""))
@@ -64,10 +66,10 @@ def _entry(line: str) -> Line:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return Line(None, "")
-    message, moment = entry.get("MESSAGE"), entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get(
-        "__MONOTONIC_TIMESTAMP"
+    message, moment = (
+        entry.get("MESSAGE"),
+        entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP"),
     )
-    # What is not UTF-8 comes as a list of bytes.
     if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
         message = bytes(message).decode("utf-8", "replace")
     micros = moment if isinstance(moment, str) and re.fullmatch("[0-9]{1,18}", moment, re.ASCII) else None

@@ -94,12 +94,10 @@ def _uncorrected(gpu: ElementTree.Element) -> int | None:
 
 
 def _throttle(gpu: ElementTree.Element) -> list[str] | None:
-    reasons = next((found for name in ("event", "throttle") if (found := gpu.find(f"clocks_{name}_reasons")) is not None), None)
-    if reasons is None:
-        return None
+    reasons = [element for name in ("event", "throttle") for element in gpu.findall(f"clocks_{name}_reasons")]
     known = False
     found = []
-    for child in reasons:
+    for child in reasons[0] if reasons else []:
         match = _REASON.fullmatch(child.tag)
         state = (child.text or "").strip()
         known = known or state in ("Active", "Not Active")

@@ -110,7 +110,8 @@ def _write_and_remove(path: str) -> int:
         return getattr(error, "errno", None) or errno.EINVAL
     first = 0
     # A quota or a full file server may show with any of them; each is tried whatever came of the others.
-    for step in (lambda: os.write(file, BLOCK), lambda: os.fsync(file), lambda: os.close(file), lambda: os.unlink(path)):
+    steps = (lambda: os.write(file, BLOCK), lambda: os.fsync(file), lambda: os.close(file), lambda: os.unlink(path))
+    for step in steps:
         try:
             step()
         except OSError as error:

@@ -87,7 +87,8 @@ options:
   probe_disks:
     description:
       - Whether to try by writing whether O(workdir), O(code_dir) and C(/tmp) can be written. A file of 4 KiB is made in
-        the directory, or in the next above that exists, and removed again. Not in check mode, and never in O(data_dirs).
+        the directory, or in the next above that exists, and removed again.
+      - It is not tried in check mode, and never in O(data_dirs).
     type: bool
     default: false
   subset:
@@ -331,6 +332,9 @@ ansible_facts:
               description: >-
                 V(shared) when every network namespace sees all RDMA devices, V(exclusive) when each device is in one.
               type: str
+        timings:
+          description: What each part took, in milliseconds. Parts are looked at side by side.
+          type: dict
         clock:
           description: The node's clock.
           type: dict
@@ -361,13 +365,13 @@ ansible_facts:
           contains:
             command: {description: O(docker)., type: list, elements: str}
             version: {description: "The engine's, or the client's where the engine does not answer.", type: str}
-            running: {description: 'V(false) where there is none that is up, null where it does not let us ask.', type: bool}
+            running: {description: 'V(false) where there is none that is up, null where we may not ask.', type: bool}
             why: {description: Why it does not answer or what it could not tell., type: str}
             compose: {description: The version of the compose plugin., type: str}
             root_dir: {description: Where it keeps images and containers., type: str}
             containers: {description: How many run., type: int}
             gpu_containers: {description: Names of those that were given GPUs., type: list, elements: str}
-            images: {description: 'Of O(images), by name, C(id) and C(digests). Null: it has none of that name.', type: dict}
+            images: {description: 'Of O(images), by name, C(id) and C(digests). Null, it has none.', type: dict}
             runtimes: {description: Its runtimes., type: list, elements: str}
             cdi: {description: Whether there are specifications of CDI devices., type: bool}
             default_memlock:
@@ -392,8 +396,6 @@ ansible_facts:
           contains:
             readable: {description: Whether it could be read. If not no errors means nothing., type: bool}
             why: {description: Why not., type: str}
-            source: {description: V(journalctl) or V(dmesg)., type: str}
-            complete: {description: Whether it goes back to the boot., type: bool}
             errors:
               description: The errors, those of one kind, code and device as one.
               type: list
@@ -405,13 +407,15 @@ ansible_facts:
                 text: {description: The first such line., type: str}
                 monotonic_s: {description: Seconds from the boot to the last such line., type: float}
                 count: {description: How many such lines., type: int}
+            source: {description: V(journalctl) or V(dmesg)., type: str}
+            complete: {description: Whether it goes back to the boot., type: bool}
         processes:
           description: Processes that matter to a run. Of each C(pid), C(uid), C(command) and C(run_id), as far as told.
           type: dict
           contains:
             gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
             runs: {description: Those that carry the mark of a run., type: list, elements: dict}
-            hung: {description: 'Those that hang in the kernel, with C(wait), which is where.', type: list, elements: dict}
+            hung: {description: 'Those that hang in the kernel, where is C(wait).', type: list, elements: dict}
             hidden: {description: Of how many it cannot be known whether they are of a run., type: int}
         memory:
           description: Main memory.
@@ -437,12 +441,6 @@ ansible_facts:
           description: How the GPUs are.
           type: dict
           contains:
-            why: {description: Why counters are unknown., type: str}
-            fabric_manager:
-              description: >-
-                NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
-                word.
-              type: dict
             devices:
               description: Each GPU. What its vendor or tool does not tell is null.
               type: list
@@ -467,9 +465,12 @@ ansible_facts:
                 temperature_c: {description: Degrees Celsius., type: int}
                 fabric_state: {description: 'V(Completed) when it is part of the NVLink fabric.', type: str}
                 trouble: {description: 'What the tool says instead of values, such as V(GPU is lost).', type: str}
-        timings:
-          description: What each part took, in milliseconds. Parts are looked at side by side.
-          type: dict
+            fabric_manager:
+              description: >-
+                NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
+                word.
+              type: dict
+            why: {description: Why counters are unknown., type: str}
     rdma:
       description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
       returned: when O(subset) has V(rdma)

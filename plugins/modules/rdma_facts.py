@@ -123,6 +123,10 @@ ansible_facts:
                   sample: 3
                 usable: {description: Whether NCCL could use the port., type: bool}
                 reasons: {description: 'Why not, in words.', type: list, elements: str}
+            link_width: {description: Lanes of its PCIe link. Null for a virtual function., type: int, sample: 16}
+            link_width_max: {description: Lanes it could have., type: int, sample: 16}
+            link_gen: {description: Generation of its PCIe link., type: int, sample: 5}
+            link_gen_max: {description: Generation it could have., type: int, sample: 5}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, Gathered, gather
-from ansible_collections.muster.train.plugins.module_utils._subsets import IDENTITY
 from ansible_collections.muster.train.plugins.module_utils._records import Net
+from ansible_collections.muster.train.plugins.module_utils._subsets import IDENTITY
 from ansible_collections.muster.train.plugins.plugin_utils import _head
 from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Node, Users, decide
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils import _changes
 from ansible_collections.muster.train.plugins.module_utils._code import NAME, STATUS, parse_status, read_code
 from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host import Host
@@ -155,3 +157,49 @@ def test_machines(tmp_path: Path) -> None:
     assert read_code(laptop, "/home/me/code", refuse) == Code("/home/me/code", True, COMMIT, "main", False)
     hgx = load("hgx_h100", tmp_path / "b")
     assert read_code(hgx, "/raid/muster", refuse) == Code("/raid/muster", True, "1" * 40, None, True)
+
+
+def test_the_same_changes_have_the_same_digest(checkout: Path, tmp_path: Path) -> None:
+    def changes(folder: Path) -> str | None:
+        return read_code(Host(), str(folder), refuse).changes
+
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "--quiet", str(checkout), str(other))
+    git(other, "config", "diff.noprefix", "true")
+    assert changes(checkout) is None
+    seen: set[str | None] = {None}
+
+    def both(work: Callable[[Path], object]) -> None:
+        work(checkout)
+        first = changes(checkout)
+        assert first not in seen
+        seen.add(first)
+        work(other)
+        assert changes(other) == first
+
+    both(lambda folder: (folder / "train.py").write_text("2\n"))
+    both(lambda folder: (folder / "train.py").write_text("3\n"))
+    both(lambda folder: (folder / "new file").write_text("a\n"))
+    both(lambda folder: (folder / "new file").write_text("b\n"))
+    both(lambda folder: (folder / "link").symlink_to("train.py"))
+    both(lambda folder: (folder / "train.py").chmod(0o755))
+    both(lambda folder: (folder / "train.py").unlink())
+    (checkout / "out.log").write_text("ignored\n")
+    assert changes(checkout) == changes(other)
+    (checkout / "sub").mkdir()
+    assert changes(checkout / "sub") == changes(other)
+
+
+def test_changes_that_are_too_many_or_too_large(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (checkout / "new").write_text("12345")
+    assert read_code(Host(), str(checkout), refuse).changes
+    monkeypatch.setattr(_changes, "SIZE", 4)
+    assert read_code(Host(), str(checkout), refuse) == dataclasses.replace(
+        read_code(Host(), str(checkout), refuse), dirty=True, changes=None
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(_changes, "FILES", 0)
+    assert read_code(Host(), str(checkout), refuse).changes is None
+    monkeypatch.undo()
+    monkeypatch.setattr(_changes, "TIME_S", 0.0)
+    assert read_code(Host(), str(checkout), refuse).changes is None

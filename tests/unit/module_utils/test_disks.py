@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._disks import read_di
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._system_records import Disk
 from ansible_collections.muster.train.tests.unit.machines import Machine
+from ansible_collections.muster.train.tests.unit.own_machine import OwnMachine
 
 
 def test_a_directory_of_this_machine(tmp_path: Path) -> None:
@@ -44,3 +46,24 @@ def test_mounts_unknown(tmp_path: Path) -> None:
     found = read_disk(Machine({}, tmp_path), "/x")
     assert (found.mount_point, found.filesystem) == (None, None)
     assert found.size_bytes is not None
+
+
+def test_writing_is_tried_only_when_asked_and_leaves_nothing(tmp_path: Path) -> None:
+    assert read_disk(Host(), str(tmp_path)).writable is None
+    found = read_disk(Host(), f"{tmp_path}/yet/to/be/made", probe=True)
+    assert (found.writable, found.write_error) == (True, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    host = OwnMachine({"directories": ["/raid"]}, tmp_path)
+    host.surroundings.writes = {f"{tmp_path}/raid": errno.ENOSPC}
+    found = read_disk(host, "/raid/muster", probe=True)
+    assert (found.writable, found.write_error) == (False, "No space left on device")
+
+
+def test_nothing_is_written_below_another_root(tmp_path: Path) -> None:
+    host = OwnMachine({"directories": ["/raid"]}, tmp_path)
+    host.own = False
+    host.surroundings.writes = {f"{tmp_path}/raid": errno.ENOSPC}
+    assert read_disk(host, "/raid", probe=True).writable is None

@@ -11,17 +11,36 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._amd_health import (
+    parse_bad_pages,
+    parse_count,
+    parse_features,
+)
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._container import parse_cgroup, parse_environ
+from ansible_collections.muster.train.plugins.module_utils._engine_answers import (
+    parse_gpu_containers,
+    parse_image,
+    parse_info,
+)
+from ansible_collections.muster.train.plugins.module_utils._engine_memlock import parse_daemon
+from ansible_collections.muster.train.plugins.module_utils._interfaces import parse_routed
 from ansible_collections.muster.train.plugins.module_utils._kernel import parse_chosen, parse_command_line
+from ansible_collections.muster.train.plugins.module_utils._kernel_errors import errors_of, parse_dmesg, parse_journal
 from ansible_collections.muster.train.plugins.module_utils._limits import (
     parse_cap_ipc_lock,
     parse_limits,
     parse_memlock,
 )
 from ansible_collections.muster.train.plugins.module_utils._machine import parse_cpu_list
+from ansible_collections.muster.train.plugins.module_utils._memory import parse_meminfo
 from ansible_collections.muster.train.plugins.module_utils._mounts import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._net import parse_addresses, parse_listeners, parse_routes
+from ansible_collections.muster.train.plugins.module_utils._nvidia_states import parse_nvlinks, parse_states
+from ansible_collections.muster.train.plugins.module_utils._pcie_link import parse_generation, parse_width
+from ansible_collections.muster.train.plugins.module_utils._processes import parse_mark, parse_switches, parse_users
+from ansible_collections.muster.train.plugins.module_utils._reach import parse_target
+from ansible_collections.muster.train.plugins.module_utils._resolve import parse_hosts
 from ansible_collections.muster.train.plugins.module_utils._site_packages import (
     parse_pth,
     parse_pyvenv,
@@ -36,8 +55,29 @@ SITES = [
     "home = /usr/bin\ninclude-system-site-packages = true\nversion_info = 3.11.2.final.0\n",
     "/v/extra\n../..\n# comment\nimport site; site.addsitedir('/x')\n",
 ]
+HEALTH = [
+    "127.0.0.1\tlocalhost\n127.0.1.1\tgpu01 # x\n",
+    "MemTotal:       2113460908 kB\nHugePages_Total:     512\n",
+    "[    0.000000] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', GPU has fallen off the bus.\n",
+    "[    1.5] amdgpu 0000:c1:00.0: amdgpu: 3 new uncorrectable hardware errors detected in umc block\n",
+    '{"MESSAGE":"mlx5_core 0000:81:00.0: 1 Gb/s available PCIe bandwidth, limited by","__MONOTONIC_TIMESTAMP":"9"}\n',
+    '{"ServerVersion":"28.3.3","Runtimes":{"runc":{}},"ClientInfo":{"Plugins":[{"Name":"compose","Version":"v2"}]}}',
+    '["/one",[{"Driver":"","Capabilities":[["gpu"]]}],[{"PathOnHost":"/dev/kfd"}],"runc"]\n',
+    '{"default-ulimits":{"memlock":{"Soft":-1}}}',
+    "4242, 00000000:1B:00.0\n4243, 00000000:2C:00.0\n",
+    "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n",
+    "A=1\0MUSTER_RUN_ID=x\0",
+    "Iface\tDestination\neno1\t00000000\n",
+    "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n",
+    "<log><gpu id='0'><ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode><uuid>x</uuid></gpu></log>",
+    "ue: 0\nce: 1\n",
+    "feature mask: 0x1fff\n0x00000001 : 0x00001000 : R\n",
+    "32.0 GT/s PCIe",
+    "[fd00::1]:29500",
+]
 SAMPLES = [
     *SITES,
+    *HEALTH,
     "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n",
     "#define NCCL_MAJOR 2\n#define NCCL_MINOR 20\n#define NCCL_PATCH 5\n",
     "0::/kubepods.slice/docker-3f1c2d4e5a6b.scope\n1:name=systemd:/lxc.payload.a/libpod-1\n",
@@ -62,6 +102,10 @@ def parse_version_of_docker(text: str) -> object:
     return parse_version(text, "Docker version")
 
 
+def parse_errors(text: str) -> object:
+    return errors_of([*parse_dmesg(text), *parse_journal(text)])
+
+
 def mutate(text: str, chance: random.Random) -> str:
     parts = list(text[: chance.randrange(20, 1500)])
     for _change in range(chance.randrange(1, 12)):
@@ -75,6 +119,9 @@ def mutate(text: str, chance: random.Random) -> str:
 PARSERS = [
     *(parse_addresses, parse_routes, parse_listeners, parse_memlock, parse_cpu_list, parse_status, parse_mountinfo),
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
+    *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
+    *(parse_users, parse_switches, parse_mark, parse_routed, parse_nvlinks, parse_states, parse_count, parse_features),
+    *(parse_bad_pages, parse_generation, parse_width, parse_target),
     *(parse_pth, parse_pyvenv, parse_rccl_header, parse_torch_version, parse_version_of_docker),
 ]
 

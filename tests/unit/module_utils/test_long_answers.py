@@ -10,7 +10,17 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils import _amd_smi, _amd_topo, _nvidia_smi, _nvidia_topo, _tools
+from ansible_collections.muster.train.plugins.module_utils import (
+    _amd_smi,
+    _amd_topo,
+    _engine_answers,
+    _kernel_errors,
+    _nvidia_smi,
+    _nvidia_states,
+    _nvidia_topo,
+    _processes,
+    _tools,
+)
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
 
 LENGTH = 128 * 1024
@@ -77,6 +87,10 @@ PIECES = [
         "# branch.oid ",
         "Legend: ",
         ",\n",
+        "Xid (0000:00:00): ",
+        "amdgpu 0000:00:00.0: ",
+        "mlx5_core 0000:00:00.0: available PCIe bandwidth",
+        '{"MESSAGE":[',
     ),
 ]
 
@@ -85,10 +99,16 @@ def parse_version(text: str) -> object:
     return _tools.parse_version("Docker version" + text, "Docker version")
 
 
+def parse_errors(text: str) -> object:
+    lines = [*_kernel_errors.parse_dmesg(text), *_kernel_errors.parse_journal(text), _kernel_errors.Line(None, text)]
+    return _kernel_errors.errors_of(lines)
+
+
 PARSERS = [
     *(_nvidia_smi.parse_log, _nvidia_smi.parse_query, _nvidia_smi.other_lines, _nvidia_smi.parse_list),
     *(_nvidia_smi.parse_xml, _nvidia_topo.parse_topology, _amd_topo.parse_tables, _amd_smi.parse_topology),
-    *(_amd_smi.parse_names, parse_version, parse_status),
+    *(_amd_smi.parse_names, parse_version, parse_status, _nvidia_states.parse_states, _nvidia_states.parse_nvlinks),
+    *(_engine_answers.parse_gpu_containers, _processes.parse_users, parse_errors),
 ]
 
 

@@ -73,11 +73,16 @@ def test_every_fact_of_a_device(tmp_path: Path) -> None:
         "ports/1/counters/symbol_error": "N/A (no PMA)",
         "ports/1/counters/port_rcv_data": "345091702026",
         "ports/1/hw_counters/out_of_sequence": "7",
+        "ports/1/hw_counters/roce_slow_restart": "2",
     }.items():
         tree.write("mlx5_0", name, value)
     for name, value in {
         "vendor": "0x15b3",
         "numa_node": "0",
+        "current_link_width": "8",
+        "max_link_width": "16",
+        "current_link_speed": "16.0 GT/s PCIe",
+        "max_link_speed": "32.0 GT/s PCIe",
         "net/rail0/dev_port": "0",
         "infiniband_verbs/uverbs0/ibdev": "mlx5_0",
     }.items():
@@ -125,7 +130,7 @@ def test_every_fact_of_a_device(tmp_path: Path) -> None:
                         "sm_lid": 0,
                         "netdev": "rail0",
                         "mtu": 4096,
-                        "counters": {"link_downed": 3, "out_of_sequence": 7},
+                        "counters": {"link_downed": 3, "out_of_sequence": 7, "roce_slow_restart": 2},
                         "gids": [
                             {"index": 0, "type": V1, **gid},
                             {"index": 1, "type": V2, **gid},
@@ -137,6 +142,10 @@ def test_every_fact_of_a_device(tmp_path: Path) -> None:
                         "reasons": [],
                     }
                 ],
+                "link_width": 8,
+                "link_width_max": 16,
+                "link_gen": 4,
+                "link_gen_max": 5,
             }
         ],
     }

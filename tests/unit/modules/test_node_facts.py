@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -16,9 +17,23 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._health_records import (
+    Clock,
+    DeviceFile,
+    Engine,
+    GpuHealth,
+    GpuState,
+    KernelError,
+    KernelLog,
+    Memory,
+    Processes,
+    Reach,
+    Sudo,
+)
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES
+from ansible_collections.muster.train.plugins.module_utils._records import Code, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES, HEALTH
+from ansible_collections.muster.train.plugins.module_utils._system_records import Disk
 from ansible_collections.muster.train.plugins.modules import node_facts
 from ansible_collections.muster.train.tests.unit.machines import load
 
@@ -168,6 +183,67 @@ def test_what_is_documented_is_what_is_there(tmp_path: Path, capsys: pytest.Capt
         if "contains" in entry and node[key]:
             one = node[key][0] if entry["type"] == "list" else node[key]
             assert list(entry["contains"]) == list(one)
+
+
+@pytest.mark.parametrize(
+    ("path", "record"),
+    [
+        ("clock", Clock),
+        ("devices", DeviceFile),
+        ("engine", Engine),
+        ("reach", Reach),
+        ("kernel_log", KernelLog),
+        ("kernel_log.errors", KernelError),
+        ("processes", Processes),
+        ("memory", Memory),
+        ("sudo", Sudo),
+        ("gpu_health", GpuHealth),
+        ("gpu_health.devices", GpuState),
+        ("disks", Disk),
+        ("code", Code),
+    ],
+)
+def test_every_part_of_how_a_node_is_has_its_words(path: str, record: Any) -> None:
+    documented = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]["node"]
+    for name in path.split("."):
+        documented = documented["contains"][name]
+    assert list(documented["contains"]) == [field.name for field in dataclasses.fields(record)]
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_disks_are_written_only_when_asked_and_not_in_check_mode(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], check: bool
+) -> None:
+    (tmp_path / "data").mkdir()
+    options = {"workdir": f"{tmp_path}/w", "data_dirs": [f"{tmp_path}/data"], "subset": ["disk"], "probe_disks": True}
+    node = run_module(capsys, **options, _ansible_check_mode=check)["ansible_facts"]["node"]
+    written = {disk["path"]: disk["writable"] for disk in node["disks"]}
+    tried = None if check else True
+    assert written == {f"{tmp_path}/w": tried, f"{tmp_path}/data": None, "/dev/shm": None, "/tmp": tried}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_how_this_node_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_module(
+        capsys,
+        workdir=str(tmp_path),
+        asked_at=1.5,
+        names=["localhost"],
+        docker=["no-such-engine"],
+        images=["a:1"],
+        reach=["127.0.0.1:1", "nowhere"],
+        subset=list(HEALTH),
+    )
+    node = result["ansible_facts"]["node"]
+    assert list(result["ansible_facts"]) == ["node"]
+    assert [name for name in HEALTH if node[name] is None] in ([], ["interfaces"])
+    assert NodeFacts.from_dict(node).to_dict() == node
+    assert node["clock"]["asked"] == 1.5
+    assert {"localhost", node["hostname"]} <= set(node["names"])
+    assert node["engine"] == {**node["engine"], "running": False, "why": "no-such-engine: not found", "images": {}}
+    assert [(each["port"], each["result"]) for each in node["reach"]] == [(1, "refused"), (0, "unknown")]
+    assert node["kernel_log"]["readable"] or node["kernel_log"]["why"]
+    assert set(HEALTH) <= set(node["timings"])
 
 
 def test_the_example_is_a_task_for_this_module() -> None:
