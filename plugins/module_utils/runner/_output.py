@@ -12,6 +12,7 @@ import selectors
 import shutil
 import time
 
+from . import _files
 from ._logs import CappedLog
 
 PIPE_BYTES = 1 << 20
@@ -39,7 +40,7 @@ class Output:
 
     def _open_pipes(self, run_dir: str, pipes: str, ranks: range, log_limit: int) -> None:
         try:
-            os.mkdir(pipes, 0o700)
+            _files.make_dir(pipes)
             for local_rank, rank in enumerate(ranks):
                 path = os.path.join(pipes, f"rank_{local_rank}")
                 os.mkfifo(path, 0o600)

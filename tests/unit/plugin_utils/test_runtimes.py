@@ -56,7 +56,7 @@ def test_the_job_has_its_container() -> None:
 
 
 def test_the_nodes_own_python_and_torch_say_nothing() -> None:
-    without = {"python": "3.11.2", "torch": None, "site_packages": ["/usr/lib/python3"], "sources": {}}
+    without: dict[str, Any] = {"python": "3.11.2", "torch": None, "site_packages": ["/usr/lib/python3"], "sources": {}}
     assert plan(python={"command": "python3", "path": None}, versions=without)["findings"] == []
 
 
