@@ -106,9 +106,10 @@ def is_missing(why: str) -> bool:
 
 
 def reason(said: Iterable[str]) -> str:
-    """Return the first line of the first text that has one."""
+    """Return the first line of the first text that has one; a warning is none."""
     lines = (line.strip() for text in said for line in text[:65536].splitlines())
-    return next((line for line in lines if line and not line.startswith("{")), "no reason given")[:MESSAGE_LIMIT]
+    found = (line for line in lines if line and not line.startswith(("{", "WARNING")))
+    return next(found, "no reason given")[:MESSAGE_LIMIT]
 
 
 def _loads(text: str) -> Any:
