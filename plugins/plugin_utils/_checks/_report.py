@@ -157,7 +157,8 @@ def verdict(report: Report) -> str:
             if each.finding.status == status and (status == "fail" or each.level == "fail"):
                 found.setdefault(each.finding.check, []).append(each.finding.node or "the cluster")
         if found:
-            parts.append(f"{words}: {'; '.join(f'{check} on {names(nodes)}' for check, nodes in found.items())}")
+            told = [f"{check} on {names(list(dict.fromkeys(nodes)))}" for check, nodes in found.items()]
+            parts.append(f"{words}: {'; '.join(told)}")
     return f"preflight: {'. '.join(parts)}" if parts else "preflight: all is well"
 
 
