@@ -42,9 +42,8 @@ def rows(cluster: Cluster, clock: list[Finding]) -> list[Row]:
     columns["changes"] = {
         name: _agree_code.changes(code) if code and code.commit else "" for name, code in codes.items()
     }
-    columns["clock"] = {
-        each.node: "right" if each.status == "pass" else each.observed for each in clock if each.node is not None
-    }
+    words = {"pass": "right", "error": None}
+    columns["clock"] = {each.node: words.get(each.status, each.observed) for each in clock if each.node is not None}
     return [row for name, values in columns.items() if (row := _row(name, values))]
 
 

@@ -26,6 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 
 GIB = 1 << 30
 UNLIMITED = "unlimited"
+TMP = "/tmp"  # what it is, not where a file is made
 
 
 def memlock(node: Node, cluster: Cluster) -> Seen:
@@ -59,9 +60,9 @@ def disks(node: Node, cluster: Cluster) -> Iterator[Seen]:
     if node.facts.disks is None:
         yield unknown("nobody could look at the file systems", "disk")
         return
-    written = {node.facts.workdir.path, "/tmp"}  # what it is, not where a file is made
-    for disk in node.facts.disks:
-        if disk.path in written or disk.writable is not None:
+    # The first is the work directory's (`node_facts` asks in that order). Code and data may be read-only.
+    for number, disk in enumerate(node.facts.disks):
+        if number == 0 or disk.path == TMP:
             yield _disk(disk, cluster)
 
 

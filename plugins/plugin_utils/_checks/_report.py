@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreements import Row, rows
@@ -93,23 +93,27 @@ def render(report: Report, width: int) -> list[str]:
         told = _alike([each for each in report.findings if each.status == status])
         if told:
             lines += ["", f"{TITLES[status]}:"]
-        for finding, nodes in told.items():
-            lines += _finding_lines(finding, nodes, width)
+        for finding, seen in told.items():
+            lines += _finding_lines(finding, seen, width)
     return lines + _table(report, width)
 
 
-def _alike(findings: Sequence[Finding]) -> dict[Finding, list[str]]:
-    """Group what is the same on several nodes."""
-    found: dict[Finding, list[str]] = {}
+def _alike(findings: Sequence[Finding]) -> dict[Finding, dict[str, list[str]]]:
+    """Group what is to be done alike: by what was seen, the nodes."""
+    found: dict[Finding, dict[str, list[str]]] = {}
     for each in findings:
-        nodes = found.setdefault(dataclasses.replace(each, node=None), [])
+        seen = found.setdefault(dataclasses.replace(each, node=None, observed=""), {})
+        nodes = seen.setdefault(each.observed, [])
         nodes += [each.node] if each.node else []
     return found
 
 
-def _finding_lines(finding: Finding, nodes: Sequence[str], width: int) -> list[str]:
-    where = f" on {names(nodes)}" if nodes else ""
-    lines = _wrapped(f"  {finding.check}{where}: {finding.observed}", width, INDENT)
+def _finding_lines(finding: Finding, seen: Mapping[str, Sequence[str]], width: int) -> list[str]:
+    said = [f"{f'on {names(nodes)}' if nodes else 'the cluster'}: {observed}" for observed, nodes in seen.items()]
+    if len(said) == 1:
+        lines = _wrapped(f"  {finding.check} {said[0]}", width, INDENT)
+    else:
+        lines = [f"  {finding.check}", *(line for each in said for line in _wrapped(f"    {each}", width, INDENT + 2))]
     source = f" ({finding.source})" if finding.source else ""
     if finding.expected:
         lines += _wrapped(f"    expected: {finding.expected}{source}", width, INDENT + 2)
@@ -153,7 +157,8 @@ def verdict(report: Report) -> str:
             if each.finding.status == status and (status == "fail" or each.level == "fail"):
                 found.setdefault(each.finding.check, []).append(each.finding.node or "the cluster")
         if found:
-            parts.append(f"{words}: {'; '.join(f'{check} on {names(nodes)}' for check, nodes in found.items())}")
+            told = [f"{check} on {names(list(dict.fromkeys(nodes)))}" for check, nodes in found.items()]
+            parts.append(f"{words}: {'; '.join(told)}")
     return f"preflight: {'. '.join(parts)}" if parts else "preflight: all is well"
 
 
