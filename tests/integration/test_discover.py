@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`discover` and `teardown` by real ssh: keys that are collected and asked about, hosts that cannot be reached and why."""
+"""`discover` and `teardown` by real ssh: keys that are collected and asked about, hosts that are not reached."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -171,8 +172,12 @@ def on_a_terminal(command: list[str], desk: Desk, question: str, answer: str) ->
     if pid == 0:
         os.chdir(desk.home)
         os.execvpe(command[0], command, desk.environment())
-    out, asked, deadline = "", False, time.monotonic() + 120
+    out, next_answer, deadline = "", 0.0, time.monotonic() + 240
     while time.monotonic() < deadline:
+        # What is typed before Ansible reads is thrown away: a person would type again too.
+        if question in out and "\nok: " not in out.partition(question)[2] and time.monotonic() > next_answer:
+            next_answer = time.monotonic() + 2
+            os.write(terminal, answer.encode())
         if not select.select([terminal], [], [], 0.2)[0]:
             continue
         try:
@@ -182,9 +187,8 @@ def on_a_terminal(command: list[str], desk: Desk, question: str, answer: str) ->
         if not data:
             break
         out += data.decode("utf-8", "replace")
-        if not asked and question in out:
-            asked = True
-            os.write(terminal, answer.encode())
+    else:
+        os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(terminal)
     return out

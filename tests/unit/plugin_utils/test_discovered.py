@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the inventory that discover writes: the policy that follows from the facts, and the files as Ansible reads them."""
+"""Tests of the inventory that discover writes: the policy that follows from the facts, and the files."""
 
 from __future__ import annotations
 
