@@ -80,6 +80,8 @@ def test_one_node_without_an_engine_is_enough_for_the_host() -> None:
     assert result.choices["runtime"].value == "host"
     assert "gpu01" in result.choices["runtime"].why
     assert "gpu00" not in result.choices["runtime"].why
+    bare = discover([found(0, laptop(), engine={**ENGINE, "compose": None})])
+    assert bare.choices["runtime"].value == "host"
 
 
 def test_gpus_that_differ_are_left_to_the_user() -> None:
