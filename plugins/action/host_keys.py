@@ -151,14 +151,16 @@ def _look(target: Target) -> Seen:
     seen = Seen(target, hostname, port, spoken.get("user", target.user), where)
     if "proxyjump" in spoken or "proxycommand" in spoken:
         return dataclasses.replace(seen, scanned=False)
-    return dataclasses.replace(seen, **_connect(hostname, port))
+    address, said = _connect(hostname, port)
+    return dataclasses.replace(seen, address=address, said=said)
 
 
-def _connect(hostname: str, port: int) -> dict[str, str]:
+def _connect(hostname: str, port: int) -> tuple[str | None, str | None]:
+    """Try a port; return the address that answered, or the one that was tried and what was said instead."""
     try:
         found = socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        return {"said": "could not resolve hostname"}
+        return None, "could not resolve hostname"
     address, said = str(found[0][4][0]), "no address associated with hostname"
     for family, kind, protocol, _name, place in found:
         with socket.socket(family, kind, protocol) as probe:
@@ -168,8 +170,8 @@ def _connect(hostname: str, port: int) -> dict[str, str]:
             except OSError as error:
                 said = _reach_why.ERRNOS.get(error.errno or 0, str(error) or "timed out")
             else:
-                return {"address": str(place[0])}
-    return {"address": address, "said": said}
+                return str(place[0]), None
+    return address, said
 
 
 def _check_distinct(seen: Iterable[Seen]) -> None:
@@ -275,7 +277,7 @@ def _read(path: Path) -> str:
 
 def _write_own(text: str) -> str:
     """Write a file that Ansible removes when the playbook ends."""
-    descriptor, path = tempfile.mkstemp(prefix="known_hosts.", dir=constants.DEFAULT_LOCAL_TMP)
+    descriptor, path = tempfile.mkstemp(prefix="known_hosts.", dir=str(vars(constants)["DEFAULT_LOCAL_TMP"]))
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
     return path

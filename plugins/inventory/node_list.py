@@ -61,6 +61,8 @@ import os
 import re
 
 from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
 
@@ -84,9 +86,9 @@ class InventoryModule(BaseInventoryPlugin):
 
     def verify_file(self, path: str) -> bool:
         name = os.path.basename(path)
-        return bool(super().verify_file(path) and (LIST.fullmatch(name) or CONFIG.fullmatch(name)))
+        return bool(os.access(path, os.R_OK) and (LIST.fullmatch(name) or CONFIG.fullmatch(name)))
 
-    def parse(self, inventory: object, loader: object, path: str, cache: bool = True) -> None:
+    def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path)
         try:
             if LIST.fullmatch(os.path.basename(path)):
@@ -97,11 +99,11 @@ class InventoryModule(BaseInventoryPlugin):
             # Ansible lets the next plugin try, and with one that takes the file this would never be said.
             display.error(str(error))
             raise
-        self.inventory.add_group(group)
+        inventory.add_group(group)
         for target in targets:
-            self.inventory.add_host(target.name, group=group)
+            inventory.add_host(target.name, group=group)
             for name, value in target.variables().items():
-                self.inventory.set_variable(target.name, name, value)
+                inventory.set_variable(target.name, name, value)
 
     def _configured(self, path: str) -> tuple[str, list[Target]]:
         self._read_config_data(path)

@@ -11,8 +11,8 @@ short_description: Say what was removed from every node
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Prints for every node what M(muster.train.runs_prune) removed, what stays, and why. Fails where something that should
-    have gone is still there, or where a node gave no answer.
+  - Prints for every node what M(muster.train.runs_prune) removed, what stays, and why. Fails where something that
+    should have gone is still there, or where a node gave no answer.
   - Runs once, on the controller. It removes nothing itself.
 options:
   request:

@@ -117,14 +117,15 @@ def _nproc(gpus: Mapping[str, int | None]) -> Choice:
 
 
 def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
-    without = [name for name, node in facts.items() if not (node.engine and node.engine.running)]
+    usable = [name for name, node in facts.items() if node.engine and node.engine.running and node.engine.compose]
+    without = [name for name in facts if name not in usable]
     if not without:
-        return Choice("docker", "a container engine answers on every node")
+        return Choice("docker", "a container engine with the compose plugin answers on every node")
     reasons = dict.fromkeys(
         one_line(node.engine.why, 100) for name in without if (node := facts[name]).engine and node.engine.why
     )
     said = f" ({'; '.join(reasons)})" if reasons else ""
-    return Choice("host", f"no container engine answers this user on {names(without)}{said}")
+    return Choice("host", f"no container engine with the compose plugin answers this user on {names(without)}{said}")
 
 
 def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:

