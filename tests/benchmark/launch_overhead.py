@@ -5,7 +5,8 @@
 
 usage: python tests/benchmark/launch_overhead.py [--rounds 3] [--steps 20]
 
-Prints seconds and ratio, and the controller's peak memory (its whole process tree, summed at each sample).
+Prints seconds and ratio, the controller's peak memory (its whole process tree, summed at each sample), and of the
+overhead what Ansible takes by itself to run as many modules as a launch does: facts, start and collect, as pings.
 """
 
 from __future__ import annotations
@@ -26,6 +27,16 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 SCRIPT = ROOT / "examples" / "tiny_gpt" / "train.py"
 NODES, RANKS = 2, 2
+# A module that does nothing, as often as a launch runs one on every node.
+PINGS = """\
+- name: What Ansible itself takes
+  hosts: nodes
+  gather_facts: false
+  tasks:
+    - ansible.builtin.ping:
+    - ansible.builtin.ping:
+    - ansible.builtin.ping:
+"""
 # The plan's rule, so that both sides compute alike: the cores of the machine for all ranks on it, 1 to 16 each.
 THREADS = max(1, min(16, len(os.sched_getaffinity(0)) // (NODES * RANKS)))
 
@@ -75,8 +86,11 @@ class Memory(threading.Thread):
             time.sleep(0.25)
 
 
-def launch(home: Path, arguments: list[str]) -> tuple[float, float]:
-    """Launch on the embedded cluster and follow to the end; return seconds and the controller's peak memory in MiB."""
+def launch(home: Path, arguments: list[str], weighed: bool) -> tuple[float, float]:
+    """Launch on the embedded cluster and follow to the end; return seconds and the controller's peak memory in MiB.
+
+    To weigh it takes a tenth of a core, which the launch would be charged for: where it is weighed it is not timed.
+    """
     values = {"script_args": arguments, "channels": 42, "launch_experiments_dir": str(home / "experiments")}
     begun = time.monotonic()
     controller = subprocess.Popen(
@@ -89,12 +103,24 @@ def launch(home: Path, arguments: list[str]) -> tuple[float, float]:
         start_new_session=True,
     )
     memory = Memory(controller.pid)
-    memory.start()
+    if weighed:
+        memory.start()
     out, _err = controller.communicate()
+    seconds = time.monotonic() - begun
     if controller.returncode != 0:
         raise SystemExit(f"launch failed:\n{out}")
-    memory.join()
-    return time.monotonic() - begun, memory.peak_mib
+    if weighed:
+        memory.join()
+    return seconds, memory.peak_mib
+
+
+def ansible_alone(home: Path) -> float:
+    """Ping the same nodes three times; return the seconds."""
+    playbook = home / "pings.yml"
+    playbook.write_text(PINGS, encoding="utf-8")
+    begun = time.monotonic()
+    subprocess.run([BIN / "ansible-playbook", playbook], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - begun
 
 
 def main() -> None:
@@ -103,22 +129,29 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
     arguments = ["--override", f"training.steps={options.steps}"]
-    hand, muster, memory = [], [], []
+    hand, muster, alone = [], [], []
+    memory = 0.0
     for number in range(options.rounds + 1):
         home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
         try:
             seconds = by_hand(home, 29700 + number, arguments)
-            launched, peak = launch(home, arguments)
+            launched, peak = launch(home, arguments, weighed=number == 0)
+            pings = ansible_alone(home)
         finally:
             shutil.rmtree(home)
         kind = "warm-up" if number == 0 else f"round {number}"
-        print(f"{kind:8}  by hand {seconds:5.1f} s   launch {launched:5.1f} s   controller {peak:4.0f} MiB", flush=True)
+        told = f"by hand {seconds:5.1f} s   launch {launched:5.1f} s   three pings {pings:4.1f} s"
+        print(f"{kind:8}  {told}", flush=True)
+        memory = max(memory, peak)
         if number:
             hand.append(seconds)
             muster.append(launched)
-            memory.append(peak)
+            alone.append(pings)
     by, ours = statistics.median(hand), statistics.median(muster)
-    print(f"overhead  {ours - by:.1f} s, ratio {ours / by:.2f}, controller {max(memory):.0f} MiB at most")
+    print(
+        f"overhead  {ours - by:.1f} s, ratio {ours / by:.2f}; Ansible alone {statistics.median(alone):.1f} s; "
+        f"controller {memory:.0f} MiB at most"
+    )
 
 
 if __name__ == "__main__":
