@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTINGS = ROOT / "molecule" / "hosts" / "vars.yml"
+SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
 # Where the settings say.
 INVENTORY = ROOT / ".cache" / "cluster" / "test" / "inventory"
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must hold on real hosts: every scenario of molecule/hosts passes, on hosts that are made once for all of them."""
+"""Every scenario of molecule/hosts passes, on real hosts that are made once for all of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ import pytest
 from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
 
 # `default` makes and removes the hosts when molecule is run without pytest.
-SCENARIOS = sorted(
-    path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml") if path.parent.name != "default"
-)
+SCENARIOS = sorted({path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml")} - {"default"})
 
 
 def test_there_is_a_scenario() -> None:
@@ -29,15 +27,8 @@ def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
     assert real_inventory.is_dir()
     done = subprocess.run(
         [
-            *(
-                sys.executable,
-                "-m",
-                "molecule",
-                "-c",
-                ".config/molecule/config.yml",
-                "-c",
-                ".config/molecule/hosts.yml",
-            ),
+            *(sys.executable, "-m", "molecule"),
+            *("-c", ".config/molecule/config.yml", "-c", ".config/molecule/hosts.yml"),
             *("test", "--scenario-name", scenario, "--no-shared-state"),
         ],
         cwd=ROOT,
