@@ -21,3 +21,8 @@ if LINK.resolve() != ROOT:
     raise pytest.UsageError(f"{LINK} is not a link to this checkout; the tests would test it instead: remove it")
 
 sys.path.insert(0, str(ROOT / "collections"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the scenarios: where files run side by side, the longest is not alone in the end."""
+    items.sort(key=lambda item: item.path.name != "test_molecule.py")
