@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole way on real hosts, over ssh as a user with sudo: from setup to collect, in containers and without."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+HOSTS = ("n1", "n2", "n3")
+RANKS = 6
+STEPS = 12
+
+
+class Way:
+    """What a person types, one playbook after another, with one runtime and directories of its own."""
+
+    def __init__(self, inventory: Path, runtime: str, home: Path) -> None:
+        self.inventory = inventory
+        self.experiments = home / "experiments"
+        self.policy = {
+            "launch_runtime": runtime,
+            "launch_workdir": f"~/way/{runtime}",
+            "launch_code_dir": f"~/way/{runtime}/code",
+            "launch_stop_grace": 10,
+            "launch_experiments_dir": str(self.experiments),
+        }
+
+    def play(self, verb: str, **asked: Any) -> str:
+        """Play a verb, which must succeed; return what it printed."""
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "ansible", "playbook", "-i", str(self.inventory), f"muster.train.{verb}"),
+                *("-e", json.dumps({**self.policy, **asked})),
+            ],
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{verb}:\n{done.stdout}"
+        return done.stdout
+
+    def ask(self, host: str, *argv: str) -> str:
+        """Ask a host itself, not the modules under test."""
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "ansible", "adhoc", "-i", str(self.inventory), host, "--one-line"),
+                *("-m", "ansible.builtin.command", "-a", json.dumps({"argv": list(argv)})),
+            ],
+            cwd=ROOT,
+            env={**environment(), "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.oneline"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.rpartition("(stdout) ")[2].strip()
+
+    def record(self) -> tuple[Path, dict[str, Any]]:
+        """Return the newest experiment and what the controller wrote of it."""
+        latest = (self.experiments / "latest").resolve()
+        return latest, yaml.safe_load((latest / "run.yml").read_text())
+
+
+def changes(output: str) -> list[int]:
+    """Return how many tasks changed something on each of the hosts."""
+    return [
+        int(number)
+        for host, number in re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+)", output, re.MULTILINE)
+        if host in HOSTS
+    ]
+
+
+@pytest.fixture(params=["docker", "host"])
+def way(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) -> Way:
+    return Way(real_inventory, request.param, tmp_path)
+
+
+def test_from_setup_to_collect(way: Way) -> None:
+    way.play("setup")
+    assert changes(way.play("setup")) == [0, 0, 0]
+    way.play("preflight")
+
+    printed = way.play("launch", channels=42, script_args=["--override", f"training.steps={STEPS}"])
+    assert f"succeeded · {RANKS} ranks on {len(HOSTS)} nodes" in printed
+    experiment, record = way.record()
+    assert (record["verdict"], record["nodes"]) == ("succeeded", list(HOSTS))
+    for rank in range(RANKS):
+        lines = (experiment / "outputs" / f"rank_{rank:02d}_metrics.jsonl").read_text().splitlines()
+        metrics = [json.loads(line) for line in lines]
+        assert [each["step"] for each in metrics] == list(range(1, STEPS + 1))
+        assert metrics[-1]["loss"] < metrics[0]["loss"]
+    for node in range(len(HOSTS)):
+        [log] = (experiment / "logs").glob(f"node_{node}_*.txt")
+        assert f"rank{2 * node}" in log.read_text()
+    job = json.loads((experiment / "plan.json").read_text())["jobs"]["n3"]
+    assert job["runtime"] == way.policy["launch_runtime"]
+
+    way.play("launch", follow=False, script_args=["--override", "training.steps=100000"])
+    run_id = way.record()[1]["run_id"]
+    wait_for(lambda: "step 1" in way.play("status", run_id=run_id), "it trains", 240)
+    shown = way.play("logs", lines=3)
+    assert all(f"{host}/" in shown for host in HOSTS)
+    if job["runtime"] == "docker":
+        state = way.ask("n2", "sudo", "-n", "docker", "inspect", "--format", "{{.State.Running}}", f"muster-{run_id}-1")
+        assert state == "true"
+    assert "stopped" in way.play("stop")
+    for host in HOSTS:
+        assert (
+            way.ask(host, "sudo", "-n", "sh", "-c", f"grep -lsa MUSTER_RUN_ID={run_id} /proc/[0-9]*/environ || :") == ""
+        )
+    assert changes(way.play("stop")) == [0, 0, 0]
+    way.play("collect")
+    assert way.record()[1]["verdict"] == "stopped"
+    assert changes(way.play("collect")) == [0, 0, 0]
