@@ -51,7 +51,8 @@ def _row(name: str, values: dict[str, str | None]) -> Row | None:
     shown = {node: UNKNOWN if value is None else value for node, value in values.items() if value != ""}
     if not shown:
         return None
-    told = {node: value for node, value in shown.items() if value != UNKNOWN} or shown
+    told = {node: value for node, value in shown.items() if value != UNKNOWN}
+    # What nobody knows is no agreement.
     peers = usual(told)
     if peers is None:
         return None

@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreement
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, Level, Result, code_of, run
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
 
 SCHEMA = 1
 TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass": "passed", "skip": "do not apply"}
@@ -134,7 +134,7 @@ def _table(report: Report, width: int) -> list[str]:
         body = [(row.name, row.value, ", ".join(f"{node}: {value}" for node, value in row.odd.items())) for row in odd]
         # What is long, as a kernel's command line, is cut in the middle column: the JSON has it whole.
         room = max(16, width // 3)
-        body = [(name, textwrap.shorten(clean(value), room, placeholder=" …"), rest) for name, value, rest in body]
+        body = [(name, one_line(value, room), rest) for name, value, rest in body]
         lines += ["", *table(("property", "most nodes", "but"), body, width)]
     if same:
         lines += ["", *_wrapped(f"{names(list(report.cluster.nodes))} agree in {', '.join(same)}", width, 2)]
