@@ -89,7 +89,7 @@ link:
 .venv/.local: requirements-local.txt requirements.txt | .venv/bin/python
 .venv/.dev: requirements-dev.txt .venv/.local | .venv/bin/python
 .venv/.local .venv/.dev:
-	@echo 'Installing $< into .venv (once$(if $(findstring local,$<),; PyTorch is large))'
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r $< >.venv/pip.log 2>&1 || { \
+	@echo 'Installing $< into .venv (once, some minutes$(if $(findstring local,$<),: PyTorch is large)); .venv/pip.log says how far it is'
+	@.venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.venv/pip.log 2>&1 || { \
 	  tail -n 20 .venv/pip.log >&2; echo 'muster: pip could not install $<; all it said is in .venv/pip.log' >&2; exit 1; }
 	@touch $@
