@@ -189,8 +189,9 @@ def report(
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
     for change in changes:
         change(two)
-    for facts in (one, two) if both else ():
-        both(facts)
+    if both is not None:
+        both(one)
+        both(two)
     answers = [
         Answer("node0", one, address=addresses[0], layers=[(env or {}, "node")]),
         Answer("node1", None if silent else two, silent, addresses[1], [(env or {}, "node")]),

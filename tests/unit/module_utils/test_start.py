@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils import _start
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner._inherited import base_environment
 from ansible_collections.muster.train.tests.jobs import make_job
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -37,7 +38,7 @@ class Booted(Host):
 
 def test_what_belongs_to_another_launcher_is_not_inherited() -> None:
     login = {"PATH": "/bin", "NCCL_DEBUG": "INFO", "RANK": "3", "PET_NNODES": "9", "ANSIBLE_X": "1", "SSH_TTY": "x"}
-    assert _start.base_environment(login) == {"PATH": "/bin", "NCCL_DEBUG": "INFO"}
+    assert base_environment(login) == {"PATH": "/bin", "NCCL_DEBUG": "INFO"}
 
 
 def test_secrets_become_text() -> None:
