@@ -153,13 +153,21 @@ def _check(
 
 def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], call: str | None) -> Cluster:
     """Return the nodes as preflight's checks look at them."""
+    seen = RUNTIMES[policy.runtime].as_ranks_see_it
     return Cluster(
         nodes={
-            node.name: CheckedNode(node.name, node.facts, node.rdma, node.gpu, node.address, node.env) for node in nodes
+            node.name: CheckedNode(node.name, seen(node.facts), node.rdma, node.gpu, node.address, node.env)
+            for node in nodes
         },
         expected=policy.expected,
         thresholds=policy.thresholds,
-        launch=Launch(starter=policy.starter, launcher=str(settings["launcher"]["value"]), call=call),
+        launch=Launch(
+            starter=policy.starter,
+            launcher=str(settings["launcher"]["value"]),
+            runtime=policy.runtime,
+            docker=policy.docker,
+            call=call,
+        ),
     )
 
 
