@@ -95,7 +95,7 @@ def healthy(facts: Facts, number: int) -> Facts:
         "limits": {"nofile": {"soft": 1024, "hard": 1048576}, "nproc": {"soft": -1, "hard": -1}},
         "memlock": {"soft": -1, "hard": -1, "cap_ipc_lock": True, "effective": -1},
         "code": {
-            "path": "/root/muster/code",
+            "path": "/home/ann/muster/code",
             "exists": True,
             "commit": "a" * 40,
             "branch": "main",
@@ -103,7 +103,7 @@ def healthy(facts: Facts, number: int) -> Facts:
             "changes": None,
         },
         "files": {
-            "train.py": {"path": "/root/muster/code/train.py", "exists": True, "readable": True, "sha256": "1" * 64}
+            "train.py": {"path": "/home/ann/muster/code/train.py", "exists": True, "readable": True, "sha256": "1" * 64}
         },
         "python": {"command": "python3", "path": "/usr/bin/python3"},
         "versions": {

@@ -158,11 +158,11 @@ def test_what_is_to_be_done_alike_is_told_once() -> None:
         facts["node"]["disks"][0]["free_bytes"] = (1 + int(facts["node"]["workdir"]["identity"][-1])) << 30
 
     alike = _report.render(report("laptop", both=full), 100)
-    assert "  disks on node0 and node1: /root/muster (/) is 100 % full, 1.0 GiB free" in alike
+    assert "  disks on node0 and node1: /home/ann/muster (/) is 100 % full, 1.0 GiB free" in alike
     lines = _report.render(report("laptop", both=each_its_own), 100)
     place = lines.index("  disks")
     assert lines[place + 1 : place + 3] == [
-        "    on node0: /root/muster (/) is 100 % full, 1.0 GiB free",
-        "    on node1: /root/muster (/) is 100 % full, 2.0 GiB free",
+        "    on node0: /home/ann/muster (/) is 100 % full, 1.0 GiB free",
+        "    on node1: /home/ann/muster (/) is 100 % full, 2.0 GiB free",
     ]
     assert sum(line.startswith("    remedy:") for line in lines) == 1

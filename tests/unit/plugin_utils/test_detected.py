@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._detected import (
     Answer,
     ClusterReport,
@@ -114,6 +115,6 @@ def test_it_is_plain_data() -> None:
     document = json.loads(json.dumps(cluster(dgx_h100(), mi300x(), laptop()).to_dict()))
     assert list(document["nodes"]) == ["node0", "node1", "node2"]
     node = document["nodes"]["node0"]
-    assert node["facts"]["rdma"] == dgx_h100()["rdma"]
+    assert node["facts"]["rdma"] == Rdma.from_dict(dgx_h100()["rdma"]).to_dict()
     assert node["facts"]["gpu"] == dgx_h100()["gpu"]
     assert {"name", "value", "origin", "reason", "rule"} == set(node["environment"][0])

@@ -29,6 +29,7 @@ def test_the_other_verbs() -> None:
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force"],
         "teardown": ["images", "days"],
+        "preflight": ["output", "mode"],
     }
 
 
