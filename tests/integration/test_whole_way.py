@@ -114,7 +114,7 @@ def test_from_setup_to_collect(way: Way) -> None:
     way.play("launch", follow=False, script_args=["--override", "training.steps=100000"])
     run_id = way.record()[1]["run_id"]
     wait_for(lambda: re.search(r" [1-9]\d*/100000 ", way.play("status", run_id=run_id)) is not None, "it trains", 240)
-    shown = way.play("logs", lines=3)
+    shown = way.play("logs", lines=200)
     assert all(f"{host}/" in shown for host in HOSTS)
     if job["runtime"] == "docker":
         state = way.ask("n2", "sudo", "-n", "docker", "inspect", "--format", "{{.State.Running}}", f"muster-{run_id}-1")
