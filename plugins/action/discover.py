@@ -129,6 +129,8 @@ def _next(home: Path) -> list[tuple[str, str]]:
     return [
         ("inventory", str(home)),
         ("look", f"ansible-playbook -i {home} muster.train.detect"),
+        ("set up", f"ansible-playbook -i {home} muster.train.setup"),
+        ("check", f"ansible-playbook -i {home} muster.train.preflight"),
         ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
     ]
 
