@@ -112,7 +112,8 @@ def plan(
     wanted = parse_limit(limit) if state == "present" else None
     who = check_name(name or str(login["user"]))
     _check_can_raise(node["login"], wanted)
-    texts, stays = _wanted_files(node, who, wanted), []
+    texts = _wanted_files(node, who, wanted)
+    stays: list[str] = []
     if engine and node["engine"] is not None:
         engines, stays = engine_files(node["files"], wanted)
         texts.update(engines)
