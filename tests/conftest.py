@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+# One set of real hosts is made once: a process for all the files whose tests use it.
+ON_REAL_HOSTS = ("test_hosts.py", "test_mutations.py", "test_whole_way.py")
 ROOT = Path(__file__).resolve().parent.parent
 LINK = ROOT / "collections" / "ansible_collections" / "muster" / "train"
 
@@ -26,3 +29,22 @@ sys.path.insert(0, str(ROOT / "collections"))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the scenarios: where files run side by side, the longest is not alone in the end."""
     items.sort(key=lambda item: item.path.name != "test_molecule.py")
+
+
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:  # without pytest-xdist there is one process anyway
+    pass
+else:
+
+    class Scopes(LoadScopeScheduling):
+        """Files as --dist=loadscope has them, but those on the real hosts are one."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            scope = super()._split_scope(nodeid)
+            return "real hosts" if scope.endswith(ON_REAL_HOSTS) else scope
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+        """Let no two processes make the real hosts, which have one name and one place."""
+        return Scopes(config, log) if config.getvalue("dist") == "loadscope" else None

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 
 display = Display()
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+WIDTH = width()
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "nodes": {"type": "list", "elements": "str"},

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._discovered import Di
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, table
+from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 
 display = Display()
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
-WIDTH = max(60, min(160, shutil.get_terminal_size((120, 24)).columns))
+WIDTH = width(120)
 FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
 KNOWN = "known_hosts.txt"
 OPTIONS = {
@@ -129,6 +129,8 @@ def _next(home: Path) -> list[tuple[str, str]]:
     return [
         ("inventory", str(home)),
         ("look", f"ansible-playbook -i {home} muster.train.detect"),
+        ("set up", f"ansible-playbook -i {home} muster.train.setup"),
+        ("check", f"ansible-playbook -i {home} muster.train.preflight"),
         ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
     ]
 

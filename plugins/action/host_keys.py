@@ -24,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _findings, _ho
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import (
+    SSH_PORT,
     HostsError,
     Target,
     parse_hosts,
@@ -89,7 +90,7 @@ class ActionModule(ActionBase):
         result.update(
             changed=False,
             known_hosts=_host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
-            ssh_args=f"-o UserKnownHostsFile={file} -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes",
+            ssh_args=_host_keys.ssh_args(file),
             hosts=[_host(each, refused.get(each.target.name)) for each in seen],
         )
         return result
@@ -146,7 +147,7 @@ def _look(target: Target) -> Seen:
     options = ["-p", str(target.port)] if target.port else []
     options += ["-l", target.user] if target.user else []
     spoken = _host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
-    hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or _host_keys.SSH_PORT))
+    hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or SSH_PORT))
     where = spoken.get("hostkeyalias", "").lower() or _host_keys.where(hostname, port)
     seen = Seen(target, hostname, port, spoken.get("user", target.user), where)
     if "proxyjump" in spoken or "proxycommand" in spoken:

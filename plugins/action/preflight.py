@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,11 +24,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 
 display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+WIDTH = width()
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "preflight__facts"},

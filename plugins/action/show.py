@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,13 @@ from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge, members
 
 display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+WIDTH = width()
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")

@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 from ansible_collections.muster.train.plugins.plugin_utils._torn_down import answer, lines
 
 display = Display()
 
-WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+WIDTH = width()
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "launch__pruned"},

@@ -61,6 +61,7 @@ _value:
     - C(write) is a list of files, each with C(path) and C(text), C(remove) a list of paths.
     - C(reload) says whether systemd has to read its files again, C(restart) which services have to be restarted.
     - C(refused) says why none of this can be, in words. Then there is nothing else.
+    - C(stays) is what is not taken away because it is not ours, in words.
     - C(pending) is what has to wait and for whom, in words. C(changes) says whether anything at all is to be done.
   type: dict
 """

@@ -270,15 +270,6 @@ class Host:
             read_only=bool(found.f_flag & os.ST_RDONLY),
         )
 
-    def other_device(self, path: str) -> str | None:
-        """Return the first directory below that is on another file system: one that is mounted there."""
-        found = self._stat(path)
-        for folder, _folders, _files in os.walk(self.here(path)):
-            inside = os.lstat(folder)
-            if found is not None and inside.st_dev != found.st_dev:
-                return folder[len(self._prefix) :]
-        return None
-
     # Removing
 
     def rename(self, path: str, new: str) -> None:

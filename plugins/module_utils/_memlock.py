@@ -104,7 +104,7 @@ def read_runs() -> list[str]:
 
 
 def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> dict[str, Any] | None:
-    """Return what containers may lock and which are up; None where there is no engine."""
+    """Return which containers are up and, with probe, what a new one may lock; None where there is no engine."""
     if host.which(docker[-1]) is None and not host.exists(ENGINE_CONFIG):
         return None
     engine: dict[str, Any] = {
@@ -136,12 +136,12 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
     return engine
 
 
-def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[str, Any] | None:
-    """Return the limits of a process in a new container; None where there is no image to make one of."""
+def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[str, Any]:
+    """Return the limits of a process in a new container; image is None where there is none to make one of."""
     if not image:
         image = (host.run([*docker, "images", "--quiet"], timeout=ENGINE_S).out.split() or [""])[0]
     if not image:
-        return None
+        return {"image": None, "soft": None, "hard": None, "why": "no image is there"}
     options = ["--rm", "--pull=never", "--network=none", "--entrypoint=cat"]
     result = host.run([*docker, "run", *options, image, "/proc/self/limits"], timeout=CONTAINER_S)
     memlock = parse_memlock(result.out) if result.rc == 0 else None

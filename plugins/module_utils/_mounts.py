@@ -48,6 +48,11 @@ def filesystem_of(path: str, mounts: Iterable[Mount]) -> str | None:
     return None if mount is None else mount.type
 
 
+def mounts_in(path: str, mounts: Iterable[Mount]) -> list[str]:
+    """Return the points of mounts at or below an absolute path without links."""
+    return [mount.point for mount in mounts if f"{mount.point}/".startswith(f"{path.rstrip('/')}/")]
+
+
 def _unescaped(field: str) -> str:
     """Return a field with what the kernel wrote as \\040 for a blank and the like."""
     return ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ._host import Host
+from ._mounts import mounts_in, parse_mountinfo
 from ._records import ENDED
 from ._runs import list_runs, muster_dir, read_run
 from .runner import _lock
@@ -76,8 +77,21 @@ def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float
         return f"it belongs to {f'uid {owner.uid}' if owner else 'nobody knows whom'}"
     if age is None or (run["phase"] not in ENDED and age < UNJUDGED_S):
         return f"it is {run['phase']}, and not yet for long"
-    inside = host.other_device(path)
-    return f"another file system is mounted in it, at {inside}" if inside else None
+    return _mounted(host, path)
+
+
+def _mounted(host: Host, path: str) -> str | None:
+    """Say what is mounted in a directory: bind mounts of the same file system too, which no device number tells."""
+    text = host.read_text("/proc/self/mountinfo")
+    if text is None:
+        return "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+    points = mounts_in(host.resolve(path) or path, parse_mountinfo(text))
+    return f"something is mounted in it, at {points[0]}" if points else None
+
+
+def _remove_tree(host: Host, path: str) -> str | None:
+    why = _mounted(host, path)  # since it was judged, or since an earlier removal was interrupted
+    return f"{path}: {why}" if why else host.remove_tree(path)
 
 
 def _named(host: Host, path: str) -> Iterator[str]:
@@ -120,7 +134,7 @@ def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
         return f"{error.filename or path}: {error.strerror}"
     finally:
         lock.release()
-    return host.remove_tree(gone)
+    return _remove_tree(host, gone)
 
 
 def leftovers(host: Host, workdir: str) -> list[str]:
@@ -186,7 +200,7 @@ def prune(
             failed.append(f"{thing.kind} {thing.name}: {why}")
     swept = leftovers(host, workdir) if days is not None else []
     if not check:
-        failed += [why for path in swept if (why := host.remove_tree(path)) is not None]
+        failed += [why for path in swept if (why := _remove_tree(host, path)) is not None]
     return {
         "changed": bool(removed or swept),
         "removed": removed,

@@ -44,7 +44,6 @@ options:
     type: str
     default: ""
 extends_documentation_fragment:
-  - muster.train.root
   - muster.train.attributes
   - muster.train.attributes.info_module
 attributes:
@@ -104,7 +103,8 @@ memlock:
         flag: {description: Whether it has default limits on its command line., type: bool}
         container:
           description: >-
-            The limits (C(soft), C(hard)) of a new container of C(image), or C(why) not. Null without an image.
+            The limits (C(soft), C(hard)) of a new container of C(image), or C(why) not; C(image) is null where there is
+            none. Null where none was started, as in check mode.
           type: dict
 """
 
@@ -116,7 +116,6 @@ from ansible_collections.muster.train.plugins.module_utils._host import Host
 
 def main() -> None:
     spec = {
-        "root": {"type": "path", "default": "/"},
         "units": {"type": "list", "elements": "str", "default": []},
         "files": {"type": "list", "elements": "path", "default": []},
         "engine": {"type": "bool", "default": False},
@@ -125,7 +124,7 @@ def main() -> None:
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     asked = module.params
-    host = Host(asked["root"])
+    host = Host()
     engine = None
     if asked["engine"]:
         engine = _memlock.read_engine(host, asked["docker"], asked["image"], not module.check_mode)

@@ -120,7 +120,12 @@ def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
     usable = [name for name, node in facts.items() if node.engine and node.engine.running and node.engine.compose]
     without = [name for name in facts if name not in usable]
     if not without:
-        return Choice("docker", "a container engine with the compose plugin answers on every node")
+        # Not docker: without an image, which nobody but the user can name, neither setup nor a launch would work.
+        return Choice(
+            "host",
+            "docker is possible too, a container engine with the compose plugin answers on every node: "
+            "it needs container_image, and setup before a launch",
+        )
     reasons = dict.fromkeys(
         one_line(node.engine.why, 100) for name in without if (node := facts[name]).engine and node.engine.why
     )

@@ -10,9 +10,11 @@ import binascii
 import dataclasses
 import hashlib
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
-SSH_PORT = 22
+from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import SSH_PORT
+
 # By type: what people call it, as `ssh` and `ssh-keygen -l` do.
 CALLED = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
 # What `ssh -G` says of a host that this needs to know.
@@ -81,6 +83,13 @@ def changed(known: Iterable[HostKey], offered: Sequence[HostKey]) -> list[HostKe
 def known_hosts(keys: Iterable[HostKey]) -> str:
     """Return the text of a known_hosts."""
     return "".join(f"{key.line}\n" for key in keys)
+
+
+def ssh_args(file: str) -> str:
+    """Return ssh's options that accept the keys of a known_hosts and no others."""
+    # In quotes for ssh too, which takes several names there.
+    known = shlex.quote(f'UserKnownHostsFile="{file}"')
+    return f"-o {known} -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes"
 
 
 def fingerprints(names: Iterable[tuple[str, Sequence[HostKey]]]) -> list[tuple[str, str, str]]:

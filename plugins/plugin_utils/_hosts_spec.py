@@ -168,13 +168,6 @@ def check_host(host: str) -> None:
         raise ValueError(f"{_seen(host)} means something else to Ansible")
 
 
-def check_user(user: str) -> str:
-    """Return the name of a user, or raise ValueError."""
-    if not USER.fullmatch(user):
-        raise ValueError(f"{_seen(user)} is no name of a user")
-    return user
-
-
 def _named(targets: list[Target]) -> list[Target]:
     """Name the nodes: as their hosts, but several ports of one host are several nodes."""
     hosts = [target.host.lower() for target in targets]

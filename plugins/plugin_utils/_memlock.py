@@ -9,14 +9,14 @@ containerd and not of dockerd, and a drop-in needs a daemon-reload, which takes 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.plugin_utils._memlock_engine import ENGINE_FILE, engine_files
+
 UNLIMITED = -1
 LIMITS_FILE = "/etc/security/limits.d/95-muster-memlock.conf"
-ENGINE_FILE = "/etc/docker/daemon.json"
 DROP_IN = "/etc/systemd/system/{}.d/50-muster-memlock.conf"
 ENGINE_UNIT = "docker.service"
 # Only the login's own user manager has limits of its own among the units; it is never restarted.
@@ -77,36 +77,12 @@ def drop_in_text(wanted: int) -> str:
     return f"{HEADER}[Service]\nLimitMEMLOCK={'infinity' if wanted == UNLIMITED else wanted}\n"
 
 
-def merge_engine(text: str | None, wanted: int | None) -> str | None:
-    """Return daemon.json with the default limit (None: without it); the text as it is where it says so already.
-
-    None: there need be no file. Raises ValueError for a file that is not understood, which nobody may overwrite.
-    """
-    try:
-        config = json.loads(text) if text and text.strip() else {}
-    except ValueError as error:
-        raise ValueError(f"{ENGINE_FILE} is not JSON ({error}); mend it, the engine does not start with it") from error
-    limits = config.get("default-ulimits", {}) if isinstance(config, dict) else None
-    if not isinstance(config, dict) or not isinstance(limits, dict):
-        raise ValueError(f"{ENGINE_FILE}: expected an object, and in it default-ulimits as an object")
-    rest = {name: value for name, value in limits.items() if name != "memlock"}
-    ours = {} if wanted is None else {"memlock": {"Name": "memlock", "Hard": wanted, "Soft": wanted}}
-    merged = {name: value for name, value in config.items() if name != "default-ulimits"}
-    if rest or ours:
-        merged["default-ulimits"] = {**rest, **ours}
-    if merged == config:
-        return text
-    return json.dumps(merged, indent=2) + "\n" if merged else None
-
-
-def _wanted_files(node: Mapping[str, Any], name: str, wanted: int | None, engine: bool) -> dict[str, str | None]:
+def _wanted_files(node: Mapping[str, Any], name: str, wanted: int | None) -> dict[str, str | None]:
     files: dict[str, str | None] = {LIMITS_FILE: None if wanted is None else limits_text(name, wanted)}
     for unit in UNITS:
         path = DROP_IN.format(unit)
         here = wanted is not None and unit in node["unit_files"]
         files[path] = drop_in_text(wanted) if here and wanted is not None else None
-    if engine and node["engine"] is not None:
-        files[ENGINE_FILE] = merge_engine(node["files"].get(ENGINE_FILE), wanted)
     return files
 
 
@@ -136,7 +112,11 @@ def plan(
     wanted = parse_limit(limit) if state == "present" else None
     who = check_name(name or str(login["user"]))
     _check_can_raise(node["login"], wanted)
-    texts = _wanted_files(node, who, wanted, engine)
+    texts = _wanted_files(node, who, wanted)
+    stays: list[str] = []
+    if engine and node["engine"] is not None:
+        engines, stays = engine_files(node["files"], wanted)
+        texts.update(engines)
     write = [
         {"path": path, "text": text}
         for path, text in texts.items()
@@ -176,6 +156,7 @@ def plan(
         "reload": reload,
         "restart": restart,
         "pending": pending,
+        "stays": stays,
         "changes": bool(touched or reload or restart),
     }
 
@@ -197,7 +178,9 @@ def _engine_is_stale(engine: Mapping[str, Any] | None, touched: bool, wanted: in
     if engine is None or not engine["running"]:
         return False
     measured = engine["container"]
-    right = bool(measured) and measured["soft"] is not None and measured["soft"] == measured["hard"] == wanted
+    if measured is None:
+        return touched  # in check mode nobody knows what an engine with a newer configuration gives
+    right = measured["soft"] is not None and measured["soft"] == measured["hard"] == wanted
     return touched or (bool(engine["stale"]) and not right)
 
 
@@ -231,6 +214,8 @@ def verdict(
     if engine is not None and engine["running"] and not any("container engine" in each for each in pending):
         found = engine["container"]
         if found is None:
+            unknown.append("the limit of a container was not looked at: check mode starts none")
+        elif found["image"] is None:
             unknown.append("the limit of a container was not looked at: no image is there (memlock_image)")
         elif found["why"]:
             problems.append(f"no container of {found['image']} starts to tell its limit: {found['why']}")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import SSH_PORT
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 
 # A node's name becomes a file's name: RFC 1123 and the underscore, which many inventories use.
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
-SSH_PORT = 22
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,10 @@ def test_a_host_becomes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -
     assert shown[1] == listed.stdout.split()[1]
     assert desk.files() == FILES
     assert desk.load("hosts.yml") == {"nodes": {"hosts": {HOST: {"ansible_host": HOST, "ansible_port": server.port}}}}
+    order = [
+        done.out.find(f"muster.train.{verb}", done.out.find("of 1 hosts")) for verb in ("setup", "preflight", "launch")
+    ]
+    assert -1 < order[0] < order[1] < order[2], done.out
     key = " ".join((server.base / "host_key.pub").read_text().split()[:2])
     assert (desk.cluster / "known_hosts.txt").read_text() == f"[{HOST}]:{server.port} {key}\n"
 

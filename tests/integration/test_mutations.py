@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A role that is broken in one place turns its scenario red: the scenario sees what the role is for.
 
-Needs the hosts of `make cluster`, or others that MUSTER_TEST_INVENTORY names.
+On the tests' own hosts, or on others that MUSTER_TEST_INVENTORY names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
-INVENTORY = Path(os.environ.get("MUSTER_TEST_INVENTORY") or ROOT / ".cache/cluster/inventory")
+from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+
 MUTATIONS = {
     f"{path.stem}: {mutation['name']}": (path.stem, mutation)
     for path in sorted((ROOT / "tests/mutations").glob("*.yml"))
@@ -48,7 +48,7 @@ def test_mutations_fit_the_roles(name: str) -> None:
 class Scenario:
     """The playbooks of one scenario, run from a copy of the collection."""
 
-    def __init__(self, role: str, home: Path) -> None:
+    def __init__(self, role: str, home: Path, inventory: Path) -> None:
         self.copy = home / "collections/ansible_collections/muster/train"
         self.copy.mkdir(parents=True)
         for part in PARTS:
@@ -59,18 +59,19 @@ class Scenario:
                 (self.copy.parents[1] / path.name).symlink_to(path)
         self._role = role
         self._home = home
+        self._inventory = inventory
 
     def play(self, what: str) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **os.environ,
+        variables = {
+            **environment(),
             "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
             "ANSIBLE_COLLECTIONS_PATH": str(self._home / "collections"),
             "MOLECULE_EPHEMERAL_DIRECTORY": str(self._home),
         }
         playbook = self.copy / f"molecule/hosts/{self._role}/{what}.yml"
         return subprocess.run(
-            [sys.executable, "-m", "ansible", "playbook", "-i", str(INVENTORY), str(playbook)],
-            env=environment,
+            [sys.executable, "-m", "ansible", "playbook", "-i", str(self._inventory), str(playbook)],
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -80,11 +81,21 @@ class Scenario:
 
 
 @pytest.fixture
-def scenario(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scenario]:
+def inventory(request: pytest.FixtureRequest) -> Path:
+    """The hosts to break roles on; the tests' own are made only if nobody names others."""
+    named = os.environ.get("MUSTER_TEST_INVENTORY")
+    found = Path(named).resolve() if named else request.getfixturevalue("real_inventory")
+    assert isinstance(found, Path)
+    assert found.exists(), f"MUSTER_TEST_INVENTORY: {found} is not there"
+    return found
+
+
+@pytest.fixture
+def scenario(request: pytest.FixtureRequest, inventory: Path, tmp_path: Path) -> Iterator[Scenario]:
     """The scenario of a mutation's role, on hosts that have nothing of it before and afterwards."""
     role, _mutation = MUTATIONS[request.param]
-    made = Scenario(role, tmp_path)
-    cleaner = Scenario(role, tmp_path / "whole")
+    made = Scenario(role, tmp_path, inventory)
+    cleaner = Scenario(role, tmp_path / "whole", inventory)
     for _turn in ("before", "afterwards"):
         done = cleaner.play("cleanup")
         assert done.returncode == 0, done.stdout
@@ -92,7 +103,6 @@ def scenario(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scenari
             yield made
 
 
-@pytest.mark.skipif(not INVENTORY.exists(), reason=f"no hosts: {INVENTORY} is not there (make cluster)")
 @pytest.mark.parametrize(("scenario", "name"), [(name, name) for name in MUTATIONS], indirect=["scenario"])
 def test_a_broken_role_turns_its_scenario_red(scenario: Scenario, name: str) -> None:
     _role, mutation = MUTATIONS[name]

@@ -122,9 +122,10 @@ def test_an_engine_that_cannot_raise_the_limit_says_why(tmp_path: Path) -> None:
 
 def test_no_image_and_check_mode_start_no_container(tmp_path: Path) -> None:
     host, engine = machine(tmp_path, images=said(""))
-    for probe in (True, False):
+    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    for probe, container in ((True, without), (False, None)):
         found = _memlock.read_engine(host, ["docker"], "", probe)
-        assert found is not None and found["container"] is None
+        assert found is not None and found["container"] == container
     assert "run" not in {argv[1] for argv in engine.asked}
 
 

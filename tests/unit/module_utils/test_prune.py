@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _prune
 from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._host import READ_LIMIT, Host
 from ansible_collections.muster.train.plugins.module_utils.runner import _lock
 from ansible_collections.muster.train.plugins.module_utils.runner._state import utc
 
@@ -150,11 +150,43 @@ def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
     assert (precious / "model.pt").read_text() == "weights"
 
 
-def test_what_is_mounted_in_a_run_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def mounted(monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
+    """The machine's table of mounts says this from now on."""
+    read = Host.read_text
+
+    def shown(self: Host, path: str, limit: int = READ_LIMIT) -> str | None:
+        return text if path == "/proc/self/mountinfo" else read(self, path, limit)
+
+    monkeypatch.setattr(Host, "read_text", shown)
+
+
+@pytest.mark.parametrize("inside", ["", "/logs", "/my data"])
+def test_what_is_mounted_in_a_run_stays(inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, beside = make(tmp_path, "old", 90), make(tmp_path, "old2", 90)
+    # A bind mount of the same file system: device 8:1 is the root's too.
+    table = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 20 8:1 /data {} rw - ext4 /dev/sda1 rw\n"
+    point = f"{os.path.realpath(path)}{inside}"
+    mounted(monkeypatch, table.format(point.replace(" ", r"\040")))
+    done = prune(tmp_path)
+    [kept] = done["kept"]
+    assert (kept["name"], kept["why"]) == ("old", f"something is mounted in it, at {point}")
+    assert path.is_dir() and not beside.exists()
+
+
+def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make(tmp_path, "old", 90)
-    monkeypatch.setattr(Host, "other_device", lambda _self, where: f"{where}/data")
+    mounted(monkeypatch, None)
     [kept] = prune(tmp_path)["kept"]
-    assert kept["why"] == f"another file system is mounted in it, at {path}/data"
+    assert kept["why"] == "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+    assert path.is_dir()
+
+
+def test_what_is_mounted_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / ".muster" / "runs" / ".gone.old"
+    (left / "data").mkdir(parents=True)
+    mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(left)}/data rw - ext4 /dev/sda1 rw\n")
+    assert prune(tmp_path)["failed_on"] == [f"{left}: something is mounted in it, at {os.path.realpath(left)}/data"]
+    assert (left / "data").is_dir()
 
 
 def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:

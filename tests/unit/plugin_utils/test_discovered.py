@@ -45,7 +45,7 @@ def test_alike_nodes_with_gpus_rdma_and_an_engine() -> None:
     assert {name: choice.value for name, choice in result.choices.items()} == {
         "nproc": 8,
         "mode": "rdma",
-        "runtime": "docker",
+        "runtime": "host",
         "workdir": "~/muster",
         "head_address": "10.0.0.1",
     }
@@ -58,8 +58,12 @@ def test_alike_nodes_with_gpus_rdma_and_an_engine() -> None:
     policy = yaml.safe_load(written(result)["nodes"])
     assert policy["launch_defaults"] == {"nproc": 8, "mode": "rdma"}
     assert (policy["launch_runtime"], policy["launch_head_address"], policy["ansible_user"]) == (
-        "docker", "10.0.0.1", "ann",
+        "host", "10.0.0.1", "ann",
     )  # fmt: skip
+    # A launch works with what is written; what the other runtime needs stands beside it.
+    assert "it needs container_image" in result.choices["runtime"].why
+    assert "# container_image: " in written(result)["nodes"]
+    assert "# code_source: " in written(result)["nodes"]
     assert "known_hosts.txt" in policy["ansible_ssh_common_args"]
     assert "StrictHostKeyChecking=yes" in policy["ansible_ssh_common_args"]
 

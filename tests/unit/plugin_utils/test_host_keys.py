@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -70,3 +71,12 @@ def test_how_ssh_would_reach_it() -> None:
     assert _host_keys.parse_spoken(text) == {"user": "ann", "hostname": "10.0.0.1", "port": "2222"}
     assert _host_keys.parse_spoken("proxyjump bastion\n") == {"proxyjump": "bastion"}
     assert _host_keys.parse_spoken("") == {}
+
+
+@pytest.mark.parametrize("file", ["/home/ann/.ansible/tmp/k", "/home/Ann Smith/.ansible/it's"])
+def test_ssh_finds_the_file_whatever_the_home_is_called(file: str) -> None:
+    # As Ansible divides the options, and as ssh reads them.
+    argv = ["ssh", "-G", "-F", "/dev/null", *shlex.split(_host_keys.ssh_args(file)), "example.com"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert f"userknownhostsfile {file}" in done.stdout.splitlines()
+    assert "stricthostkeychecking true" in done.stdout

@@ -12,14 +12,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils import _memlock
-from ansible_collections.muster.train.plugins.plugin_utils._memlock import (
-    ENGINE_FILE,
-    LIMITS_FILE,
-    merge_engine,
-    parse_limit,
-    plan,
-    verdict,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._memlock import LIMITS_FILE, parse_limit, plan, verdict
+from ansible_collections.muster.train.plugins.plugin_utils._memlock_engine import ENGINE_FILE, MEMORY_FILE, merge_engine
 
 MIB = 2**20
 LOGIN = {"user": "ann", "uid": 1000, "linger": False, "soft": 8 * MIB, "hard": 8 * MIB, "effective": 8 * MIB}
@@ -70,6 +64,7 @@ def test_a_node_without_anything() -> None:
         LIMITS_FILE,
         "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
         "/etc/systemd/system/user@.service.d/50-muster-memlock.conf",
+        MEMORY_FILE,
         ENGINE_FILE,
     ]
     assert texts[LIMITS_FILE].splitlines()[1:] == ["ann - memlock unlimited"]
@@ -164,11 +159,65 @@ def test_absent_takes_away_what_present_wrote() -> None:
         LIMITS_FILE,
         "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
         "/etc/systemd/system/user@.service.d/50-muster-memlock.conf",
+        MEMORY_FILE,
     ]
     assert [json.loads(each["text"]) for each in found["write"]] == [{"log-driver": "local"}]
     assert (found["wanted"], found["reload"]) == (None, True)
     assert planned(node(), state="absent")["changes"] is False
-    assert ENGINE_FILE in planned(written(node()), state="absent")["remove"]
+    assert planned(written(node()), state="absent")["remove"][-2:] == [ENGINE_FILE, MEMORY_FILE]
+
+
+def limited(soft: int, hard: int | None = None) -> str:
+    """A daemon.json that an administrator wrote."""
+    hard = soft if hard is None else hard
+    return json.dumps({"default-ulimits": {"memlock": {"Name": "memlock", "Hard": hard, "Soft": soft}}})
+
+
+def test_absent_restores_the_administrators_own_limit() -> None:
+    there = node(files={ENGINE_FILE: limited(MIB, 2 * MIB)})
+    # Twice with different limits: what was there first is what counts.
+    there = written(written(there, "8MiB"), "4MiB")
+    assert json.loads(there["files"][ENGINE_FILE]) == json.loads(limited(4 * MIB))
+    found = planned(there, state="absent")
+    assert [json.loads(each["text"]) for each in found["write"]] == [json.loads(limited(MIB, 2 * MIB))]
+    assert (found["remove"][-1], found["stays"]) == (MEMORY_FILE, [])
+
+
+@pytest.mark.parametrize("limit", [MIB, -1])
+def test_absent_leaves_a_limit_alone_that_nobody_says_is_ours(limit: int) -> None:
+    there = node(files={ENGINE_FILE: limited(limit)})
+    found = planned(there, state="absent")
+    assert (found["write"], found["remove"], found["changes"]) == ([], [], False)
+    [line] = found["stays"]
+    assert line.startswith("default-ulimits.memlock in /etc/docker/daemon.json stays, because no ")
+    # The one that is wanted is there already: it does not become ours.
+    assert MEMORY_FILE not in written(node(files={ENGINE_FILE: limited(-1)}))["files"]
+
+
+def test_absent_leaves_a_limit_alone_that_was_changed_since() -> None:
+    there = written(node())
+    there["files"][ENGINE_FILE] = limited(MIB)
+    found = planned(there, state="absent")
+    assert ENGINE_FILE not in [*found["remove"], *(each["path"] for each in found["write"])]
+    assert found["remove"][-1] == MEMORY_FILE
+    assert "it was changed since" in found["stays"][0]
+    # Written over, the administrator's is what comes back.
+    assert json.loads(written(there)["files"][MEMORY_FILE])["before"]["Soft"] == MIB
+
+
+@pytest.mark.parametrize("memory", ["", "{", "[]", "{}", '{"wrote": 7}'])
+def test_a_memory_that_is_not_understood_is_none(memory: str) -> None:
+    there = node(files={ENGINE_FILE: limited(MIB), MEMORY_FILE: memory})
+    assert planned(there, state="absent")["stays"]
+
+
+def test_check_mode_predicts_by_the_configuration_only() -> None:
+    there = written(node(engine=engine(container=None, stale=True)))
+    assert "docker.service" not in planned(there)["restart"]
+    assert "docker.service" in planned(node(engine=engine(container=None)))["restart"]
+    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    there["engine"]["container"] = without
+    assert "docker.service" in planned(there)["restart"]
 
 
 def test_a_lingering_users_manager_is_told_of_and_left_alone() -> None:
@@ -215,12 +264,13 @@ def test_no_limits(text: object) -> None:
 
 def test_the_engines_configuration_keeps_what_is_there_and_its_order() -> None:
     text = '{"z": [1], "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 1, "Soft": 1}}, "a": {"b": null}}'
-    merged = merge_engine(text, -1)
+    limit = {"Name": "memlock", "Hard": -1, "Soft": -1}
+    merged = merge_engine(text, limit)
     assert merged is not None
     data = json.loads(merged)
     assert list(data) == ["z", "a", "default-ulimits"]
     assert set(data["default-ulimits"]) == {"nofile", "memlock"}
-    assert merge_engine(merged, -1) == merged
+    assert merge_engine(merged, limit) == merged
     assert json.loads(merge_engine(merged, None) or "") == json.loads(text)
     assert merge_engine('{"a":1}', None) == '{"a":1}'
 
@@ -228,7 +278,7 @@ def test_the_engines_configuration_keeps_what_is_there_and_its_order() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "7", '{"default-ulimits": []}'])
 def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) -> None:
     with pytest.raises(ValueError, match=r"^/etc/docker/daemon\.json"):
-        merge_engine(text, -1)
+        merge_engine(text, {})
 
 
 @pytest.mark.parametrize(
@@ -247,10 +297,12 @@ def test_only_processes_are_a_proof(effective: int | None, container: int | None
 
 
 def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
-    assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=None), []) == {
-        "problems": [],
-        "unknown": ["the limit of a container was not looked at: no image is there (memlock_image)"],
-    }
+    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    for container, why in ((without, "no image is there (memlock_image)"), (None, "check mode starts none")):
+        assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
+            "problems": [],
+            "unknown": [f"the limit of a container was not looked at: {why}"],
+        }
     assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not looked at: this login is ann"]
     refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
     found = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])

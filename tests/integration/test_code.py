@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role code, where it needs no hosts: what it refuses before git is started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+
+PLAY = [
+    {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "tasks": [{"ansible.builtin.include_role": {"name": "muster.train.code"}}],
+    }
+]
+
+
+def play(folder: Path, repo: str) -> tuple[int, str]:
+    """Check out a repository in check mode; return the exit code and what was printed."""
+    playbook = folder / "play.yml"
+    playbook.write_text(json.dumps(PLAY))
+    values = {
+        "ansible_python_interpreter": sys.executable,
+        "code_source": "git",
+        "code_dir": str(folder / "code"),
+        "code_git_repo": repo,
+        "code_git_ref": "bad..ref",
+    }
+    (folder / "values.json").write_text(json.dumps(values))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "ansible", "playbook", "-vv", "--check", "-i", "localhost,", "-c", "local"),
+            *("-e", f"@{folder / 'values.json'}", str(playbook)),
+        ],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("user", [":s3cr3t", "ann:s3cr3t@x"])
+def test_a_password_in_the_url_is_refused_and_never_shown(user: str, tmp_path: Path) -> None:
+    code, printed = play(tmp_path, f"https://{user}@git.example.com/model.git")
+    assert code == 2
+    assert "has a password or a token" in printed
+    assert "credential helper" in printed
+    assert "s3cr3t" not in printed
+
+
+@pytest.mark.parametrize("repo", ["ssh://git@example.com:22/model.git", "git@example.com:a@b.git"])
+def test_a_user_is_no_password(repo: str, tmp_path: Path) -> None:
+    code, printed = play(tmp_path, repo)
+    # What is refused is the ref.
+    assert code == 2
+    assert "git check-ref-format refuses code_git_ref bad..ref" in printed
