@@ -47,14 +47,14 @@ class Thing:
 # Run directories
 
 
-def judge_runs(host: Host, workdir: str, days: int, now: float) -> list[Thing]:
+def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[Thing]:
     """Say of every run directory whether it goes; those that are younger than days are not told of."""
     base = _base(host, workdir)
     things = []
     for listed in list_runs(host, workdir):
         run_id = listed["run_id"]
         path = os.path.join(base, run_id)
-        run = read_run(host, "", workdir, run_id)
+        run = read_run(host, "", workdir, run_id, docker)
         age = _age(host, path, run, now)
         if age is not None and age < days * DAY_S and not run["alive"]:
             continue
@@ -168,18 +168,18 @@ def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None
 
 
 def prune(
-    host: Host, workdir: str, *, days: int | None, docker: Sequence[str] | None, now: float, check: bool
+    host: Host, workdir: str, *, days: int | None, containers: bool, docker: Sequence[str], now: float, check: bool
 ) -> dict[str, Any]:
     """Remove what goes; return changed, removed, kept, engine, and failed_on: what could not be removed, in words.
 
-    days None: no run directory; docker None: no container.
+    days None: no run directory goes; docker is how Docker is called.
     """
-    things, engine = judge_containers(host, workdir, docker) if docker is not None else ([], None)
-    things += judge_runs(host, workdir, days, now) if days is not None else []
+    things, engine = judge_containers(host, workdir, docker) if containers else ([], None)
+    things += judge_runs(host, workdir, days, docker, now) if days is not None else []
     removed, failed = [], []
     # Containers first: a run's directory says that they are its own.
     for thing in (thing for thing in things if thing.stays is None):
-        why = None if check else _remove(host, workdir, docker or [], thing)
+        why = None if check else _remove(host, workdir, docker, thing)
         if why is None:
             removed.append({"kind": thing.kind, "name": thing.name})
         else:

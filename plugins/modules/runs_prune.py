@@ -99,7 +99,8 @@ def main() -> None:
         Host(),
         params["workdir"],
         days=params["days"],
-        docker=params["docker"] if params["containers"] else None,
+        containers=params["containers"],
+        docker=params["docker"],
         now=time.time(),
         check=module.check_mode,
     )

@@ -63,7 +63,9 @@ def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **st
 
 def prune(workdir: Path, days: int | None = 30, check: bool = False, engine: Engine | None = None) -> dict[str, Any]:
     host = Host(run=engine.run) if engine else Host()
-    return _prune.prune(host, str(workdir), days=days, docker=DOCKER if engine else None, now=NOW, check=check)
+    return _prune.prune(
+        host, str(workdir), days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
+    )
 
 
 def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
