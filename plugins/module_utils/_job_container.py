@@ -17,7 +17,7 @@ from typing import Any
 
 from ._command import CommandResult
 from ._host import Host
-from ._records import JobContainer
+from ._records import ENDED, JobContainer
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
@@ -167,6 +167,15 @@ def ended_elsewhere(host: Host, container: JobContainer | Box, workdir: str) -> 
     result = host.run([*container.docker, "ps", "--all", *filters, "--format", shape], timeout=ASK_S)
     rows = [line.partition("\t") for line in result.out.splitlines()] if result.rc == 0 else []
     return {name: run_dir for name, _tab, run_dir in rows if run_dir}
+
+
+def has_verdict(host: Host, run_dir: str) -> bool:
+    """Return whether a run's end is written down: until then its container is the last that tells of it."""
+    try:
+        state = json.loads(host.read_text(os.path.join(run_dir, "state.json")) or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(state, dict) and state.get("phase") in ENDED
 
 
 def tell(host: Host, container: JobContainer | Box, run_dir: str) -> tuple[str, int]:
