@@ -9,6 +9,8 @@ for several does not say which of them are missing.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from typing import Callable
 
@@ -21,6 +23,8 @@ from ._host import Host
 from ._probe import run_probes
 
 CAP_S = 5.0
+# `kind` of a CDI specification, as YAML or as JSON.
+CDI_NVIDIA = re.compile(r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?nvidia\.com/gpu(?=["'\s,}]|$)""")
 
 
 def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
@@ -98,8 +102,9 @@ def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
 
 
 def _cdi(host: Host, info: Info) -> bool | None:
-    """Return whether there are devices by CDI: specifications where the engine looks for them."""
+    """Return whether GPUs of NVIDIA's can be had by CDI: a specification of theirs lies where the engine looks."""
     if info.version is None:
         return None
-    names = (name for folder in info.cdi_folders for name in host.list_dir(folder) or [])
-    return any(name.endswith((".json", ".yaml", ".yml")) for name in names)
+    paths = (os.path.join(folder, name) for folder in info.cdi_folders for name in host.list_dir(folder) or [])
+    specs = (path for path in paths if path.endswith((".json", ".yaml", ".yml")))
+    return any(CDI_NVIDIA.search(host.read_text(path) or "") for path in specs)

@@ -77,7 +77,7 @@ def commands(**others: dict[str, Any]) -> dict[str, Any]:
 def test_whole(tmp_path: Path) -> None:
     files = {
         DAEMON: '{"default-ulimits": {"memlock": {"Name": "memlock", "Hard": -1, "Soft": -1}}}',
-        "/etc/cdi/nvidia.yaml": "",
+        "/etc/cdi/nvidia.yaml": "---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\n",
     }
     host = OwnMachine({"files": files, "commands": commands()}, tmp_path)
     assert read_engine(host, ["docker"], ["train:1", "none:1", "train:1"]) == Engine(
@@ -154,6 +154,26 @@ def test_nothing_runs(tmp_path: Path) -> None:
     found = read_engine(host, ["docker"], [])
     assert found is not None
     assert (found.gpu_containers, found.cdi, found.default_memlock) == ([], False, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "gpus"),
+    [
+        ("nvidia.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n", True),
+        ("nvidia.yml", 'kind: "nvidia.com/gpu"', True),
+        ("nvidia.json", '{"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[]}', True),
+        ("nvidia.json.bak", '{"kind":"nvidia.com/gpu"}', False),
+        ("nic.yaml", "kind: vendor.com/nic\n", False),
+        ("mig.yaml", "kind: nvidia.com/gpu-of-another\n", False),
+        ("amd.json", '{"kind": "amd.com/gpu", "annotations": {"instead of": "nvidia.com/gpu"}}', False),
+        ("empty.yaml", "", False),
+    ],
+)
+def test_gpus_by_cdi_are_those_of_a_specification(tmp_path: Path, name: str, text: str, gpus: bool) -> None:
+    host = OwnMachine({"files": {f"/etc/cdi/{name}": text}, "commands": commands()}, tmp_path)
+    found = read_engine(host, ["docker"], [])
+    assert found is not None
+    assert found.cdi is gpus
 
 
 def test_a_tree_has_none(tmp_path: Path) -> None:
