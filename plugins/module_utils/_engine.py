@@ -16,7 +16,17 @@ from typing import Callable
 
 from ._budget import Budget
 from ._command import CommandResult
-from ._engine_answers import IMAGE, INSPECT, Info, is_missing, parse_gpu_containers, parse_image, parse_info, reason
+from ._engine_answers import (
+    GPU_NODES,
+    IMAGE,
+    INSPECT,
+    Info,
+    is_missing,
+    parse_gpu_containers,
+    parse_image,
+    parse_info,
+    reason,
+)
 from ._engine_memlock import default_memlock
 from ._health_records import Engine, Image
 from ._host import Host
@@ -48,7 +58,7 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
         compose=info.compose,
         root_dir=info.root_dir,
         containers=info.containers,
-        gpu_containers=_gpu_containers(budget, asked),
+        gpu_containers=_gpu_containers(host, budget, asked),
         images=found,
         runtimes=info.runtimes,
         cdi=_cdi(host, info),
@@ -88,7 +98,7 @@ def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[di
     return found, troubles
 
 
-def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
+def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str] | None:
     """Return the names of the running containers that were given GPUs."""
     running = budget.run([*command, "ps", "--quiet", "--no-trunc"], CAP_S)
     if running.rc != 0:
@@ -98,7 +108,7 @@ def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
     answer = budget.run([*command, "container", "inspect", "--format", INSPECT, *ids], CAP_S) if ids else None
     if answer is None:
         return []
-    return None if answer.rc is None else parse_gpu_containers(answer.out)
+    return None if answer.rc is None else parse_gpu_containers(answer.out, any(map(host.exists, GPU_NODES)))
 
 
 def _cdi(host: Host, info: Info) -> bool | None:

@@ -34,7 +34,7 @@ PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)
 
 def _nonces(directory: str, host: Host) -> set[str]:
     """Return the launches that prepared or hold this run directory."""
-    found = set()
+    found: set[str] = set()
     for name in host.list_dir(directory) or []:
         if name.startswith("job.") and name.endswith(".json"):
             document = _files.read_json(os.path.join(directory, name)) or {}

@@ -62,8 +62,8 @@ def image_line(ref: str) -> str:
 
 
 def commands(**others: dict[str, Any]) -> dict[str, Any]:
-    trainer = ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc"]
-    inspected = "\n".join(map(json.dumps, (trainer, ["/redis", None, [], "runc"])))
+    trainer = ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc", False]
+    inspected = "\n".join(map(json.dumps, (trainer, ["/redis", None, [], "runc", False])))
     return {
         INFO_LINE: answer(json.dumps(INFO) + "\n"),
         PS_LINE: answer("aaa\nbbb\n"),
@@ -217,18 +217,26 @@ def test_image() -> None:
 @pytest.mark.parametrize(
     ("parts", "has_gpu"),
     [
-        ([[{"Driver": "nvidia", "Capabilities": None}], None, "runc"], True),
-        ([[{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}], None, "runc"], True),
-        ([[{"Driver": "cdi", "DeviceIDs": ["vendor.com/nic=0"], "Capabilities": [["gpu"]]}], None, "runc"], False),
-        ([None, [{"PathOnHost": "/dev/kfd"}, {"PathOnHost": "/dev/dri"}], "runc"], True),
-        ([None, [{"PathOnHost": "/dev/infiniband/uverbs0"}], "runc"], False),
-        ([None, None, "nvidia"], True),
-        ([[None], ["x"], None], False),
+        ([[{"Driver": "nvidia", "Capabilities": None}], None, "runc", False], True),
+        ([[{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}], None, "runc", False], True),
+        (
+            [[{"Driver": "cdi", "DeviceIDs": ["vendor.com/nic=0"], "Capabilities": [["gpu"]]}], None, "runc", False],
+            False,
+        ),
+        ([None, [{"PathOnHost": "/dev/kfd"}, {"PathOnHost": "/dev/dri"}], "runc", False], True),
+        ([None, [{"PathOnHost": "/dev/infiniband/uverbs0"}], "runc", False], False),
+        ([None, None, "nvidia", None], True),
+        ([None, None, "runc", True], True),
+        ([[None], ["x"], None, None], False),
     ],
 )
 def test_containers_with_gpus(parts: list[Any], has_gpu: bool) -> None:
     text = json.dumps(["/one", *parts]) + "\nnonsense\n[]\n"
-    assert parse_gpu_containers(text) == (["one"] if has_gpu else [])
+    assert parse_gpu_containers(text, True) == (["one"] if has_gpu else [])
+
+
+def test_a_privileged_container_has_no_gpus_where_there_are_none() -> None:
+    assert parse_gpu_containers('["/one",null,null,"runc",true]', False) == []
 
 
 def test_memlock_of_whoever_starts_the_containers(tmp_path: Path) -> None:
