@@ -84,10 +84,10 @@ def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
     """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
     found = []
     for line in text.splitlines():
-        data = _loads(line) if line.startswith("[") else None
-        whole = isinstance(data, list) and len(data) == 1 + len(_SETTINGS) and isinstance(data[0], str)
-        if whole and has_gpu(dict(zip(_SETTINGS, data[1:])), gpus_here):
-            found.append(data[0].lstrip("/"))
+        name, *settings = _list(_loads(line) if line.startswith("[") else None) or [None]
+        whole = isinstance(name, str) and len(settings) == len(_SETTINGS)
+        if whole and has_gpu(dict(zip(_SETTINGS, settings)), gpus_here):
+            found.append(str(name).lstrip("/"))
     return sorted(found)
 
 
