@@ -33,9 +33,10 @@ OPTIONS = {
     "node_rank": {"type": "int", "required": True},
     "experiment": {"type": "str", "required": True},
     "wait": {"type": "int", "default": 0},
+    "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "limit_mib": {"type": "int", "default": 1024},
 }
-ASKED = ("workdir", "run_id", "node", "wait", "limit_mib")
+ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
 class ActionModule(ActionBase):

@@ -44,6 +44,7 @@ OPTIONS = {
     "workdir": {"type": "str", "required": True},
     "run_id": {"type": "str", "required": True},
     "node": {"type": "str", "required": True},
+    "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "request": {"type": "dict", "default": {}},
 }
 POLL_S = 1
@@ -78,7 +79,7 @@ class ActionModule(ActionBase):
             )
         if self._task.check_mode:
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
-        asked = {key: args[key] for key in ("workdir", "run_id", "node")}
+        asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         call = args["request"].get("call")
         followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, call))
         if followed["interrupted"]:
@@ -96,7 +97,7 @@ class ActionModule(ActionBase):
         answer = self._low_level_execute_command(shlex.join(["cat", *paths]), sudoable=True)
         return read_sample(answer.get("stdout", ""))
 
-    def _ask(self, asked: dict[str, str], task_vars: dict[str, Any] | None, line: _Line) -> dict[str, Any] | None:
+    def _ask(self, asked: dict[str, Any], task_vars: dict[str, Any] | None, line: _Line) -> dict[str, Any] | None:
         """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
         try:
             found = self._execute_module("muster.train.job_info", asked, task_vars=task_vars)
@@ -116,7 +117,7 @@ class ActionModule(ActionBase):
         return line.wait()
 
     def _follow(
-        self, run_dir: str, asked: dict[str, str], task_vars: dict[str, Any] | None, logs: str
+        self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None, logs: str
     ) -> dict[str, Any]:
         line = _Line(self._clock)
         hinted = False

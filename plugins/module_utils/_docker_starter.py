@@ -9,14 +9,12 @@ Docker gives atomically, and with the runner everything of the run ends, for the
 
 from __future__ import annotations
 
-import json
-import os
 import re
 
 from . import _job_container
 from ._host import Host
 from ._job_container import EngineError
-from ._records import ENDED, Job, JobContainer
+from ._records import Job, JobContainer
 from ._starter import LAST_LINES, Starter, StartError
 
 # 0.4 s where the image is there; what takes longer than this pulls or builds one.
@@ -93,11 +91,7 @@ def _make_way(host: Host, job: Job, container: JobContainer) -> None:
             raise StartError(_holder(seen, container))
         _job_container.remove(host, container)
     for name, run_dir in _job_container.ended_elsewhere(host, container, job.workdir).items():
-        try:
-            state = json.loads(host.read_text(os.path.join(run_dir, "state.json")) or "{}")
-        except ValueError:
-            continue
-        if isinstance(state, dict) and state.get("phase") in ENDED:
+        if _job_container.has_verdict(host, run_dir):
             host.run([*container.docker, "rm", name], timeout=_job_container.ASK_S)
 
 

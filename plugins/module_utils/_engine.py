@@ -9,18 +9,32 @@ for several does not say which of them are missing.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from typing import Callable
 
 from ._budget import Budget
 from ._command import CommandResult
-from ._engine_answers import IMAGE, INSPECT, Info, is_missing, parse_gpu_containers, parse_image, parse_info, reason
+from ._engine_answers import (
+    GPU_NODES,
+    IMAGE,
+    INSPECT,
+    Info,
+    is_missing,
+    parse_gpu_containers,
+    parse_image,
+    parse_info,
+    reason,
+)
 from ._engine_memlock import default_memlock
 from ._health_records import Engine, Image
 from ._host import Host
 from ._probe import run_probes
 
 CAP_S = 5.0
+# `kind` of a CDI specification, as YAML or as JSON.
+CDI_NVIDIA = re.compile(r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?nvidia\.com/gpu(?=["'\s,}]|$)""")
 
 
 def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
@@ -44,7 +58,7 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
         compose=info.compose,
         root_dir=info.root_dir,
         containers=info.containers,
-        gpu_containers=_gpu_containers(budget, asked),
+        gpu_containers=_gpu_containers(host, budget, asked),
         images=found,
         runtimes=info.runtimes,
         cdi=_cdi(host, info),
@@ -84,7 +98,7 @@ def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[di
     return found, troubles
 
 
-def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
+def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str] | None:
     """Return the names of the running containers that were given GPUs."""
     running = budget.run([*command, "ps", "--quiet", "--no-trunc"], CAP_S)
     if running.rc != 0:
@@ -94,12 +108,13 @@ def _gpu_containers(budget: Budget, command: list[str]) -> list[str] | None:
     answer = budget.run([*command, "container", "inspect", "--format", INSPECT, *ids], CAP_S) if ids else None
     if answer is None:
         return []
-    return None if answer.rc is None else parse_gpu_containers(answer.out)
+    return None if answer.rc is None else parse_gpu_containers(answer.out, any(map(host.exists, GPU_NODES)))
 
 
 def _cdi(host: Host, info: Info) -> bool | None:
-    """Return whether there are devices by CDI: specifications where the engine looks for them."""
+    """Return whether GPUs of NVIDIA's can be had by CDI: a specification of theirs lies where the engine looks."""
     if info.version is None:
         return None
-    names = (name for folder in info.cdi_folders for name in host.list_dir(folder) or [])
-    return any(name.endswith((".json", ".yaml", ".yml")) for name in names)
+    paths = (os.path.join(folder, name) for folder in info.cdi_folders for name in host.list_dir(folder) or [])
+    specs = (path for path in paths if path.endswith((".json", ".yaml", ".yml")))
+    return any(CDI_NVIDIA.search(host.read_text(path) or "") for path in specs)

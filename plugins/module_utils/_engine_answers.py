@@ -11,15 +11,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._health_records import Image
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
 INSPECT = (
-    "[{{json .Name}},{{json .HostConfig.DeviceRequests}},{{json .HostConfig.Devices}},{{json .HostConfig.Runtime}}]"
+    "[{{json .Name}},{{json .HostConfig.DeviceRequests}},{{json .HostConfig.Devices}},{{json .HostConfig.Runtime}},"
+    "{{json .HostConfig.Privileged}}]"
 )
+_SETTINGS = ("DeviceRequests", "Devices", "Runtime", "Privileged")
+# One of them is there where the node has GPUs that a container can be given.
+GPU_NODES = ("/dev/nvidiactl", "/dev/kfd")
 # Devices that are a GPU's, and names of CDI devices that are.
 _GPU_DEVICE = re.compile(r"/dev/(?:nvidia.*|kfd|dri(?:/.*)?)")
 _GPU_NAME = re.compile(r"(?:nvidia|amd)\.com/gpu\b.*")
@@ -76,18 +80,20 @@ def parse_image(text: str) -> Image | None:
     return Image(data[0], sorted(digest for digest in _list(data[1]) if isinstance(digest, str)))
 
 
-def parse_gpu_containers(text: str) -> list[str]:
+def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
     """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
     found = []
     for line in text.splitlines():
-        data = _loads(line) if line.startswith("[") else None
-        if isinstance(data, list) and len(data) == 4 and isinstance(data[0], str) and _has_gpu(*data[1:]):
-            found.append(data[0].lstrip("/"))
+        name, *settings = _list(_loads(line) if line.startswith("[") else None) or [None]
+        whole = isinstance(name, str) and len(settings) == len(_SETTINGS)
+        if whole and has_gpu(dict(zip(_SETTINGS, settings)), gpus_here):
+            found.append(str(name).lstrip("/"))
     return sorted(found)
 
 
-def _has_gpu(requests: Any, devices: Any, runtime: Any) -> bool:
-    for request in _list(requests):
+def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
+    """Return whether a container with this HostConfig was given GPUs; a privileged one has all that are here."""
+    for request in _list(settings.get("DeviceRequests")):
         if isinstance(request, dict):
             words = [word for words in _list(request.get("Capabilities")) for word in _list(words)]
             names = [name for name in _list(request.get("DeviceIDs")) if isinstance(name, str)]
@@ -96,8 +102,10 @@ def _has_gpu(requests: Any, devices: Any, runtime: Any) -> bool:
                 words = []
             if request.get("Driver") == "nvidia" or "gpu" in words or any(map(_GPU_NAME.fullmatch, names)):
                 return True
-    paths = [device.get("PathOnHost") for device in _list(devices) if isinstance(device, dict)]
-    return runtime == "nvidia" or any(isinstance(path, str) and _GPU_DEVICE.fullmatch(path) for path in paths)
+    if settings.get("Runtime") == "nvidia" or (gpus_here and settings.get("Privileged") is True):
+        return True
+    paths = [device.get("PathOnHost") for device in _list(settings.get("Devices")) if isinstance(device, dict)]
+    return any(isinstance(path, str) and _GPU_DEVICE.fullmatch(path) for path in paths)
 
 
 def is_missing(why: str) -> bool:

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The container of one job, as Docker tells of it. (`_job_container.py` is private to the collection.)
 
-Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's.
+Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's. How Docker
+is called comes from the controller alone: a run's files lie in a directory that its container can write.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from ._command import CommandResult
 from ._host import Host
-from ._records import JobContainer
+from ._records import ENDED, JobContainer
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
@@ -28,6 +30,14 @@ SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
 
 class EngineError(Exception):
     """Docker gave no answer that can be used; the message has its own last line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """How to speak of one container: the words that call Docker, and its name."""
+
+    docker: Sequence[str]
+    name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +89,7 @@ def why_not(result: CommandResult, seconds: float) -> str:
     return (told or lines or [f"exit code {result.rc}"])[-1]
 
 
-def look(host: Host, container: JobContainer) -> Seen | None:
+def look(host: Host, container: JobContainer | Box) -> Seen | None:
     """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
     command = [*container.docker, "inspect", "--type", "container", container.name]
     result = host.run(command, timeout=ASK_S)
@@ -99,49 +109,58 @@ def ours(seen: Seen | None, run_dir: str, nonce: str | None = None) -> bool:
     return nonce is None or seen.labels.get(NONCE) == nonce
 
 
-def processes(host: Host, container: JobContainer) -> list[int]:
+def processes(host: Host, container: JobContainer | Box) -> list[int]:
     """Return the pids of what runs in it, as the host counts them."""
     result = host.run([*container.docker, "top", container.name, "-eo", "pid"], timeout=ASK_S)
     return [int(word) for word in result.out.split() if word.isdigit()] if result.rc == 0 else []
 
 
-def end(host: Host, container: JobContainer, grace: int) -> None:
+def end(host: Host, container: JobContainer | Box, grace: int) -> None:
     """Stop it: SIGTERM to its runner, SIGKILL to all that is in it after the grace (seconds)."""
     host.run([*container.docker, "stop", "-t", str(grace), container.name], timeout=float(grace + END_SLACK_S))
 
 
-def remove(host: Host, container: JobContainer) -> None:
+def remove(host: Host, container: JobContainer | Box) -> None:
     """Remove it if it has ended; one that runs stays."""
     host.run([*container.docker, "rm", container.name], timeout=ASK_S)
 
 
-def last_words(host: Host, container: JobContainer, count: int) -> list[str]:
+def last_words(host: Host, container: JobContainer | Box, count: int) -> list[str]:
     """Return the last lines of what its main process printed (the runner writes into its own log)."""
     result = host.run([*container.docker, "logs", "--tail", str(count), container.name], timeout=ASK_S)
     return [*result.out.splitlines(), *result.err.splitlines()][-count:] if result.rc == 0 else []
 
 
-def recorded(host: Host, run_dir: str, nonce: str | None = None) -> JobContainer | None:
-    """Return the container that a run's job files name (of this launch); None: the run is in none."""
+def recorded(host: Host, run_dir: str, docker: Sequence[str], nonce: str | None = None) -> Box | None:
+    """Return the container that a run (one launch of it) lives in here; None: it is in none.
+
+    Of the run's job files, which its container can write, only the node's rank is believed: a number.
+    """
     for name in host.list_dir(run_dir) or []:
         if name.startswith("job.") and name.endswith(".json"):
-            found = _container_of(host.read_text(os.path.join(run_dir, name)) or "", nonce)
-            if found is not None:
-                return found
+            rank = _boxed_rank(host.read_text(os.path.join(run_dir, name)) or "", nonce)
+            if rank is not None:
+                return Box(docker, container_name(os.path.basename(run_dir), rank))
     return None
 
 
-def _container_of(text: str, nonce: str | None) -> JobContainer | None:
+def container_name(run_id: str, node_rank: int) -> str:
+    """Return the name of a run's container on a node, as plans give it."""
+    return f"muster-{run_id}-{node_rank}"
+
+
+def _boxed_rank(text: str, nonce: str | None) -> int | None:
     try:
         job: Any = json.loads(text)
-        if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce):
-            return None
-        return None if job.get("container") is None else JobContainer(**job["container"])
-    except (ValueError, TypeError):
+    except (ValueError, RecursionError):
         return None
+    if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce) or job.get("container") is None:
+        return None
+    rank = job.get("node_rank")
+    return rank if type(rank) is int and rank >= 0 else None
 
 
-def ended_elsewhere(host: Host, container: JobContainer, workdir: str) -> dict[str, str]:
+def ended_elsewhere(host: Host, container: JobContainer | Box, workdir: str) -> dict[str, str]:
     """Return the ended containers of a work directory's runs: name -> run directory."""
     shape = '{{.Names}}\t{{.Label "' + RUN_DIR + '"}}'
     filters = ["--filter", "status=exited", "--filter", f"label={WORKDIR}={workdir}"]
@@ -150,7 +169,16 @@ def ended_elsewhere(host: Host, container: JobContainer, workdir: str) -> dict[s
     return {name: run_dir for name, _tab, run_dir in rows if run_dir}
 
 
-def tell(host: Host, container: JobContainer, run_dir: str) -> tuple[str, int]:
+def has_verdict(host: Host, run_dir: str) -> bool:
+    """Return whether a run's end is written down: until then its container is the last that tells of it."""
+    try:
+        state = json.loads(host.read_text(os.path.join(run_dir, "state.json")) or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(state, dict) and state.get("phase") in ENDED
+
+
+def tell(host: Host, container: JobContainer | Box, run_dir: str) -> tuple[str, int]:
     """Say what became of a run's container whose runner is gone; return it with the number of processes left in it."""
     try:
         seen = look(host, container)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ._engine_answers import GPU_NODES, has_gpu
 from ._host import Host
 from ._limits import parse_memlock, read_memlock
 from .runner import _processes
@@ -22,8 +23,6 @@ UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/
 PROPERTIES = ("Id", "LoadState", "MainPID", "LimitMEMLOCK", "NeedDaemonReload")
 SHORT_S, ENGINE_S, CONTAINER_S = 5.0, 15.0, 60.0
 ENGINE_PID, ENGINE_CONFIG = "/run/docker.pid", "/etc/docker/daemon.json"
-GPU_DEVICE = re.compile(r"/dev/(nvidia|kfd|dri(/|$))")
-GPU_NODES = ("/dev/nvidiactl", "/dev/kfd")
 CAP_SYS_RESOURCE = 24  # linux/capability.h
 _CAPABILITIES = re.compile(r"^CapEff:\s*([0-9a-f]{1,16})$", re.MULTILINE)
 _INFINITY = ("infinity", "18446744073709551615")
@@ -45,23 +44,20 @@ def parse_units(text: str) -> dict[str, dict[str, Any]]:
     return units
 
 
-def parse_containers(text: str) -> list[dict[str, Any]]:
+def parse_containers(text: str, gpus_here: bool = False) -> list[dict[str, Any]]:
     """Return name and GPU use of each container in the answer of `docker inspect`."""
     try:
         found = json.loads(text)
     except ValueError:
         return []
-    return [_container(each) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [_container(each, gpus_here) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _container(data: dict[str, Any]) -> dict[str, Any]:
+def _container(data: dict[str, Any], gpus_here: bool) -> dict[str, Any]:
     config = data.get("HostConfig")
     settings: dict[str, Any] = config if isinstance(config, dict) else {}
-    devices = [str(each.get("PathOnHost")) for each in settings.get("Devices") or [] if isinstance(each, dict)]
-    requests = [each for each in settings.get("DeviceRequests") or [] if isinstance(each, dict)]
-    gpu = any(map(GPU_DEVICE.match, devices)) or bool(requests) or settings.get("Runtime") == "nvidia"
     name = str(data.get("Name") or data.get("Id") or "?").lstrip("/")
-    return {"name": name, "gpu": gpu, "privileged": settings.get("Privileged") is True}
+    return {"name": name, "gpu": has_gpu(settings, gpus_here), "privileged": settings.get("Privileged") is True}
 
 
 def read_login(host: Host) -> dict[str, Any]:
@@ -125,10 +121,8 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
     engine.update(running=True, live_restore=info.out.strip() == "true")
     ids = listed.out.split()
     if ids:
-        engine["containers"] = parse_containers(host.run([*docker, "inspect", *ids], timeout=ENGINE_S).out)
-        if any(map(host.exists, GPU_NODES)):
-            for each in engine["containers"]:
-                each["gpu"] = each["gpu"] or each["privileged"]  # it has all devices
+        inspected = host.run([*docker, "inspect", *ids], timeout=ENGINE_S).out
+        engine["containers"] = parse_containers(inspected, any(map(host.exists, GPU_NODES)))
         if len(engine["containers"]) != len(ids):
             engine["why"] = f"docker inspect does not tell what its {len(ids)} containers use"
     if probe:

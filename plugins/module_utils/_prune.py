@@ -4,7 +4,8 @@
 """What of ended runs may go: their containers and directories, and nothing else. (`_prune.py` is private.)
 
 A directory is a run's if its own files name it so, if it belongs to who may remove it, and if nothing is mounted in it.
-A container is a run's if its label names this work directory. What lives, or nobody can judge, stays, with the reason.
+A container is a run's if its label names this work directory; it is the last that tells how a run without a verdict
+ended. What lives, or nobody can judge, stays, with the reason.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from ._host import Host
+from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from ._mounts import mounts_in, parse_mountinfo
 from ._records import ENDED
 from ._runs import list_runs, muster_dir, read_run
@@ -28,7 +31,6 @@ DAY_S = 86400.0
 UNJUDGED_S = 3600.0
 ASK_S = 15.0
 REMOVE_S = 60.0
-RUN_ID, WORKDIR = "muster.run_id", "muster.workdir"
 GONE = ".gone."  # no run id begins so: a directory that is being removed is no run
 OVER = ("exited", "dead", "created")
 
@@ -48,14 +50,14 @@ class Thing:
 # Run directories
 
 
-def judge_runs(host: Host, workdir: str, days: int, now: float) -> list[Thing]:
+def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[Thing]:
     """Say of every run directory whether it goes; those that are younger than days are not told of."""
     base = _base(host, workdir)
     things = []
     for listed in list_runs(host, workdir):
         run_id = listed["run_id"]
         path = os.path.join(base, run_id)
-        run = read_run(host, "", workdir, run_id)
+        run = read_run(host, "", workdir, run_id, docker)
         age = _age(host, path, run, now)
         if age is not None and age < days * DAY_S and not run["alive"]:
             continue
@@ -150,11 +152,12 @@ def _base(host: Host, workdir: str) -> str:
 # Containers
 
 
-def judge_containers(host: Host, workdir: str, docker: Sequence[str]) -> tuple[list[Thing], str | None]:
+def judge_containers(host: Host, workdir: str, docker: Sequence[str], now: float) -> tuple[list[Thing], str | None]:
     """Return the containers of this work directory's runs, and why there is no answer (the engine is silent)."""
     # As plans label them: the path without links.
     label = f"label={WORKDIR}={host.resolve(workdir) or workdir}"
-    shape = '{{.Names}}\t{{.State}}\t{{.Label "' + RUN_ID + '"}}'
+    labels = "\t".join('{{.Label "' + name + '"}}' for name in (RUN_ID, RUN_DIR))
+    shape = "{{.Names}}\t{{.State}}\t{{.CreatedAt}}\t" + labels
     result = host.run([*docker, "ps", "--all", "--filter", label, "--format", shape], timeout=ASK_S)
     if result.missing:
         return [], None
@@ -163,10 +166,29 @@ def judge_containers(host: Host, workdir: str, docker: Sequence[str]) -> tuple[l
         return [], words[-1] if words else f"no answer within {ASK_S:.0f} s" if result.timed_out else "it failed"
     rows = [line.split("\t") for line in result.out.splitlines()]
     return [
-        Thing("container", name, None if state in OVER else f"it is {state}: stop the run {run_id} first")
-        for name, state, run_id in (row for row in rows if len(row) == 3)
+        Thing("container", name, _why_kept(host, state, _since(created, now), run_id, run_dir))
+        for name, state, created, run_id, run_dir in (row for row in rows if len(row) == 5)
         if run_id
     ], None
+
+
+def _why_kept(host: Host, state: str, age: float | None, run_id: str, run_dir: str) -> str | None:
+    if state not in OVER:
+        return f"it is {state}: stop the run {run_id} first"
+    if not host.exists(run_dir):
+        return None
+    if state == "created":
+        young = age is None or age < UNJUDGED_S
+        return f"it is created, and not yet for long: the launch of {run_id} may go on" if young else None
+    return None if has_verdict(host, run_dir) else f"the run {run_id} has no verdict yet: stop it first"
+
+
+def _since(created: str, now: float) -> float | None:
+    """Return the seconds since a time as Docker prints it: 2026-11-21 23:51:38 +0000 UTC."""
+    try:
+        return now - datetime.strptime(created[:25], "%Y-%m-%d %H:%M:%S %z").timestamp()
+    except ValueError:
+        return None
 
 
 def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None:
@@ -182,18 +204,18 @@ def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None
 
 
 def prune(
-    host: Host, workdir: str, *, days: int | None, docker: Sequence[str] | None, now: float, check: bool
+    host: Host, workdir: str, *, days: int | None, containers: bool, docker: Sequence[str], now: float, check: bool
 ) -> dict[str, Any]:
     """Remove what goes; return changed, removed, kept, engine, and failed_on: what could not be removed, in words.
 
-    days None: no run directory; docker None: no container.
+    days None: no run directory goes; docker is how Docker is called.
     """
-    things, engine = judge_containers(host, workdir, docker) if docker is not None else ([], None)
-    things += judge_runs(host, workdir, days, now) if days is not None else []
+    things, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
+    things += judge_runs(host, workdir, days, docker, now) if days is not None else []
     removed, failed = [], []
     # Containers first: a run's directory says that they are its own.
     for thing in (thing for thing in things if thing.stays is None):
-        why = None if check else _remove(host, workdir, docker or [], thing)
+        why = None if check else _remove(host, workdir, docker, thing)
         if why is None:
             removed.append({"kind": thing.kind, "name": thing.name})
         else:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from . import _job_container
@@ -116,8 +117,11 @@ def how_ended(host: Host, directory: str, nonce: object) -> str | None:
     return _unit.explain(_document(host, _unit.unit_path(directory, str(nonce))))
 
 
-def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]:
-    """Return the `run` record of one run on this node (its keys are documented in `job_info`)."""
+def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str]) -> dict[str, Any]:
+    """Return the `run` record of one run on this node (its keys are documented in `job_info`).
+
+    docker is how Docker is called: the controller's word, never the run's.
+    """
     directory = run_directory(workdir, run_id)
     record = nothing_of(node, run_id, directory)
     names = host.list_dir(directory)
@@ -131,7 +135,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
     known = state or {}
     phase, why = judge(state, prepared, alive, _processes.boot_id(), how_ended(host, directory, known.get("nonce")))
     left = 0 if alive else len(_processes.of_run(run_id, directory))
-    container = None if alive or known.get("phase") in ENDED else _job_container.recorded(host, directory)
+    container = None if alive or known.get("phase") in ENDED else _job_container.recorded(host, directory, docker)
     if container is not None:
         # Of a container's processes another user sees no mark, and why it died only Docker knows.
         told, inside = _job_container.tell(host, container, directory)
@@ -154,11 +158,13 @@ def read_run(host: Host, node: str, workdir: str, run_id: str) -> dict[str, Any]
     return record
 
 
-def read_ended(host: Host, node: str, workdir: str, run_id: str, patience: float) -> dict[str, Any]:
+def read_ended(
+    host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str], patience: float
+) -> dict[str, Any]:
     """Return the `run` record once its runner has ended, or as it is after `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
-        run = read_run(host, node, workdir, run_id)
+        run = read_run(host, node, workdir, run_id, docker)
         if not run["alive"] or time.monotonic() >= deadline:
             return run
         time.sleep(0.2)

@@ -67,6 +67,11 @@ def _sweep_leftovers(job: Job) -> None:
             os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
 
 
+def _read(host: Host, job: Job) -> dict[str, Any]:
+    docker = ["docker"] if job.container is None else job.container.docker
+    return read_run(host, job.node, job.workdir, job.run_id, docker)
+
+
 def start(
     host: Host,
     job: Job,
@@ -75,7 +80,7 @@ def start(
     secrets: dict[str, str] | None = None,
 ) -> tuple[bool, dict[str, Any]]:
     """Start the job; return (changed, run record) once its launcher runs. Raise StartError otherwise."""
-    now = read_run(host, job.node, job.workdir, job.run_id)
+    now = _read(host, job)
     if now["alive"] and now["nonce"] == job.nonce:
         return False, now
     private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
@@ -127,7 +132,7 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> d
         text = host.read_text(os.path.join(job.run_dir, "state.json"))
         state = json.loads(text) if text else {}
         if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and state["phase"] != "waiting":
-            run = read_run(host, job.node, job.workdir, job.run_id)
+            run = _read(host, job)
             if state["phase"] in ENDED and state["phase"] != "succeeded":
                 raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])
             return run

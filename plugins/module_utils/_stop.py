@@ -10,12 +10,13 @@ import os
 import re
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from . import _job_container
 from ._host import Host
-from ._job_container import EngineError
-from ._records import ENDED, Job, JobContainer
+from ._job_container import Box, EngineError
+from ._records import ENDED, Job
 from ._runs import how_ended, read_run, run_directory
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc
@@ -26,17 +27,19 @@ RUNNER_SLACK_S = 4.0
 SWEEP_GRACE_S = 5.0
 # A runner that has ended takes its container along; only one that does not is ended from outside.
 CONTAINER_GRACE_S = 3
+NONCE = re.compile(r"[0-9a-f]{32}")
 # What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
 PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
 
 
 def _nonces(directory: str, host: Host) -> set[str]:
     """Return the launches that prepared or hold this run directory."""
-    found = set()
+    found: set[str] = set()
     for name in host.list_dir(directory) or []:
         if name.startswith("job.") and name.endswith(".json"):
             document = _files.read_json(os.path.join(directory, name)) or {}
-            found.add(str(document.get("nonce")))
+            # A path is made of it, and a container can write these files.
+            found.update(filter(NONCE.fullmatch, [str(document.get("nonce"))]))
     return found
 
 
@@ -80,17 +83,25 @@ def sweep(run_id: str, directory: str, nonce: str | None, grace: float) -> tuple
 
 
 def stop(
-    host: Host, node: str, workdir: str, run_id: str, nonce: str | None, grace: float, check: bool
+    host: Host,
+    node: str,
+    workdir: str,
+    run_id: str,
+    nonce: str | None,
+    grace: float,
+    check: bool,
+    docker: Sequence[str],
 ) -> tuple[bool, dict[str, Any]]:
     """Stop the run here; return (changed, run record with `swept` and `unkillable`).
 
     With a nonce only that launch is stopped: the loser of a race must not stop the winner.
+    docker is how Docker is called.
     """
     directory = run_directory(workdir, run_id)
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
     # A runner in another pid namespace is not seen; its lock is, and its container.
     held = _holds(directory, nonce)
-    container = _job_container.recorded(host, directory, nonce)
+    container = _job_container.recorded(host, directory, docker, nonce)
     boxed = _runs_in(host, container, directory, nonce)
     swept = 0
     unkillable: list[int] = []
@@ -104,15 +115,15 @@ def stop(
         swept, unkillable = swept + ended, unkillable + left
     discarded = _discard(host, directory, nonce, check)
     if not check and nonce is None:
-        _record_lost(host, directory, swept)
-    run = read_run(host, node, workdir, run_id)
+        _record_lost(host, directory, swept, container)
+    run = read_run(host, node, workdir, run_id, docker)
     if container is not None and not check and run["phase"] in ENDED:
         _drop(host, container, directory, nonce)
     run.update(swept=swept, unkillable=unkillable)
     return bool(alive) or held or boxed or discarded, run
 
 
-def _runs_in(host: Host, container: JobContainer | None, directory: str, nonce: str | None) -> bool:
+def _runs_in(host: Host, container: Box | None, directory: str, nonce: str | None) -> bool:
     """Return whether the run's container runs; one that Docker does not tell of is not touched."""
     try:
         seen = None if container is None else _job_container.look(host, container)
@@ -122,7 +133,7 @@ def _runs_in(host: Host, container: JobContainer | None, directory: str, nonce: 
 
 
 def _end_container(
-    host: Host, container: JobContainer | None, directory: str, nonce: str | None, grace: float
+    host: Host, container: Box | None, directory: str, nonce: str | None, grace: float
 ) -> tuple[int, list[int]]:
     """End a container whose runner is gone or does not end; return (processes in it, pids that do not die)."""
     if container is None or not _runs_in(host, container, directory, nonce):
@@ -134,7 +145,7 @@ def _end_container(
     return len(inside), _job_container.processes(host, container)
 
 
-def _drop(host: Host, container: JobContainer, directory: str, nonce: str | None) -> None:
+def _drop(host: Host, container: Box, directory: str, nonce: str | None) -> None:
     """Remove the run's container: how it ended is written down by now."""
     try:
         if _job_container.ours(_job_container.look(host, container), directory, nonce):
@@ -164,7 +175,7 @@ def _is_runner(process: _processes.Process) -> bool:
     return _processes.environment(process.pid).get("MUSTER_ROLE") == "runner"
 
 
-def _record_lost(host: Host, directory: str, swept: int) -> None:
+def _record_lost(host: Host, directory: str, swept: int, container: Box | None) -> None:
     """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
     path = os.path.join(directory, "state.json")
     state = _files.read_json(path)
@@ -175,11 +186,7 @@ def _record_lost(host: Host, directory: str, swept: int) -> None:
     how = how_ended(host, directory, state.get("nonce"))
     why = f"the runner (pid {state.get('pid')}) ended without a verdict{f' ({how})' if how else ''}"
     why += f"; stop swept {swept} process(es)"
-    why += _container_ended(host, directory)
+    if container is not None:
+        why += f"; {_job_container.tell(host, container, directory)[0]}"
     state.update(phase="lost", why=why, ended=utc())
     _files.write_json(path, state)
-
-
-def _container_ended(host: Host, directory: str) -> str:
-    container = _job_container.recorded(host, directory)
-    return "" if container is None else f"; {_job_container.tell(host, container, directory)[0]}"

@@ -35,6 +35,11 @@ options:
     description: The experiment's directory on the controller.
     type: str
     required: true
+  docker:
+    description: How Docker is called on the node, word by word; asked for a run in a container that left no verdict.
+    type: list
+    elements: str
+    default: [docker]
   wait:
     description: Seconds to wait for a runner that still lives to end.
     type: int

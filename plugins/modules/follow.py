@@ -35,6 +35,11 @@ options:
     description: The head's name in the inventory.
     type: str
     required: true
+  docker:
+    description: How Docker is called on the head, word by word; asked for a run in a container that left no verdict.
+    type: list
+    elements: str
+    default: [docker]
   request:
     description: The request that M(muster.train.request) made; its command tells how to follow again after Ctrl-C.
     type: dict

@@ -52,6 +52,11 @@ options:
   node:
     description: The node's name in the inventory, for the answer when nothing of the run is here.
     type: str
+  docker:
+    description: How Docker is called here when a run in a container is stopped, word by word. A start has it in O(job).
+    type: list
+    elements: str
+    default: [docker]
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:
@@ -114,7 +119,14 @@ def _stop(module: AnsibleModule) -> None:
     if not RUN_ID.fullmatch(params["run_id"]):
         module.fail_json(msg=f"run_id: {params['run_id']!r} is no run id")
     changed, run = stop(
-        Host(), params["node"], params["workdir"], params["run_id"], params["nonce"], params["grace"], module.check_mode
+        Host(),
+        params["node"],
+        params["workdir"],
+        params["run_id"],
+        params["nonce"],
+        params["grace"],
+        module.check_mode,
+        params["docker"],
     )
     if run["unkillable"]:
         pids = ", ".join(map(str, run["unkillable"]))
@@ -135,6 +147,7 @@ def main() -> None:
             "nonce": {"type": "str", "no_log": False},
             "grace": {"type": "int", "default": 60},
             "node": {"type": "str"},
+            "docker": {"type": "list", "elements": "str", "default": ["docker"]},
         },
         required_if=[("state", "started", ("job",)), ("state", "stopped", ("workdir", "run_id"))],
         supports_check_mode=True,

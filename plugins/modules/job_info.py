@@ -24,6 +24,11 @@ options:
   node:
     description: The node's name in the inventory, for the answer when nothing of the run is here.
     type: str
+  docker:
+    description: How Docker is called here, word by word; asked only for a run in a container that left no verdict.
+    type: list
+    elements: str
+    default: [docker]
   lines:
     description: Return the last so many lines of the logs.
     type: int
@@ -183,6 +188,7 @@ def main() -> None:
             "workdir": {"type": "path", "required": True},
             "run_id": {"type": "str"},
             "node": {"type": "str"},
+            "docker": {"type": "list", "elements": "str", "default": ["docker"]},
             "lines": {"type": "int", "default": 0},
             "rank": {"type": "int"},
             "wait": {"type": "int", "default": 0},
@@ -198,7 +204,7 @@ def main() -> None:
     runs = list_runs(host, params["workdir"])
     run_id = params["run_id"] or (runs[0]["run_id"] if runs else None)
     run = (
-        read_ended(host, params["node"], params["workdir"], run_id, params["wait"])
+        read_ended(host, params["node"], params["workdir"], run_id, params["docker"], params["wait"])
         if run_id
         else nothing_of(params["node"])
     )

@@ -378,7 +378,7 @@ ansible_facts:
             gpu_containers: {description: Names of those that were given GPUs., type: list, elements: str}
             images: {description: 'Of O(images), by name, C(id) and C(digests). Null, it has none.', type: dict}
             runtimes: {description: Its runtimes., type: list, elements: str}
-            cdi: {description: Whether there are specifications of CDI devices., type: bool}
+            cdi: {description: Whether a specification of CDI devices names NVIDIA's GPUs., type: bool}
             default_memlock:
               description: Bytes that a container may lock by default. V(-1) is unlimited.
               type: int

@@ -15,7 +15,9 @@ description:
     their logs, outputs and checkpoints.
   - A run that lives, or has processes left, stays. So does a directory that Muster did not make, that belongs to
     somebody else, or that something is mounted in. Each is told with the reason.
-  - Containers are those whose label names the work directory. One that runs is never removed.
+  - Containers are those whose label names the work directory. One that runs is never removed. One that was made less
+    than an hour ago and has not begun stays, and so does one that ended while its run has no verdict - the module
+    M(muster.train.job) writes it down when it stops the run. Where the run's directory is gone, both go.
 options:
   workdir:
     description: The node's work directory.
@@ -99,7 +101,8 @@ def main() -> None:
         Host(),
         params["workdir"],
         days=params["days"],
-        docker=params["docker"] if params["containers"] else None,
+        containers=params["containers"],
+        docker=params["docker"],
         now=time.time(),
         check=module.check_mode,
     )

@@ -18,6 +18,7 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._compose_devices import requests_for, vendor_of
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import SECRET
 
 HEADER = "# Written by the role muster.train.container: what is changed here is overwritten.\n"
 SERVICE = "train"
@@ -111,6 +112,13 @@ def _refuse(options: Options) -> None:
     for name, why in REFUSED.items():
         if name in options.options:
             raise ValueError(f"container_options: {name} is not taken: {why}")
+    args = options.build.get("args") or []
+    for name in (str(each).partition("=")[0] for each in args):
+        if SECRET.fullmatch(name):
+            raise ValueError(
+                f"container_build: args: {name} looks like a secret and would stay in compose.yaml and in the image; "
+                "build the image with docker build --secret and name it in container_image"
+            )
 
 
 def _mounts(options: Options) -> list[Any]:

@@ -64,7 +64,7 @@ def main() -> None:
                 launcher = next(p.pid for p in _processes.descendants(runner))
                 harm(runner if victim == "runner" else launcher)
             begun = time.monotonic()
-            stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False)
+            stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False, ["docker"])
             seconds = time.monotonic() - begun
             left = len(_processes.of_run(job.run_id, job.run_dir))
             print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {left} processes left", flush=True)

@@ -39,19 +39,25 @@ def make_dir(path: str) -> None:
 def give_back(directory: str) -> None:
     """Give all below a directory to its owner, where a container's root has written for one who must read it.
 
-    Links are not followed, and a file with several names stays as it is: it may be one outside.
+    Links are not followed, and a file with several names stays as it is: it may be one outside. What is gone
+    meanwhile, or does not let itself be given, waits for the next time.
     """
     if os.geteuid() != 0:
         return
-    owner = os.stat(directory)
-    if owner.st_uid == 0:
-        return
-    for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
-        for name in (*folders, *names):
-            with contextlib.suppress(OSError):
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if found.st_uid == 0 and (stat.S_ISDIR(found.st_mode) or found.st_nlink == 1):
-                    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
+    with contextlib.suppress(OSError):
+        owner = os.stat(directory)
+        if owner.st_uid == 0:
+            return
+        for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
+            for name in (*folders, *names):
+                _give(name, folder, owner)
+
+
+def _give(name: str, folder: int, owner: os.stat_result) -> None:
+    with contextlib.suppress(OSError):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if found.st_uid == 0 and (stat.S_ISDIR(found.st_mode) or found.st_nlink == 1):
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
 
 
 def write_atomic(path: str, data: bytes, durable: bool = True) -> None:

@@ -62,13 +62,18 @@ def image(cluster: Cluster) -> list[Finding]:
     found = {each.node: each for each in compare(cluster, IMAGE)}
     for name, node in cluster.nodes.items():
         own = node.facts.engine
-        missing = [ref for ref in cluster.launch.images if own and own.running and own.images.get(ref) is None]
+        asked = own.images if own and own.running else None
+        missing = [ref for ref in cluster.launch.images if asked is not None and ref in asked and asked[ref] is None]
+        unseen = [ref for ref in cluster.launch.images if asked is not None and ref not in asked]
         if missing:
             remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
             seen = Seen(
                 "fail", f"{', '.join(missing)} is not there", "the image on every node", "container_image", remedy
             )
             found[name] = finding("image", name, seen)
+        elif unseen:
+            why = f": {own.why}" if own and own.why else ""
+            found[name] = finding("image", name, unknown(f"nobody could look for {', '.join(unseen)}{why}", "engine"))
         elif own is None or not own.running:
             found[name] = finding("image", name, skip("the engine does not answer, which is told elsewhere"))
     return list(found.values())

@@ -18,7 +18,13 @@ from ansible_collections.muster.train.plugins.action import follow
 
 # What one read gives: text, or the connection's failure.
 Read = str | AnsibleConnectionFailure
-ARGS = {"run_dir": "/w/.muster/runs/run1", "workdir": "/w", "run_id": "run1", "node": "node0"}
+ARGS = {
+    "run_dir": "/w/.muster/runs/run1",
+    "workdir": "/w",
+    "run_id": "run1",
+    "node": "node0",
+    "docker": ["sudo", "docker"],
+}
 ALIVE = {"run": {"alive": True, "phase": "running"}}
 AWAY = AnsibleConnectionFailure("no route to host")
 # An endless following would make a test endless.
@@ -65,7 +71,7 @@ class Fake(follow.ActionModule):
     def _execute_module(self, *words: Any, **_options: Any) -> dict[str, Any]:
         assert words == (
             "muster.train.job_info",
-            {"workdir": "/w", "run_id": "run1", "node": "node0"},
+            {"workdir": "/w", "run_id": "run1", "node": "node0", "docker": ["sudo", "docker"]},
         )
         self.asked.append(self.seconds)
         answer = next(self.answers)

@@ -62,8 +62,8 @@ def image_line(ref: str) -> str:
 
 
 def commands(**others: dict[str, Any]) -> dict[str, Any]:
-    trainer = ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc"]
-    inspected = "\n".join(map(json.dumps, (trainer, ["/redis", None, [], "runc"])))
+    trainer = ["/trainer", [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}], None, "runc", False]
+    inspected = "\n".join(map(json.dumps, (trainer, ["/redis", None, [], "runc", False])))
     return {
         INFO_LINE: answer(json.dumps(INFO) + "\n"),
         PS_LINE: answer("aaa\nbbb\n"),
@@ -77,7 +77,7 @@ def commands(**others: dict[str, Any]) -> dict[str, Any]:
 def test_whole(tmp_path: Path) -> None:
     files = {
         DAEMON: '{"default-ulimits": {"memlock": {"Name": "memlock", "Hard": -1, "Soft": -1}}}',
-        "/etc/cdi/nvidia.yaml": "",
+        "/etc/cdi/nvidia.yaml": "---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\n",
     }
     host = OwnMachine({"files": files, "commands": commands()}, tmp_path)
     assert read_engine(host, ["docker"], ["train:1", "none:1", "train:1"]) == Engine(
@@ -156,6 +156,26 @@ def test_nothing_runs(tmp_path: Path) -> None:
     assert (found.gpu_containers, found.cdi, found.default_memlock) == ([], False, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "gpus"),
+    [
+        ("nvidia.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n", True),
+        ("nvidia.yml", 'kind: "nvidia.com/gpu"', True),
+        ("nvidia.json", '{"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[]}', True),
+        ("nvidia.json.bak", '{"kind":"nvidia.com/gpu"}', False),
+        ("nic.yaml", "kind: vendor.com/nic\n", False),
+        ("mig.yaml", "kind: nvidia.com/gpu-of-another\n", False),
+        ("amd.json", '{"kind": "amd.com/gpu", "annotations": {"instead of": "nvidia.com/gpu"}}', False),
+        ("empty.yaml", "", False),
+    ],
+)
+def test_gpus_by_cdi_are_those_of_a_specification(tmp_path: Path, name: str, text: str, gpus: bool) -> None:
+    host = OwnMachine({"files": {f"/etc/cdi/{name}": text}, "commands": commands()}, tmp_path)
+    found = read_engine(host, ["docker"], [])
+    assert found is not None
+    assert found.cdi is gpus
+
+
 def test_a_tree_has_none(tmp_path: Path) -> None:
     host = Machine({"commands": commands()}, tmp_path)
     assert read_engine(host, ["docker"], []) is None
@@ -197,18 +217,26 @@ def test_image() -> None:
 @pytest.mark.parametrize(
     ("parts", "has_gpu"),
     [
-        ([[{"Driver": "nvidia", "Capabilities": None}], None, "runc"], True),
-        ([[{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}], None, "runc"], True),
-        ([[{"Driver": "cdi", "DeviceIDs": ["vendor.com/nic=0"], "Capabilities": [["gpu"]]}], None, "runc"], False),
-        ([None, [{"PathOnHost": "/dev/kfd"}, {"PathOnHost": "/dev/dri"}], "runc"], True),
-        ([None, [{"PathOnHost": "/dev/infiniband/uverbs0"}], "runc"], False),
-        ([None, None, "nvidia"], True),
-        ([[None], ["x"], None], False),
+        ([[{"Driver": "nvidia", "Capabilities": None}], None, "runc", False], True),
+        ([[{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}], None, "runc", False], True),
+        (
+            [[{"Driver": "cdi", "DeviceIDs": ["vendor.com/nic=0"], "Capabilities": [["gpu"]]}], None, "runc", False],
+            False,
+        ),
+        ([None, [{"PathOnHost": "/dev/kfd"}, {"PathOnHost": "/dev/dri"}], "runc", False], True),
+        ([None, [{"PathOnHost": "/dev/infiniband/uverbs0"}], "runc", False], False),
+        ([None, None, "nvidia", None], True),
+        ([None, None, "runc", True], True),
+        ([[None], ["x"], None, None], False),
     ],
 )
 def test_containers_with_gpus(parts: list[Any], has_gpu: bool) -> None:
     text = json.dumps(["/one", *parts]) + "\nnonsense\n[]\n"
-    assert parse_gpu_containers(text) == (["one"] if has_gpu else [])
+    assert parse_gpu_containers(text, True) == (["one"] if has_gpu else [])
+
+
+def test_a_privileged_container_has_no_gpus_where_there_are_none() -> None:
+    assert parse_gpu_containers('["/one",null,null,"runc",true]', False) == []
 
 
 def test_memlock_of_whoever_starts_the_containers(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.tests.jobs import make_job
 
 NAME = "muster-test_run-0"
+DOCKER = ["sudo", "-n", "docker"]
 # docker inspect --type container NAME of Docker 20.10, as far as it is read.
 ENDED = {
     "Status": "exited",
@@ -211,7 +212,7 @@ def lost(tmp_path: Path) -> Job:
 
 def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> None:
     job = lost(tmp_path)
-    run = read_run(Engine(labels_of(job), ExitCode=137, OOMKilled=True).host, "node0", job.workdir, job.run_id)
+    run = read_run(Engine(labels_of(job), ExitCode=137, OOMKilled=True).host, "node0", job.workdir, job.run_id, DOCKER)
     assert run["phase"] == "lost"
     assert run["why"].endswith(f"its container {NAME} was killed by SIGKILL, for its memory ran out (exit code 137)")
     assert run["left"] == 0
@@ -219,13 +220,13 @@ def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> N
 
 def test_processes_of_a_container_that_nobody_supervises_are_counted(tmp_path: Path) -> None:
     job = lost(tmp_path)
-    assert read_run(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id)["left"] == 2
+    assert read_run(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id, DOCKER)["left"] == 2
 
 
 def test_stop_ends_and_removes_a_container_without_a_runner(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine(labels_of(job), Running=True)
-    changed, run = stop(engine.host, "node0", job.workdir, job.run_id, None, 1, False)
+    changed, run = stop(engine.host, "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
     assert (changed, run["phase"], run["swept"], run["unkillable"]) == (True, "lost", 2, [])
     assert "was killed by SIGKILL (exit code 137)" in run["why"]
     assert engine.told == ["top", "stop", "rm"]
@@ -234,12 +235,46 @@ def test_stop_ends_and_removes_a_container_without_a_runner(tmp_path: Path) -> N
 def test_stop_in_check_mode_touches_no_container(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine(labels_of(job), Running=True)
-    assert stop(engine.host, "node0", job.workdir, job.run_id, None, 1, True)[0]
+    assert stop(engine.host, "node0", job.workdir, job.run_id, None, 1, True, DOCKER)[0]
     assert not {"stop", "rm"} & set(engine.told)
 
 
 def test_stop_leaves_another_launchs_container_alone(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine({**labels_of(job), "muster.nonce": "f" * 32}, Running=True)
-    stop(engine.host, "node0", job.workdir, job.run_id, job.nonce, 1, False)
+    stop(engine.host, "node0", job.workdir, job.run_id, job.nonce, 1, False, DOCKER)
     assert not {"stop", "rm"} & set(engine.told)
+
+
+@pytest.mark.parametrize("forged", [{"docker": ["touch", "PWNED"], "name": "x"}, {"name": "-f"}, "text", 1, {}])
+def test_the_words_that_call_docker_never_come_from_a_file_that_the_container_can_write(
+    tmp_path: Path, forged: object
+) -> None:
+    job = lost(tmp_path)
+    engine, asked = Engine(labels_of(job), Running=True), []
+    Path(job.run_dir, "job.json").write_text(json.dumps({**job.to_dict(), "container": forged}))
+
+    def run(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
+        asked.append(list(argv))
+        return engine(argv, timeout, cwd)
+
+    read_run(Host(run=run), "node0", job.workdir, job.run_id, DOCKER)
+    stop(Host(run=run), "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
+    assert asked
+    assert all(argv[:3] == DOCKER and NAME in argv for argv in asked)
+    assert not [name for argv in asked for name in argv if name in ("PWNED", "-f")]
+
+
+@pytest.mark.parametrize("rank", ["0 --help", -1, True, None, 1.0, [0]])
+def test_a_rank_that_is_none_names_no_container(tmp_path: Path, rank: object) -> None:
+    job = lost(tmp_path)
+    Path(job.run_dir, "job.json").write_text(json.dumps({**job.to_dict(), "node_rank": rank}))
+    assert _job_container.recorded(Host(), job.run_dir, DOCKER) is None
+
+
+def test_a_stop_request_is_written_nowhere_but_in_the_runs_directory(tmp_path: Path) -> None:
+    job = lost(tmp_path)
+    Path(job.run_dir, "job.json").write_text(json.dumps({**job.to_dict(), "nonce": "x/../../../../outside"}))
+    Path(job.run_dir, "stop.x").mkdir()
+    stop(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
+    assert not list(tmp_path.rglob("outside"))

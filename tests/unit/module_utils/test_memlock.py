@@ -60,19 +60,20 @@ def test_no_units(text: str) -> None:
         ({"Runtime": "runc", "Devices": [{"PathOnHost": "/dev/infiniband/uverbs0"}]}, False),
         ({"Runtime": "nvidia"}, True),
         ({"DeviceRequests": [{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}]}, True),
+        ({"DeviceRequests": [{"Driver": "cdi", "DeviceIDs": ["vendor.com/nic=0"]}]}, False),
         ({"Devices": [{"PathOnHost": "/dev/kfd"}]}, True),
         ({"Devices": [{"PathOnHost": "/dev/dri"}]}, True),
         ({"Devices": None, "DeviceRequests": None}, False),
     ],
 )
 def test_containers(config: dict[str, Any], gpu: bool) -> None:
-    found = _memlock.parse_containers(json.dumps([{"Name": "/train", "HostConfig": config}]))
+    found = _memlock.parse_containers(json.dumps([{"Name": "/train", "HostConfig": config}]), True)
     assert found == [{"name": "train", "gpu": gpu, "privileged": False}]
 
 
 @pytest.mark.parametrize("text", ["", "[", "{}", "7", "[7]", "null"])
 def test_no_containers(text: str) -> None:
-    assert _memlock.parse_containers(text) == []
+    assert _memlock.parse_containers(text, True) == []
 
 
 class Engine:

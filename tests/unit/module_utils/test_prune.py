@@ -26,11 +26,13 @@ DOCKER = ["sudo", "-n", "docker"]
 
 
 class Engine:
-    """An engine with these containers: name -> (state, run id)."""
+    """An engine with these containers: name -> (state, run id); they were made an hour and a half ago."""
 
-    def __init__(self, containers: dict[str, tuple[str, str]], refuses: str = "") -> None:
+    def __init__(self, containers: dict[str, tuple[str, str]], refuses: str = "", workdir: Path | None = None) -> None:
         self.containers = containers
         self.refuses = refuses
+        self.runs = (workdir or Path("/nowhere")) / ".muster" / "runs"
+        self.created = NOW - 5400
         self.asked: list[list[str]] = []
 
     def run(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
@@ -40,7 +42,11 @@ class Engine:
         if verb == "ps":
             if self.refuses:
                 return CommandResult(1, "", f"{self.refuses}\n")
-            rows = [f"{name}\t{state}\t{run_id}\n" for name, (state, run_id) in self.containers.items()]
+            made = time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC", time.gmtime(self.created))
+            rows = [
+                f"{name}\t{state}\t{made}\t{run_id}\t{self.runs / run_id}\n"
+                for name, (state, run_id) in self.containers.items()
+            ]
             return CommandResult(0, "".join(rows), "")
         assert verb == "rm"
         assert "-f" not in argv and "--force" not in argv
@@ -63,7 +69,9 @@ def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **st
 
 def prune(workdir: Path, days: int | None = 30, check: bool = False, engine: Engine | None = None) -> dict[str, Any]:
     host = Host(run=engine.run) if engine else Host()
-    return _prune.prune(host, str(workdir), days=days, docker=DOCKER if engine else None, now=NOW, check=check)
+    return _prune.prune(
+        host, str(workdir), days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
+    )
 
 
 def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
@@ -233,6 +241,31 @@ def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
     assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.asked[0]
 
 
+@pytest.mark.parametrize(
+    ("state", "age", "phase", "why"),
+    [
+        ("created", 60, "prepared", "it is created, and not yet for long: the launch of a may go on"),
+        ("created", 3700, "prepared", None),
+        ("created", 60, None, None),
+        ("exited", 7200, "running", "the run a has no verdict yet: stop it first"),
+        ("dead", 7200, "running", "the run a has no verdict yet: stop it first"),
+        ("exited", 60, "lost", None),
+        ("exited", 60, "succeeded", None),
+        ("exited", 60, None, None),
+    ],
+)
+def test_a_container_that_may_begin_or_is_the_last_witness_stays(
+    tmp_path: Path, state: str, age: float, phase: str | None, why: str | None
+) -> None:
+    if phase is not None:
+        make(tmp_path, "a", 0, phase)
+    engine = Engine({"muster-a-0": (state, "a")}, workdir=tmp_path)
+    engine.created = NOW - age
+    done = prune(tmp_path, days=None, engine=engine)
+    assert done["kept"] == ([{"kind": "container", "name": "muster-a-0", "why": why}] if why else [])
+    assert list(engine.containers) == (["muster-a-0"] if why else [])
+
+
 def test_a_container_without_a_run_is_nobodys(tmp_path: Path) -> None:
     assert prune(tmp_path, engine=Engine({"postgres": ("exited", "")}))["removed"] == []
 
@@ -243,7 +276,7 @@ def test_an_engine_that_does_not_answer_is_told_of_and_takes_nothing_along(tmp_p
     assert done["engine"] == "permission denied while trying to connect"
     assert done["removed"] == [{"kind": "run", "name": "old"}]
     missing = Host(run=lambda _argv, _timeout, _cwd: CommandResult(None, "", "", missing=True))
-    assert _prune.judge_containers(missing, str(tmp_path), DOCKER) == ([], None)
+    assert _prune.judge_containers(missing, str(tmp_path), DOCKER, NOW) == ([], None)
 
 
 def test_a_container_that_stays_is_a_failure(tmp_path: Path) -> None:

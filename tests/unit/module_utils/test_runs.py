@@ -68,18 +68,18 @@ def test_the_unit_says_how_a_runner_ended(
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
     said = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
     _unit.note_end(str(run_dir), "n1", {name: value for name, value in said.items() if value})
-    run = _runs.read_run(Host(), "node0", str(tmp_path), "r1")
+    run = _runs.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
     assert run["why"] == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
 
 
 def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
     _unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
-    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1")["why"].endswith("killed?")
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["why"].endswith("killed?")
 
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:
-    run = _runs.read_run(Host(), "node7", str(tmp_path), "nothing")
+    run = _runs.read_run(Host(), "node7", str(tmp_path), "nothing", ["docker"])
     assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("absent", "node7", "nothing", False)
     assert set(run) == set(_runs.nothing_of("node7"))
 
@@ -97,11 +97,11 @@ def test_a_run_with_a_living_runner(tmp_path: Path) -> None:
     lock = _lock.Lock(_lock.run_path(str(run_dir)))
     assert lock.acquire({"run_id": "r1"})
     try:
-        run = _runs.read_run(Host(), "node0", str(tmp_path), "r1")
+        run = _runs.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
     finally:
         lock.release()
     assert (run["phase"], run["alive"], run["progress"]) == ("running", True, {"step": 4})
-    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1")["phase"] == "lost"
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["phase"] == "lost"
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:

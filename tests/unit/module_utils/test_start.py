@@ -59,7 +59,7 @@ def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
         changed, run = _start.start(host, job)
         assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")
     finally:
-        stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False)
+        stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     with pytest.raises(StartError, match="systemd-run failed: no bus"):
         _start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32))
 
@@ -81,6 +81,6 @@ def test_what_root_makes_belongs_to_the_directorys_owner(tmp_path: Path) -> None
     os.chown(tmp_path, 65534, 65534)
     job = make_job(tmp_path, [sys.executable, "-c", "print('here')"])
     _start.start(Host(), job)
-    stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False)
+    stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     owners = {path.stat().st_uid for path in (tmp_path / ".muster").rglob("*")}
     assert owners == {65534}

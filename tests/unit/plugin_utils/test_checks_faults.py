@@ -361,6 +361,14 @@ FAULTS = [
         change=put("engine", images={"train:1": {"id": "sha256:cc", "digests": ["train@sha256:dd"]}}),
         options=lambda: {"launch": DOCKER},
     ),
+    Fault(
+        "an image that nobody could look for",
+        CPU,
+        "image",
+        "error",
+        change=put("engine", images={}, why="image train:1: no answer"),
+        options=lambda: {"launch": DOCKER},
+    ),
     Fault("no image", CPU, "image", change=put("engine", images={"train:1": None}), options=lambda: {"launch": DOCKER}),
     Fault(
         "privileged",

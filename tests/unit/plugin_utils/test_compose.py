@@ -197,3 +197,16 @@ def test_both_seeds_as_policies(name: str, gpu: Gpu, devices: list[dict[str, Any
         assert made["cap_add"] == ["IPC_LOCK", "SYS_PTRACE"]
         assert (made["shm_size"], made["group_add"], made["user"]) == ("17g", ["109"], "root")
         assert (made["security_opt"], made["stdin_open"], made["tty"]) == (["seccomp=unconfined"], True, True)
+
+
+@pytest.mark.parametrize("args", [{"HF_TOKEN": "hf_1"}, ["PROXY=x", "HF_TOKEN=hf_1"], {"HF_TOKEN": None}])
+def test_a_secret_is_no_argument_of_a_build(args: Any) -> None:
+    said = refusal(build={"context": "/src", "args": args})
+    assert said.startswith("container_build: args: HF_TOKEN looks like a secret")
+    assert "docker build --secret" in said
+    assert "hf_1" not in said
+
+
+@pytest.mark.parametrize("args", [{"ROCM": "6.4"}, ["ROCM=6.4"], None])
+def test_other_arguments_of_a_build_are_taken(args: Any) -> None:
+    assert service(build={"context": "/src", "args": args})["build"]["args"] == args

@@ -99,3 +99,15 @@ def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: 
     owners = {path.name: path.lstat().st_uid for path in mine.rglob("*")}
     assert owners == {"metrics": 65534, "checkpoints": 65534, "last.pt": 65534, "link": 65534, "second name": 0}
     assert {path.stat().st_uid for path in (outside, *outside.iterdir())} == {0}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_directory_that_is_gone_for_a_moment_ends_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _files.give_back(str(tmp_path / "absent"))
+    mine = tmp_path / "run"
+    mine.mkdir()
+    os.chown(mine, 65534, 65534)
+    found = os.stat(mine)
+    monkeypatch.setattr(os, "stat", lambda path, **_more: found)
+    mine.rmdir()  # between the look at its owner and the walk
+    _files.give_back(str(mine))
