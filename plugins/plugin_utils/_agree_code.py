@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._peers import Usual, usual
 
 SOURCE = "launch_code_dir"
+GIT = "git"
 CLEAN = "no changes"
 
 
@@ -38,11 +39,11 @@ def check_code(
         for node, value in values.items():
             if node in told:
                 continue
-            if wanted is not None and not _is(value, str(wanted)):
+            if wanted is not None and not _is(what, value, str(wanted)):
                 told[node] = _finding(node, what, codes[node], str(wanted), f"preflight_expected.{what}", call)
             elif wanted is None and peers is not None and node in peers.odd:
                 told[node] = _differs(node, what, codes[node], peers, call)
-    return [*told.values(), *_not_compared(codes, told)]
+    return [*told.values(), *_not_compared(codes, told, call)]
 
 
 def state(code: Code | None) -> str | None:
@@ -53,9 +54,9 @@ def state(code: Code | None) -> str | None:
     return " ".join([*parts, *([f"with {changes(code)}"] if code.dirty else [])])
 
 
-def _is(value: str, wanted: str) -> bool:
+def _is(what: str, value: str, wanted: str) -> bool:
     """A commit may be shortened."""
-    return value == wanted or (len(wanted) >= 7 and value.startswith(wanted))
+    return value == wanted or (what == "commit" and len(wanted) >= 7 and value.startswith(wanted))
 
 
 def changes(code: Code) -> str:
@@ -86,12 +87,18 @@ def _finding(
 
 def remedy(node: str, what: str, code: Code, target: str, call: str | None) -> str:
     """Return the command that mends one node, and the one that brings the code to all."""
-    anew = f"{call or 'ansible-playbook'} muster.train.setup --tags code"
+    anew = _anew(call)
+    if code.source != GIT:
+        return anew
     if what == "changes":
         shown = _command(node, ["git", "-C", code.path, "status", "--short"], call)
-        return f"see {shown}; then bring the same code to all: {anew}"
+        return f"see {shown}; then {anew}"
     checkout = _command(node, ["git", "-C", code.path, "checkout", target], call)
-    return f"{checkout}; or bring the code to all: {anew}"
+    return f"{checkout}; or {anew}"
+
+
+def _anew(call: str | None) -> str:
+    return f"bring the code to all: {call or 'ansible-playbook'} muster.train.setup --tags code"
 
 
 def _command(node: str, argv: Sequence[str], call: str | None) -> str:
@@ -101,11 +108,10 @@ def _command(node: str, argv: Sequence[str], call: str | None) -> str:
     return shlex.join(["ansible", node, *options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)])
 
 
-def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> list[Finding]:
+def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding], call: str | None) -> list[Finding]:
     """Warn of changes that nobody could compare."""
     dirty = [node for node, code in codes.items() if code.dirty and not code.changes and node not in told]
-    machines = {codes[node].path for node in dirty}
-    if len(dirty) < 2 or not machines:
+    if len(dirty) < 2:
         return []
     return [
         Finding(
@@ -115,7 +121,7 @@ def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> lis
             "changed files that nobody could compare",
             "the same changes on every node",
             SOURCE,
-            "commit them, or bring the code to all: ansible-playbook muster.train.setup --tags code",
+            f"commit them, or {_anew(call)}",
         )
         for node in dirty
     ]

@@ -52,10 +52,10 @@ def test_other_changes_stop() -> None:
 
 def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     unknown = {"code__dirty": True}
-    assert [(each.node, each.status) for each in check_code(cluster(unknown, unknown))] == [
-        ("node0", "warn"),
-        ("node1", "warn"),
-    ]
+    findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
+    assert [(each.node, each.status) for each in findings] == [("node0", "warn"), ("node1", "warn")]
+    anew = "ansible-playbook -i inv muster.train.setup --tags code"
+    assert {each.remedy for each in findings} == {f"commit them, or bring the code to all: {anew}"}
     assert check_code(cluster(unknown)) == []
 
 
@@ -67,3 +67,14 @@ def test_one_fault_is_told_once() -> None:
 def test_the_profile_may_name_a_short_commit() -> None:
     assert check_code(cluster({}, {}), expected={"commit": "a" * 8, "branch": "main"}) == []
     assert len(check_code(cluster({}, {}), expected={"commit": "b" * 8})) == 2
+
+
+def test_no_other_branch_has_a_name_that_begins_alike() -> None:
+    release = {"code__branch": "release-2"}
+    assert len(check_code(cluster(release, release), expected={"branch": "release"})) == 2
+
+
+def test_what_git_did_not_bring_git_does_not_mend() -> None:
+    marked = {"code__source": ".muster-code.json"}
+    [found] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
+    assert found.remedy == "bring the code to all: ansible-playbook -i inv muster.train.setup --tags code"
