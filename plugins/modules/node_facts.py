@@ -216,6 +216,7 @@ ansible_facts:
                 What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought
                 without its C(.git). That file tells of the checkout it came from, not of what was changed here since.
               type: str
+            why: {description: 'What nobody could look at, and the reason.', type: str}
         python:
           description: The training interpreter.
           type: dict

@@ -157,6 +157,15 @@ FAULTS = [
     Fault("another branch at the same commit", CPU, "code", change=put("code", branch="wip")),
     Fault("dirty tree", CPU, "code", change=put("code", dirty=True, changes="c" * 64)),
     Fault("not the profile's commit", CPU, "code", node=None, options=lambda: {"expected": {"commit": "d" * 12}}),
+    Fault("no checkout", CPU, "code", change=put("code", commit=None, branch=None, dirty=None, source=None)),
+    Fault(
+        "a checkout that git does not trust",
+        CPU,
+        "code",
+        "error",
+        change=put("code", commit=None, branch=None, dirty=None, source=None, why="git does not trust it"),
+    ),
+    Fault("changes that nobody could look for", CPU, "code", "error", change=put("code", dirty=None, why="too slow")),
     Fault("no code", CPU, "code directory", change=put("code", exists=False, commit=None, branch=None, dirty=None)),
     Fault(
         "another script", CPU, "files", change=lambda facts: facts["node"]["files"]["train.py"].update(sha256="2" * 64)
