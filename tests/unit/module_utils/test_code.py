@@ -253,3 +253,42 @@ def test_changes_that_are_too_many_or_too_large(checkout: Path, monkeypatch: pyt
     monkeypatch.undo()
     monkeypatch.setattr(_changes, "TIME_S", 0.0)
     assert read_code(Host(), str(checkout), refuse).changes is None
+
+
+def test_a_repository_inside_is_its_commit(checkout: Path) -> None:
+    inner = checkout / "inner"
+    inner.mkdir()
+    git(inner, "init", "--quiet", "--initial-branch=main")
+    (inner / "a.py").write_text("1\n")
+    # Without a commit, and then with changes of its own: nobody can tell.
+    assert changes_of(checkout) is None
+    git(inner, "add", ".")
+    git(inner, "commit", "--quiet", "-m", "one")
+    first = changes_of(checkout)
+    git(inner, "commit", "--quiet", "--allow-empty", "-m", "two")
+    second = changes_of(checkout)
+    assert first and second and first != second
+    (inner / "a.py").write_text("2\n")
+    assert changes_of(checkout) is None
+    git(inner, "checkout", "--quiet", "a.py")
+    git(checkout, "add", "inner")
+    git(checkout, "commit", "--quiet", "-m", "as a submodule")
+    git(inner, "commit", "--quiet", "--allow-empty", "-m", "three")
+    third = changes_of(checkout)
+    assert third not in (None, first, second)
+
+
+def changes_of(folder: Path) -> str | None:
+    code = read_code(Host(), str(folder), refuse)
+    assert code.dirty
+    return code.changes
+
+
+def test_what_cannot_be_read_cannot_be_compared(checkout: Path) -> None:
+    class Closed(Host):
+        def sha256(self, path: str) -> str | None:
+            return None
+
+    (checkout / "new").write_text("1")
+    assert _changes.read_changes(Host(), str(checkout))
+    assert _changes.read_changes(Closed(), str(checkout)) is None
