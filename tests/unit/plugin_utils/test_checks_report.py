@@ -108,6 +108,21 @@ def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
     assert len(_policy.thresholds({"clock_fail": "soon"})[1]) == 1
 
 
+@pytest.mark.parametrize("value", ["nan", float("inf"), "-inf", ".nan", 10**400])
+def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
+    thresholds, [refused] = _policy.thresholds({"disk_fail": value})
+    assert (refused.check, refused.expected) == ("preflight_disk_fail", "a number")
+    assert thresholds.value("disk_fail") == 95
+
+
+def test_what_a_finding_expects_can_be_set() -> None:
+    asked = Launch(runtime="docker", privileged=True)
+    found = report("laptop", launch=asked)
+    [seen, _other] = [each for each in found.findings if each.check == "privileged"]
+    assert "preflight_expected" not in seen.expected
+    assert "preflight_levels: {privileged: off}" in seen.remedy
+
+
 def test_a_silent_node_is_told_with_what_to_do() -> None:
     said = "Failed to connect: Host key verification failed."
     found = report("laptop", silent=said)
