@@ -165,7 +165,7 @@ def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[No
             starter=policy.starter,
             launcher=str(settings["launcher"]["value"]),
             runtime=policy.runtime,
-            docker=policy.docker,
+            docker=tuple(policy.docker),
             call=call,
         ),
     )
