@@ -17,6 +17,7 @@ from ._host import Host
 ABOVE = ("git", "rev-parse", "--show-cdup")
 CHANGED = ("git", "--no-optional-locks", "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", "HEAD")
 NEW = ("git", "--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z")
+INNER = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
 TIME_S = 3.0
 # A folder full of outputs that nobody ignores is not worth the time.
 FILES, SIZE = 500, 16 * 1024 * 1024
@@ -42,7 +43,27 @@ def read_changes(host: Host, path: str) -> str | None:
         file = f"{top}/{name}"
         if (host.size(file) or 0) > SIZE or not budget.left(TIME_S):
             return None
-        owner = host.owner(file)
-        content = host.read_link(file) or f"{host.sha256(file)} {bool(owner and owner.mode & 0o100)}"
+        content = _content(host, file, budget)
+        if content is None:
+            return None
         digest.update(f"{name}\0{content}\0".encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
+
+
+def _content(host: Host, file: str, budget: Budget) -> str | None:
+    """Return what stands for a file's content: of a repository inside its commit; None where nobody can tell."""
+    link = host.read_link(file)
+    if link is not None:
+        return link
+    if host.is_dir(file):
+        # git asked in a folder without .git answers for the repository around it.
+        result = budget.run(INNER, TIME_S, file) if host.exists(f"{file}/.git") else None
+        told = result.out.splitlines() if result and result.rc == 0 else []
+        commit = [line for line in told if line.startswith("# branch.oid ") and not line.endswith("(initial)")]
+        changed = any(not line.startswith("# ") for line in told)
+        return commit[0] if commit and not changed else None
+    digest = host.sha256(file)
+    if digest is None and host.exists(file):
+        return None
+    owner = host.owner(file)
+    return f"{digest} {bool(owner and owner.mode & 0o100)}"

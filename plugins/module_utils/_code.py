@@ -11,6 +11,7 @@ import re
 import shlex
 from typing import Callable
 
+from ._disks import in_checkout
 from ._host import Host
 from ._records import Code
 
@@ -59,6 +60,11 @@ def parse_marker(text: str, path: str) -> Code | None:
 def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
     """Return the state of the checkout at path; what neither git nor the marker says is None."""
     unknown = Code(path, host.is_dir(path), None, None, None)
+
+    def could_not(why: str, found: Code | None = None) -> Code:
+        warn(f"code {path}: {why}")
+        return dataclasses.replace(found or unknown, why=why)
+
     if not unknown.exists:
         return unknown
     if not host.exists(path + "/.git"):
@@ -66,27 +72,25 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         text = host.read_text(f"{path}/{MARKER}", MARKER_LIMIT)
         if text is not None:
             marked = parse_marker(text, path)
-            if marked is None:
-                warn(f"code {path}: {MARKER} is not what the role code writes; the commit is unknown")
-            return marked or unknown
+            return marked or could_not(f"{MARKER} is not what the role code writes; the commit is unknown")
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
         found = Code(path, True, *parse_status(result.out), source="git")
         return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
     if result.timed_out:
-        warn(f"code {path}: git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown")
-        return _name_only(host, path) or unknown
+        slow = f"git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown"
+        return could_not(slow, _name_only(host, path))
     if result.missing:
-        if host.exists(path + "/.git"):
-            warn(f"code {path}: is a checkout, but git is not installed")
-    elif "dubious ownership" in result.err:
-        warn(
-            f"code {path}: git does not trust this checkout, because it belongs to another user; to let it: "
+        here = in_checkout(host, host.resolve(path) or path)
+        return could_not("is a checkout, but git is not installed") if here else unknown
+    if "dubious ownership" in result.err:
+        return could_not(
+            f"git does not trust this checkout, because it belongs to another user; to let it: "
             f"git config --global --add safe.directory {shlex.quote(path)}"
         )
-    elif "not a git repository" not in result.err:
+    if "not a git repository" not in result.err:
         said = (result.err.strip().splitlines() or [f"exit code {result.rc}"])[0]
-        warn(f"code {path}: git status failed: {said}")
+        return could_not(f"git status failed: {said}")
     return unknown
 
 

@@ -23,10 +23,20 @@ def existing(host: Host, path: str) -> str:
     return path
 
 
+def in_checkout(host: Host, path: str) -> bool:
+    """Return whether an absolute path without links is in a checkout of git."""
+    while not host.exists(f"{path}/.git"):
+        if path in ("/", ""):
+            return False
+        path = os.path.dirname(path)
+    return True
+
+
 def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
     """Return the file system that a directory is on, or would be; with probe, try whether it can be written.
 
-    What is tried is the next directory above that exists. Below another root nothing is written.
+    What is tried is the next directory above that exists; in a checkout only without a name that shows. Below another
+    root nothing is written.
     """
     real = host.resolve(path)
     if real is None:
@@ -48,5 +58,8 @@ def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
 
 
 def _tried(host: Host, folder: str) -> dict[str, Any]:
-    state = host.outside.try_write(host.here(folder))
+    # git status looks at the same time, and would call a clean checkout changed.
+    state = host.outside.try_write(host.here(folder), named=not in_checkout(host, folder))
+    if state is None:
+        return {}
     return {"writable": state == 0, "write_error": os.strerror(state) if state else None}

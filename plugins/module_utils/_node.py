@@ -148,8 +148,8 @@ def _timings(times: dict[str, int]) -> dict[str, int]:
 
 
 def _disk_probe(host: Host, asked: Asked, path: str) -> Callable[[], Disk]:
-    # Data is not ours to write, whatever else lies there; shared memory always can be.
-    probe = asked.probe_disks and path in (asked.workdir, asked.code_dir, "/tmp")
+    # Data and code are not a run's to write; shared memory always can be.
+    probe = asked.probe_disks and path in (asked.workdir, "/tmp")
     return lambda: read_disk(host, path, probe)
 
 

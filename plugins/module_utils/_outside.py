@@ -12,13 +12,15 @@ import errno
 import os
 import time
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 # connect() of that many at once: below the 1024 files that a process may have open.
 AT_ONCE = 256
 # What adjtimex(2) returns where nobody keeps the clock right (TIME_ERROR), and room for any struct timex.
 TIME_ERROR, TIMEX_SIZE = 5, 512
 BLOCK = bytes(4096)
+# What open(2) with O_TMPFILE says where the file system, or the kernel, has no files without names.
+NO_TMPFILE = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOSYS)
 
 
 class LookedUp(NamedTuple):
@@ -68,9 +70,16 @@ class Outside:
             found.update(_connect_some(wanted[start : start + AT_ONCE], deadline))
         return found
 
-    def try_write(self, folder: str) -> int:
-        """Write a block to a new file there, wait until it is on disk, remove it; return the errno, 0 if all went."""
-        return _write_and_remove(f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}")
+    def try_write(self, folder: str, named: bool = True) -> int | None:
+        """Write a block to a new file there, wait until it is on disk; return the errno, 0 if all went.
+
+        The file has no name, so nobody sees it; where the file system has no such files it gets one and is removed,
+        or, if it may not be named, None is returned.
+        """
+        state = _write(folder, os.O_TMPFILE)
+        if state not in NO_TMPFILE:
+            return state
+        return _write_and_remove(f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}") if named else None
 
 
 def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple[str, int], int]:
@@ -103,15 +112,18 @@ def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple
 
 
 def _write_and_remove(path: str) -> int:
-    """Write a block to a new file, wait until it is on disk, remove it; return the first errno, 0 if there was none."""
+    return _write(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, lambda: os.unlink(path))
+
+
+def _write(path: str, flags: int, *after: Callable[[], object]) -> int:
+    """Write a block to a new file, wait until it is on disk; return the first errno, 0 if there was none."""
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
     except (OSError, ValueError) as error:
         return getattr(error, "errno", None) or errno.EINVAL
     first = 0
     # A quota or a full file server may show with any of them; each is tried whatever came of the others.
-    steps = (lambda: os.write(file, BLOCK), lambda: os.fsync(file), lambda: os.close(file), lambda: os.unlink(path))
-    for step in steps:
+    for step in (lambda: os.write(file, BLOCK), lambda: os.fsync(file), lambda: os.close(file), *after):
         try:
             step()
         except OSError as error:

@@ -111,7 +111,8 @@ class Code:
     """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
     changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
-    source is git, or the name of the file that the role code left.
+    source is git, or the name of the file that the role code left. why says what nobody could look at for which
+    reason; without it a commit that is None is no checkout.
     """
 
     path: str
@@ -121,6 +122,7 @@ class Code:
     dirty: bool | None
     changes: str | None = None
     source: str | None = None
+    why: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,9 +86,10 @@ options:
     default: []
   probe_disks:
     description:
-      - Whether to try by writing whether O(workdir), O(code_dir) and C(/tmp) can be written. A file of 4 KiB is made in
-        the directory, or in the next above that exists, and removed again.
-      - It is not tried in check mode, and never in O(data_dirs).
+      - Whether to try by writing whether O(workdir) and C(/tmp) can be written. A file of 4 KiB without a name is made
+        in the directory, or in the next above that exists, and is gone again. Where the file system has no files
+        without names it gets one for that moment, but not in a checkout of git, where it is not tried then.
+      - It is not tried in check mode, and never in O(code_dir) and O(data_dirs).
     type: bool
     default: false
   subset:
@@ -215,6 +216,7 @@ ansible_facts:
                 What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought
                 without its C(.git). That file tells of the checkout it came from, not of what was changed here since.
               type: str
+            why: {description: 'What nobody could look at, and the reason.', type: str}
         python:
           description: The training interpreter.
           type: dict

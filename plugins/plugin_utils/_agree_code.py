@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._peers import Usual, usual
 
 SOURCE = "launch_code_dir"
+GIT = "git"
 CLEAN = "no changes"
 
 
@@ -24,25 +25,31 @@ def check_code(
     The script may be the same, what it imports need not be. The same changes everywhere are the same code. expected may
     name a commit and a branch.
     """
-    codes = {node: each.code for node, each in facts.items() if each.code and each.code.commit}
+    looked = {node: each.code for node, each in facts.items() if each.code and _was_looked_at(each.code)}
+    codes = {node: code for node, code in looked.items() if code.commit}
     profile = expected or {}
     # Of what differs first the rest follows.
     told: dict[str, Finding] = {}
     for what, values in (
-        ("commit", {node: code.commit or "" for node, code in codes.items()}),
+        ("commit", {node: code.commit or "" for node, code in looked.items()}),
         ("branch", {node: code.branch for node, code in codes.items() if code.branch}),
-        ("changes", {node: changes(code) for node, code in codes.items()}),
+        ("changes", {node: changes(code) for node, code in codes.items() if code.dirty is not None or not code.why}),
     ):
         wanted = profile.get(what)
         peers = usual(values)
         for node, value in values.items():
             if node in told:
                 continue
-            if wanted is not None and not _is(value, str(wanted)):
-                told[node] = _finding(node, what, codes[node], str(wanted), f"preflight_expected.{what}", call)
+            if wanted is not None and not _is(what, value, str(wanted)):
+                told[node] = _finding(node, what, looked[node], str(wanted), f"preflight_expected.{what}", call)
             elif wanted is None and peers is not None and node in peers.odd:
-                told[node] = _differs(node, what, codes[node], peers, call)
-    return [*told.values(), *_not_compared(codes, told)]
+                told[node] = _differs(node, what, looked[node], peers, call)
+    return [*told.values(), *_not_compared(codes, told, call)]
+
+
+def _was_looked_at(code: Code) -> bool:
+    """Say whether it is known which commit it is at, or that it is none. No directory is told elsewhere."""
+    return bool(code.commit) or (code.exists and not code.why)
 
 
 def state(code: Code | None) -> str | None:
@@ -53,9 +60,9 @@ def state(code: Code | None) -> str | None:
     return " ".join([*parts, *([f"with {changes(code)}"] if code.dirty else [])])
 
 
-def _is(value: str, wanted: str) -> bool:
+def _is(what: str, value: str, wanted: str) -> bool:
     """A commit may be shortened."""
-    return value == wanted or (len(wanted) >= 7 and value.startswith(wanted))
+    return value == wanted or (what == "commit" and len(wanted) >= 7 and value.startswith(wanted))
 
 
 def changes(code: Code) -> str:
@@ -67,7 +74,7 @@ def changes(code: Code) -> str:
 
 
 def _differs(node: str, what: str, code: Code, peers: Usual[str], call: str | None) -> Finding:
-    value = peers.value[:12] if what == "commit" else peers.value
+    value = (peers.value[:12] or "no checkout") if what == "commit" else peers.value
     noun = {"commit": "one commit", "branch": "one branch", "changes": "the same changes"}[what]
     expected = f"{noun} on every node, {value} {peers.source}"
     return _finding(node, what, code, expected, SOURCE, call, peers.value)
@@ -77,21 +84,41 @@ def _finding(
     node: str, what: str, code: Code, expected: str, source: str, call: str | None, target: str | None = None
 ) -> Finding:
     seen = {
-        "commit": f"commit {(code.commit or '')[:12]}",
+        "commit": f"commit {code.commit[:12]}" if code.commit else no_commit(code),
         "branch": f"branch {code.branch}",
         "changes": changes(code),
     }[what]
-    return Finding("code", node, "fail", seen, expected, source, remedy(node, what, code, target or expected, call))
+    return Finding(
+        "code",
+        node,
+        "fail",
+        seen,
+        expected,
+        source,
+        remedy(node, what, code, expected if target is None else target, call),
+    )
+
+
+def no_commit(code: Code) -> str:
+    """Say in words why there is no commit."""
+    return f"{code.path} is {'at no commit' if code.source else 'no checkout'}"
 
 
 def remedy(node: str, what: str, code: Code, target: str, call: str | None) -> str:
     """Return the command that mends one node, and the one that brings the code to all."""
-    anew = f"{call or 'ansible-playbook'} muster.train.setup --tags code"
+    everywhere = anew(call)
+    if code.source != GIT or not target:
+        return everywhere
     if what == "changes":
         shown = _command(node, ["git", "-C", code.path, "status", "--short"], call)
-        return f"see {shown}; then bring the same code to all: {anew}"
+        return f"see {shown}; then {everywhere}"
     checkout = _command(node, ["git", "-C", code.path, "checkout", target], call)
-    return f"{checkout}; or bring the code to all: {anew}"
+    return f"{checkout}; or {everywhere}"
+
+
+def anew(call: str | None) -> str:
+    """Return how to bring the code to all nodes."""
+    return f"bring the code to all: {call or 'ansible-playbook'} muster.train.setup --tags code"
 
 
 def _command(node: str, argv: Sequence[str], call: str | None) -> str:
@@ -101,11 +128,10 @@ def _command(node: str, argv: Sequence[str], call: str | None) -> str:
     return shlex.join(["ansible", node, *options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)])
 
 
-def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> list[Finding]:
+def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding], call: str | None) -> list[Finding]:
     """Warn of changes that nobody could compare."""
     dirty = [node for node, code in codes.items() if code.dirty and not code.changes and node not in told]
-    machines = {codes[node].path for node in dirty}
-    if len(dirty) < 2 or not machines:
+    if len(dirty) < 2:
         return []
     return [
         Finding(
@@ -115,7 +141,7 @@ def _not_compared(codes: Mapping[str, Code], told: Mapping[str, Finding]) -> lis
             "changed files that nobody could compare",
             "the same changes on every node",
             SOURCE,
-            "commit them, or bring the code to all: ansible-playbook muster.train.setup --tags code",
+            f"commit them, or {anew(call)}",
         )
         for node in dirty
     ]

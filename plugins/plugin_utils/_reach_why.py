@@ -62,7 +62,7 @@ REASONS = (
         r"connection refused",
         "nothing listens on port {port} of {host}",
         "an SSH server",
-        "start sshd there, or give its port: {host}:PORT",
+        "start sshd there, or give its port (ansible_port; to discover {host}:PORT)",
     ),
     _reason(
         ROUTE,
@@ -76,7 +76,8 @@ REASONS = (
         r"permission denied|too many authentication failures|no supported authentication methods",
         "{user} may not log in to {host}",
         "a login by key",
-        "install your public key there (ssh-copy-id {login}), or give another user with -e user=NAME",
+        "install your public key there (ssh-copy-id {login}), or give another user (ansible_user; to discover "
+        "-e user=NAME)",
     ),
     _reason(
         "python",
@@ -92,6 +93,13 @@ REASONS = (
         "no Python was found on {host}",
         "Python 3.9 or newer",
         "install python3 there, or name it with ansible_python_interpreter",
+    ),
+    _reason(
+        "sudo",
+        r"missing (sudo|become) password|sudo: .*password is required|incorrect (sudo|become) password",
+        "{user} does not become root on {host} without a password",
+        "sudo without a password",
+        "give {user} passwordless sudo there, or add --ask-become-pass",
     ),
     _reason(
         TIMEOUT,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A launch costs two round trips per node: counted from Ansible's events, and by the nodes' own interpreters."""
+"""A launch costs two round trips per node, preflight one: by Ansible's events, and by the nodes' own interpreters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN
 
 FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.job", "muster.train.follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
-CONTROLLER = {"muster.train.plan", "muster.train.experiment", "muster.train.show", FOLLOW}
+CONTROLLER = {"muster.train.preflight", "muster.train.plan", "muster.train.experiment", "muster.train.show", FOLLOW}
 
 
 def counted(cluster: Cluster) -> None:
@@ -35,16 +35,21 @@ def starts(cluster: Cluster, node: str) -> int:
 
 
 def launch(cluster: Cluster, tmp_path: Path, **parameters: Any) -> list[tuple[str, str, str]]:
-    """Launch by ansible-runner; return (host, action, outcome) of every task, in order."""
+    """Launch by ansible-runner; return what `play` does."""
+    return play(cluster, tmp_path, "launch.yml", run_id=RUN_ID, **parameters)
+
+
+def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> list[tuple[str, str, str]]:
+    """Run a playbook by ansible-runner; return (host, action, outcome) of every task, in order."""
     (tmp_path / "runner").mkdir()
     # The runner starts ansible-playbook by name.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     done = run(
         private_data_dir=str(tmp_path / "runner"),
         project_dir=str(ROOT),
-        playbook=str(ROOT / "launch.yml"),
+        playbook=str(ROOT / playbook),
         inventory=str(cluster.inventory),
-        extravars={"run_id": RUN_ID, **parameters},
+        extravars=parameters,
         envvars={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "PATH": path},
         quiet=True,
     )
@@ -90,3 +95,15 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.collect"]
     assert after["node1"] == ["muster.train.collect"]
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
+
+
+def test_preflight_looks_once_at_every_node(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.names = ["a", "b", "c"]
+    # What the machine of the tests is like is not what this is about.
+    quiet = ("disks", "leftovers", "hung", "gpu_processes", "kernel_log", "sudo", "memory", "device_files")
+    cluster.policy["preflight_levels"] = dict.fromkeys(quiet, "off")
+    counted(cluster)
+    actions = by_node(play(cluster, tmp_path, "playbooks/preflight.yml"))
+    for node in cluster.names:
+        assert [action for action in actions[node] if action not in CONTROLLER] == [FACTS]
+    assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 1)

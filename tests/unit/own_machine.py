@@ -22,6 +22,7 @@ class Surroundings(Outside):
         self.names: dict[str, LookedUp] = {}
         self.states: dict[tuple[str, int], int] = {}
         self.writes: dict[str, int] = {}
+        self.tried: list[tuple[str, bool]] = []
         self.wall = 1800000000.5
         self.synchronized: bool | None = True
 
@@ -37,7 +38,8 @@ class Surroundings(Outside):
     def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
         return {target: self.states.get(target, errno.ETIMEDOUT) for target in targets}
 
-    def try_write(self, folder: str) -> int:
+    def try_write(self, folder: str, named: bool = True) -> int | None:
+        self.tried.append((folder, named))
         return self.writes.get(folder, 0)
 
 

@@ -74,7 +74,14 @@ def facts_dict(number: int, **changes: Any) -> dict[str, Any]:
             "free_bytes": 10**12,
             "filesystem": "ext4",
         },
-        "code": {"path": "/home/ann/code", "exists": True, "commit": "a" * 40, "branch": "main", "dirty": False},
+        "code": {
+            "path": "/home/ann/code",
+            "exists": True,
+            "commit": "a" * 40,
+            "branch": "main",
+            "dirty": False,
+            "source": "git",
+        },
         "python": {"command": "python3", "path": "/usr/bin/python3"},
         "files": {
             "train.py": {"path": "/home/ann/code/train.py", "exists": True, "readable": True, "sha256": "1" * 64},

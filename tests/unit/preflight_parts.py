@@ -101,6 +101,7 @@ def healthy(facts: Facts, number: int) -> Facts:
             "branch": "main",
             "dirty": False,
             "changes": None,
+            "source": "git",
         },
         "files": {
             "train.py": {"path": "/home/ann/muster/code/train.py", "exists": True, "readable": True, "sha256": "1" * 64}

@@ -21,15 +21,17 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 def code(cluster: Cluster) -> list[Finding]:
     """Find nodes whose checkout is at another state."""
     found = _agree_code.check_code(cluster.facts, cluster.launch.call, cluster.expected)
-    return completed("code", cluster, found, _code)
+    return completed("code", cluster, found, lambda node: _code(node, cluster))
 
 
-def _code(node: Node) -> Seen:
+def _code(node: Node, cluster: Cluster) -> Seen:
     own = node.facts.code
     if own is None:
         return unknown("nobody could look at the code", "code")
+    if own.why:
+        return unknown(own.why, "code", f"mend it there, or {_agree_code.anew(cluster.launch.call)}")
     state = _agree_code.state(own)
-    return fine(state, own.path) if state else skip(f"{own.path} is no checkout")
+    return fine(state, own.path) if state else skip(_agree_code.no_commit(own))
 
 
 def code_directory(cluster: Cluster) -> list[Finding]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
-    PROFILE,
     Cluster,
     Node,
     Seen,
@@ -88,7 +87,8 @@ def privileged(node: Node, cluster: Cluster) -> Seen:
     return Seen(
         "fail",
         "containers are privileged: whoever is root in one is root on the node",
-        f"{PROFILE} or the profile's owner knows why",
+        "containers that are not",
         "container_privileged",
-        "leave container_privileged out: devices, IPC_LOCK and memlock are given without it",
+        "leave container_privileged out: devices, IPC_LOCK and memlock are given without it; where they have to be: "
+        "preflight_levels: {privileged: off}",
     )

@@ -41,7 +41,8 @@ def kernel_log(node: Node, cluster: Cluster) -> Iterator[Seen]:
             kinds.setdefault((error.kind, error.code, error.device), []).append(error)
     for (kind, code, device), errors in kinds.items():
         status, remedy = _judged(kind, code)
-        times = f", {len(errors)} times" if len(errors) > 1 else ""
+        count = sum(error.count for error in errors)
+        times = f", {count} times" if count > 1 else ""
         name = f"{kind.upper()}{f' {code}' if code is not None else ''} of {device or 'a device'}{times}"
         yield Seen(
             status,

@@ -9,6 +9,7 @@ too. What nobody could see stops no launch beyond what the plan needs: preflight
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
@@ -40,9 +41,16 @@ def fast(cluster: Cluster, levels: Mapping[str, Level]) -> list[Finding]:
     """Return what the other checks found wrong on the facts of a launch."""
     off: dict[str, Level] = dict.fromkeys(OF_THE_PLAN, "off")
     results = run(cluster, {**levels, **off}, GATHERED)
-    found = [each.finding for each in results if each.finding.status in ("warn", "fail")]
+    found = [_warned(each.finding) for each in results]
+    found = [each for each in found if each.status in ("warn", "fail")]
     # Of nodes with other numbers of GPUs the plan itself tells, where it counts ranks.
     return [each for each in found if not (each.check == GPU_COUNT.name and each.source.startswith("peers"))]
+
+
+def _warned(found: Finding) -> Finding:
+    """Make a warning of code that nobody could look at: ranks with other code than the rest fail late, or never."""
+    blind = found.check == "code" and found.status == "error"
+    return dataclasses.replace(found, status="warn") if blind else found
 
 
 def levelled(findings: Iterable[Finding], levels: Mapping[str, Level]) -> list[Finding]:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-import shlex
 
-from ansible_collections.muster.train.plugins.plugin_utils import _agree
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _reach_why
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Node,
@@ -19,38 +19,33 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
-# What Ansible or ssh says, and what to do about it.
-_CAUSES = (
-    (
-        r"host key verification failed|host key has changed",
-        "show and record its key: ansible-playbook muster.train.discover -e hosts={node}",
-    ),
-    (
-        r"permission denied|authentication fail",
-        "put your public key there (ssh-copy-id {node}), or correct ansible_user",
-    ),
-    (r"could not resolve|name or service not known", "give its address as ansible_host, or correct the name"),
-    (r"no route to host|network is unreachable", "look at routes and addresses: it has no route from here"),
-    (r"timed? ?out", "see whether it is up, and whether a firewall drops port 22"),
-    (r"refused", "start sshd there, or correct ansible_port"),
-    (r"sudo|missing become password|a password is required", "give the user passwordless sudo"),
-    (
-        r"no python|python.* not found|discovered_interpreter",
-        "install Python 3.9 or newer there, or set ansible_python_interpreter",
-    ),
-    (r"no space left", "free space in the home directory there"),
-)
-PING = "see that Ansible reaches it: ansible {node} -m ansible.builtin.ping"
+# Which port, which file of keys and which name there: as OpenSSH says it.
+_KEYS = re.compile(r"\bkey in (\S+?)(?::[0-9]+)?(?=\s|$)")
+_KEY = re.compile(r"\bHost key for (\S+) has changed")
+_PORT = re.compile(r"\bport ([0-9]{1,5})\b")
 
 
 def answer(cluster: Cluster) -> list[Finding]:
     """Tell who answered, and of the others why not."""
     found = [finding("answer", name, fine("it answered")) for name in cluster.nodes]
     for name, why in cluster.silent.items():
-        remedy = next((text for pattern, text in _CAUSES if re.search(pattern, why, re.IGNORECASE)), PING)
-        seen = Seen("error", why, "an answer to node_facts", "Ansible", remedy.format(node=shlex.quote(name)))
-        found.append(finding("answer", name, seen))
+        # What is seen stays as it was said: it names the user and the file of keys, which the inventory need not.
+        cause = _reach_why.why(why, _tried(name, cluster.addresses.get(name) or name, why), "Ansible")
+        found.append(dataclasses.replace(cause, check="answer", observed=why))
     return found
+
+
+def _tried(name: str, host: str, said: str) -> _reach_why.Tried:
+    port = _PORT.search(said)
+    file, key = _KEYS.search(said), _KEY.search(said)
+    return _reach_why.Tried(
+        name,
+        host,
+        int(port.group(1)) if port else 22,
+        None,
+        file.group(1) if file else "~/.ssh/known_hosts",
+        key.group(1) if key else host,
+    )
 
 
 def machines(cluster: Cluster) -> list[Finding]:

@@ -9,6 +9,7 @@ What is no such thing is a finding: a level that was mistyped must not leave a c
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -72,8 +73,13 @@ def thresholds(given: Mapping[str, Any]) -> tuple[_thresholds.Thresholds, list[F
     good, refused = {}, []
     for name, value in given.items():
         try:
-            good[name] = float(value)
-        except (TypeError, ValueError):
+            number = float(value)
+        except (OverflowError, TypeError, ValueError):
+            number = math.nan
+        # With nan nothing is ever above or below.
+        if math.isfinite(number):
+            good[name] = number
+        else:
             refused.append(_refused(f"preflight_{name}", f"it is {display(value)}", "a number"))
     return _thresholds.Thresholds(good), refused
 

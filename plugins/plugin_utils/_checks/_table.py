@@ -42,13 +42,14 @@ OF_RULES_ELSEWHERE = ("gpus", "facts")
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A check: needs are the subsets of facts that it looks at."""
+    """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default."""
 
     name: str
     description: str
     level: Level
     look: Look
     needs: tuple[str, ...] = ()
+    blind: Level = "fail"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,9 +209,10 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "kernel log",
         "no error of a GPU or an adapter in this boot",
-        "warn",
+        "fail",
         on_nodes("kernel log", _kernel.kernel_log),
         ("kernel_log",),
+        blind="warn",
     ),
     Check(
         "memlock",
@@ -273,7 +275,9 @@ def run(cluster: Cluster, levels: dict[str, Level], gathered: Collection[str] | 
         level = levels.get(check.name, check.level)
         if level == "off" or (gathered is not None and not set(check.needs) <= set(gathered)):
             continue
-        results += [Result(lowered(found, level), level) for found in check.look(cluster)]
+        for found in check.look(cluster):
+            blind = found.status == "error" and check.name not in levels and check.blind == "warn"
+            results.append(Result(lowered(found, level), "warn" if blind else level))
     return results
 
 

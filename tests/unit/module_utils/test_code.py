@@ -117,6 +117,7 @@ def test_a_checkout_of_somebody_else(tmp_path: Path) -> None:
     said = f"fatal: detected dubious ownership in repository at '{tmp_path}'\nTo add an exception, call:\n"
     code, warnings, _answers = warned(tmp_path, CommandResult(128, "", said))
     assert (code.exists, code.commit, code.dirty) == (True, None, None)
+    assert code.why and f"code {tmp_path}: {code.why}" == warnings[0]
     assert warnings == [
         f"code {tmp_path}: git does not trust this checkout, because it belongs to another user; "
         f"to let it: git config --global --add safe.directory {tmp_path}"
@@ -125,7 +126,7 @@ def test_a_checkout_of_somebody_else(tmp_path: Path) -> None:
 
 def test_git_says_something_else(tmp_path: Path) -> None:
     code, warnings, _answers = warned(tmp_path, CommandResult(128, "", "fatal: index file corrupt\nmore\n"))
-    assert code.commit is None
+    assert (code.commit, code.why) == (None, "git status failed: fatal: index file corrupt")
     assert warnings == [f"code {tmp_path}: git status failed: fatal: index file corrupt"]
 
 
@@ -138,19 +139,23 @@ def test_git_is_missing(tmp_path: Path) -> None:
     missing = CommandResult(None, "", "git: not found", missing=True)
     assert warned(tmp_path, missing)[1] == []
     (tmp_path / ".git").mkdir()
-    assert warned(tmp_path, missing)[1] == [f"code {tmp_path}: is a checkout, but git is not installed"]
+    code, warnings, _answers = warned(tmp_path, missing)
+    assert (code.why, warnings) == ("is a checkout, but git is not installed", [f"code {tmp_path}: {code.why}"])
+    (tmp_path / "deep").mkdir()
+    assert warned(tmp_path / "deep", missing)[0].why == code.why
 
 
 def test_a_checkout_too_large_to_look_through(tmp_path: Path) -> None:
     slow = CommandResult(None, "", "", timed_out=True)
     code, warnings, answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nmain\n", ""))
-    assert code == Code(str(tmp_path), True, COMMIT, "main", None, source="git")
-    assert warnings == [f"code {tmp_path}: git status took longer than 5 s; whether it is dirty is unknown"]
+    why = "git status took longer than 5 s; whether it is dirty is unknown"
+    assert code == Code(str(tmp_path), True, COMMIT, "main", None, source="git", why=why)
+    assert warnings == [f"code {tmp_path}: {why}"]
     assert answers.asked == [STATUS, NAME]
     code, _warnings, _answers = warned(tmp_path, slow, CommandResult(0, f"{COMMIT}\nHEAD\n", ""))
     assert code.branch is None
     code, _warnings, _answers = warned(tmp_path, slow, slow)
-    assert code == Code(str(tmp_path), True, None, None, None)
+    assert code == Code(str(tmp_path), True, None, None, None, why=why)
 
 
 def test_machines(tmp_path: Path) -> None:
@@ -193,8 +198,9 @@ def test_a_checkout_wins_over_a_marker(checkout: Path) -> None:
 def test_no_marker(tmp_path: Path, text: str) -> None:
     mark(tmp_path, text)
     code, warnings, answers = warned(tmp_path)
-    assert code == Code(str(tmp_path), True, None, None, None)
-    assert warnings == [f"code {tmp_path}: {MARKER} is not what the role code writes; the commit is unknown"]
+    why = f"{MARKER} is not what the role code writes; the commit is unknown"
+    assert code == Code(str(tmp_path), True, None, None, None, why=why)
+    assert warnings == [f"code {tmp_path}: {why}"]
     assert answers.asked == []
 
 
@@ -247,3 +253,42 @@ def test_changes_that_are_too_many_or_too_large(checkout: Path, monkeypatch: pyt
     monkeypatch.undo()
     monkeypatch.setattr(_changes, "TIME_S", 0.0)
     assert read_code(Host(), str(checkout), refuse).changes is None
+
+
+def test_a_repository_inside_is_its_commit(checkout: Path) -> None:
+    inner = checkout / "inner"
+    inner.mkdir()
+    git(inner, "init", "--quiet", "--initial-branch=main")
+    (inner / "a.py").write_text("1\n")
+    # Without a commit, and then with changes of its own: nobody can tell.
+    assert changes_of(checkout) is None
+    git(inner, "add", ".")
+    git(inner, "commit", "--quiet", "-m", "one")
+    first = changes_of(checkout)
+    git(inner, "commit", "--quiet", "--allow-empty", "-m", "two")
+    second = changes_of(checkout)
+    assert first and second and first != second
+    (inner / "a.py").write_text("2\n")
+    assert changes_of(checkout) is None
+    git(inner, "checkout", "--quiet", "a.py")
+    git(checkout, "add", "inner")
+    git(checkout, "commit", "--quiet", "-m", "as a submodule")
+    git(inner, "commit", "--quiet", "--allow-empty", "-m", "three")
+    third = changes_of(checkout)
+    assert third not in (None, first, second)
+
+
+def changes_of(folder: Path) -> str | None:
+    code = read_code(Host(), str(folder), refuse)
+    assert code.dirty
+    return code.changes
+
+
+def test_what_cannot_be_read_cannot_be_compared(checkout: Path) -> None:
+    class Closed(Host):
+        def sha256(self, path: str) -> str | None:
+            return None
+
+    (checkout / "new").write_text("1")
+    assert _changes.read_changes(Host(), str(checkout))
+    assert _changes.read_changes(Closed(), str(checkout)) is None

@@ -62,6 +62,13 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     assert (found.writable, found.write_error) == (False, "No space left on device")
 
 
+def test_in_a_checkout_nothing_gets_a_name_that_git_could_see(tmp_path: Path) -> None:
+    host = OwnMachine({"directories": ["/raid/code/.git", "/raid/code/out", "/raid/work"]}, tmp_path)
+    for path in ("/raid/code/out/yet", "/raid/work"):
+        read_disk(host, path, probe=True)
+    assert host.surroundings.tried == [(f"{tmp_path}/raid/code/out", False), (f"{tmp_path}/raid/work", True)]
+
+
 def test_nothing_is_written_below_another_root(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
     host.own = False

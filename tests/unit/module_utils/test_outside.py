@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import time
 from pathlib import Path
+
+import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _outside
 from ansible_collections.muster.train.plugins.module_utils._host import Host
@@ -80,6 +83,28 @@ def test_writing_leaves_nothing(tmp_path: Path) -> None:
     assert Outside().try_write("/proc") in (errno.EACCES, errno.ENOENT, errno.EPERM, errno.EROFS)
     assert Outside().try_write("/dev/full") == errno.ENOTDIR
     assert Outside().try_write("\0") == errno.EINVAL
+
+
+def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _file: seen.append(os.listdir(tmp_path)))
+    state = Outside().try_write(str(tmp_path), named=False)
+    # None: a file system without files that have no name.
+    assert (state, seen) in ((0, [[]]), (None, []))
+    really = os.open
+
+    def named_only(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "not here")
+        return really(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", named_only)
+    assert Outside().try_write(str(tmp_path), named=False) is None
+    assert Outside().try_write(str(tmp_path)) == 0
+    assert seen[-1][0].startswith(".muster-")
+    assert list(tmp_path.iterdir()) == []
 
 
 @needs_root

@@ -215,11 +215,12 @@ def test_disks_are_written_only_when_asked_and_not_in_check_mode(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], check: bool
 ) -> None:
     (tmp_path / "data").mkdir()
-    options = {"workdir": f"{tmp_path}/w", "data_dirs": [f"{tmp_path}/data"], "subset": ["disk"], "probe_disks": True}
-    node = run_module(capsys, **options, _ansible_check_mode=check)["ansible_facts"]["node"]
+    code, data = f"{tmp_path}/code", f"{tmp_path}/data"
+    options = {"workdir": f"{tmp_path}/w", "code_dir": code, "data_dirs": [data], "subset": ["disk"]}
+    node = run_module(capsys, **options, probe_disks=True, _ansible_check_mode=check)["ansible_facts"]["node"]
     written = {disk["path"]: disk["writable"] for disk in node["disks"]}
     tried = None if check else True
-    assert written == {f"{tmp_path}/w": tried, f"{tmp_path}/data": None, "/dev/shm": None, "/tmp": tried}
+    assert written == {f"{tmp_path}/w": tried, code: None, data: None, "/dev/shm": None, "/tmp": tried}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 
 

@@ -24,7 +24,7 @@ def seen(findings: list[Finding]) -> list[tuple[str | None, str, str]]:
 
 
 def test_another_commit_stops_and_the_command_that_mends_it_is_told() -> None:
-    [found] = check_code(cluster({}, {"code__commit": "b" * 40}, {}, {"code__commit": None}), "ansible-playbook -i inv")
+    [found] = check_code(cluster({}, {"code__commit": "b" * 40}, {}), "ansible-playbook -i inv")
     assert found.stops
     assert line(found) == (
         "node1: code: commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0 and node2 "
@@ -52,10 +52,10 @@ def test_other_changes_stop() -> None:
 
 def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     unknown = {"code__dirty": True}
-    assert [(each.node, each.status) for each in check_code(cluster(unknown, unknown))] == [
-        ("node0", "warn"),
-        ("node1", "warn"),
-    ]
+    findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
+    assert [(each.node, each.status) for each in findings] == [("node0", "warn"), ("node1", "warn")]
+    anew = "ansible-playbook -i inv muster.train.setup --tags code"
+    assert {each.remedy for each in findings} == {f"commit them, or bring the code to all: {anew}"}
     assert check_code(cluster(unknown)) == []
 
 
@@ -67,3 +67,33 @@ def test_one_fault_is_told_once() -> None:
 def test_the_profile_may_name_a_short_commit() -> None:
     assert check_code(cluster({}, {}), expected={"commit": "a" * 8, "branch": "main"}) == []
     assert len(check_code(cluster({}, {}), expected={"commit": "b" * 8})) == 2
+
+
+def test_no_other_branch_has_a_name_that_begins_alike() -> None:
+    release = {"code__branch": "release-2"}
+    assert len(check_code(cluster(release, release), expected={"branch": "release"})) == 2
+
+
+def test_what_git_did_not_bring_git_does_not_mend() -> None:
+    marked = {"code__source": ".muster-code.json"}
+    [found] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
+    assert found.remedy == "bring the code to all: ansible-playbook -i inv muster.train.setup --tags code"
+
+
+NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__source": None}
+
+
+def test_no_checkout_where_the_peers_have_one_stops() -> None:
+    [found] = check_code(cluster({}, NONE, {}))
+    assert seen([found]) == [("node1", "fail", "/home/ann/code is no checkout")]
+    assert found.remedy == "bring the code to all: ansible-playbook muster.train.setup --tags code"
+    assert check_code(cluster(NONE, NONE)) == []
+    [found] = check_code(cluster(NONE, {}, NONE))
+    assert (found.node, found.expected) == ("node1", "one commit on every node, no checkout as on node0 and node2")
+    assert [each.node for each in check_code(cluster({}, NONE), expected={"commit": "a" * 8})] == ["node1"]
+
+
+def test_what_nobody_could_look_at_is_compared_with_nothing() -> None:
+    assert check_code(cluster({}, {**NONE, "code__why": "git is not installed"}, {})) == []
+    assert check_code(cluster({}, {"code__dirty": None, "code__why": "it took too long"}, {})) == []
+    assert check_code(cluster({}, {**NONE, "code__exists": False}, {})) == []

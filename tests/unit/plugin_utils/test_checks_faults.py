@@ -157,6 +157,15 @@ FAULTS = [
     Fault("another branch at the same commit", CPU, "code", change=put("code", branch="wip")),
     Fault("dirty tree", CPU, "code", change=put("code", dirty=True, changes="c" * 64)),
     Fault("not the profile's commit", CPU, "code", node=None, options=lambda: {"expected": {"commit": "d" * 12}}),
+    Fault("no checkout", CPU, "code", change=put("code", commit=None, branch=None, dirty=None, source=None)),
+    Fault(
+        "a checkout that git does not trust",
+        CPU,
+        "code",
+        "error",
+        change=put("code", commit=None, branch=None, dirty=None, source=None, why="git does not trust it"),
+    ),
+    Fault("changes that nobody could look for", CPU, "code", "error", change=put("code", dirty=None, why="too slow")),
     Fault("no code", CPU, "code directory", change=put("code", exists=False, commit=None, branch=None, dirty=None)),
     Fault(
         "another script", CPU, "files", change=lambda facts: facts["node"]["files"]["train.py"].update(sha256="2" * 64)
@@ -228,8 +237,9 @@ FAULTS = [
         "gpu processes",
         change=put("processes", gpu=[{"pid": 3, "uid": 7, "command": "python", "run_id": None, "device": None}]),
     ),
-    Fault("Xid 79", IB, "kernel log", "warn", change=log("xid", 79)),
-    Fault("RAS error", AMD, "kernel log", "warn", change=log("ras", None)),
+    Fault("Xid 79", IB, "kernel log", change=log("xid", 79)),
+    Fault("Xid 31", IB, "kernel log", "warn", change=log("xid", 31)),
+    Fault("RAS error", AMD, "kernel log", change=log("ras", None)),
     Fault(
         "kernel log closed",
         IB,
@@ -393,7 +403,9 @@ def test_fault(fault: Fault) -> None:
         assert {name for _check, name, _status in told} == {fault.node}
     bad = [each for each in found.findings if each.status in ("warn", "fail", "error")]
     assert all(each.observed and each.source and each.remedy for each in bad)
-    assert found.code == {"fail": 1, "error": 2, "warn": 0}[fault.status] or fault.check == "kernel log"
+    # Whoever may not read the kernel's log is told so, and no more.
+    blind = fault.check == "kernel log" and fault.status == "error"
+    assert found.code == (0 if blind else {"fail": 1, "error": 2, "warn": 0}[fault.status])
 
 
 def test_there_are_enough_of_them_and_every_check_has_one() -> None:

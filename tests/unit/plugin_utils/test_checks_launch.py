@@ -59,6 +59,12 @@ def test_the_profile_holds_in_a_launch() -> None:
     assert [line.split(": ")[1] for line in refusal(request(), policy(expected={"gpus": 8}), nodes(2))] == ["gpu count"]
 
 
+def test_code_that_nobody_could_look_at_is_a_warning_in_a_launch() -> None:
+    closed = node(1, code__commit=None, code__dirty=None, code__why="git is not installed")
+    assert told(policy(), [node(0), closed]) == [("code", "node1", "warn")]
+    assert told(policy(levels={"code": "off"}), [node(0), closed]) == []
+
+
 def test_a_full_disk_stops_a_launch() -> None:
     disks = [{"path": "/home/ann/muster", "mount_point": "/home", "size_bytes": 10**12, "free_bytes": 10**9}]
     [line] = refusal(request(), policy(), [node(0), node(1, disks=disks)])

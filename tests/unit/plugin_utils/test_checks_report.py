@@ -89,6 +89,16 @@ def test_an_error_is_no_pass_but_only_what_must_be_known_ends_with_2() -> None:
     assert report("laptop", closed, behind, levels={"kernel log": "fail"}).code == 1
 
 
+def test_lines_of_the_kernel_alike_are_counted() -> None:
+    def gone(facts: Facts) -> None:
+        error = {"kind": "xid", "code": 79, "device": "0000:1b:00.0", "text": "NVRM: gone", "count": 4000}
+        facts["node"]["kernel_log"]["errors"] = [error]
+
+    found = report("dgx_h100_ib", gone)
+    assert found.code == 1
+    assert "XID 79 of 0000:1b:00.0, 4000 times: NVRM: gone" in "\n".join(_report.render(found, 160))
+
+
 def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
     thresholds, refused = _policy.thresholds({"clock_fail": "100", "disk_warn": 50})
     assert refused == []
@@ -98,13 +108,52 @@ def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
     assert len(_policy.thresholds({"clock_fail": "soon"})[1]) == 1
 
 
+@pytest.mark.parametrize("value", ["nan", float("inf"), "-inf", ".nan", 10**400])
+def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
+    thresholds, [refused] = _policy.thresholds({"disk_fail": value})
+    assert (refused.check, refused.expected) == ("preflight_disk_fail", "a number")
+    assert thresholds.value("disk_fail") == 95
+
+
+def test_what_a_finding_expects_can_be_set() -> None:
+    asked = Launch(runtime="docker", privileged=True)
+    found = report("laptop", launch=asked)
+    [seen, _other] = [each for each in found.findings if each.check == "privileged"]
+    assert "preflight_expected" not in seen.expected
+    assert "preflight_levels: {privileged: off}" in seen.remedy
+
+
 def test_a_silent_node_is_told_with_what_to_do() -> None:
-    found = report("laptop", silent="Failed to connect: Host key verification failed.")
+    said = "Failed to connect: Host key verification failed."
+    found = report("laptop", silent=said)
     assert found.code == 2
     text = "\n".join(_report.render(found, 100))
     assert "answer on node1: Failed to connect: Host key verification failed." in text
-    assert "remedy: show and record its key: ansible-playbook muster.train.discover -e hosts=node1" in text
+    assert "expected: a key that is in ~/.ssh/known_hosts (Ansible)" in text
+    assert "remedy: run discover again; if it stays, somebody answers in the host's place" in text
     assert _report.verdict(found) == "preflight: could not look: answer on node1"
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("ssh: connect to host 10.99.0.2 port 2222: Connection refused", "start sshd there"),
+        ("kex_exchange_identification: Connection reset by 10.99.0.2 port 2222", "not SSH on port 2222"),
+        (
+            "IDENTIFICATION HAS CHANGED!\r\nAdd correct host key in /k/known_hosts.txt to get rid of this message.\r\n"
+            "Offending ED25519 key in /k/known_hosts.txt:3\r\nHost key for [10.99.0.2]:2222 has changed and you have "
+            "requested strict checking.\r\nHost key verification failed.",
+            "ssh-keygen -R '[10.99.0.2]:2222' -f /k/known_hosts.txt",
+        ),
+        ("Missing sudo password", "passwordless sudo"),
+        ("something else", "try it: ssh 10.99.0.2"),
+    ],
+)
+def test_why_a_node_is_silent_is_said_as_everywhere(said: str, remedy: str) -> None:
+    [finding] = [each for each in report("laptop", silent=said).findings if each.status == "error"]
+    assert (finding.check, finding.observed) == ("answer", said)
+    assert remedy in finding.remedy
+    assert "-e hosts" not in finding.remedy
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])

@@ -43,6 +43,8 @@ SAID = [
         "ansible_python_interpreter",
     ),
     ("python", "SyntaxError: future feature annotations is not defined", "ansible_python_interpreter"),
+    ("sudo", "Missing sudo password", "passwordless sudo"),
+    ("sudo", "sudo: a password is required", "passwordless sudo"),
     (
         "home",
         "Failed to create temporary directory. mkdir: cannot create directory: No space left",
