@@ -157,7 +157,7 @@ def _boxed_rank(text: str, nonce: str | None) -> int | None:
     if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce) or job.get("container") is None:
         return None
     rank = job.get("node_rank")
-    return rank if type(rank) is int and rank >= 0 else None
+    return rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None
 
 
 def ended_elsewhere(host: Host, container: JobContainer | Box, workdir: str) -> dict[str, str]:

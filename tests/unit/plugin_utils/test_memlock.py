@@ -226,7 +226,7 @@ def test_a_lingering_users_manager_is_told_of_and_left_alone() -> None:
     login = {**LOGIN, "linger": True}
     found = plan(there, login, "", "unlimited", "present", True)
     assert "user@1000.service" not in found["restart"]
-    assert [line.split(":")[0] for line in found["pending"]] == ["the service manager of ann keeps 8 MiB"]
+    assert [line.partition(":")[0] for line in found["pending"]] == ["the service manager of ann keeps 8 MiB"]
     assert plan(there, LOGIN, "", "unlimited", "present", True)["pending"] == []
 
 
