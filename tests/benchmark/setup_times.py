@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What `setup` and `preflight` take over three real hosts that nothing was done to, and again when nothing changes.
+
+usage: python tests/benchmark/setup_times.py [--runtime docker]
+
+Makes the tests' own hosts (tests/cluster, needs a Docker Engine) and removes them. Aims on 2 cores: 90 s the first time
+(the image is there), 15 s when nothing changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
+
+from ansible_collections.muster.train.tests.integration import real_hosts
+
+
+def play(verb: str, runtime: str) -> float:
+    """Play a verb over the hosts; return the seconds."""
+    command = ["playbook", "-i", str(real_hosts.INVENTORY), f"muster.train.{verb}", "-e", f"launch_runtime={runtime}"]
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", *command],
+        cwd=real_hosts.ROOT,
+        env=real_hosts.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    seconds = time.monotonic() - begun
+    if done.returncode != 0:
+        raise SystemExit(f"{verb} failed:\n{done.stdout}")
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runtime", choices=("docker", "host"), default="docker")
+    runtime = parser.parse_args().runtime
+    why_not = real_hosts.why_not()
+    if why_not:
+        raise SystemExit(why_not)
+    try:
+        real_hosts.play("create")
+        for name, verb in (
+            ("setup, the first time", "setup"),
+            ("setup, nothing changes", "setup"),
+            ("preflight", "preflight"),
+        ):
+            print(f"{name:24} {play(verb, runtime):5.1f} s", flush=True)
+    finally:
+        real_hosts.play("destroy")
+
+
+if __name__ == "__main__":
+    main()
