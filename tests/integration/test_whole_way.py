@@ -132,13 +132,12 @@ def test_from_setup_to_collect(way: Way) -> None:
     shown = way.play("logs", lines=200)
     assert all(f"{host}/" in shown for host in HOSTS)
     if job["runtime"] == "docker":
-        state = way.ask("n2", "sudo", "-n", "docker", "inspect", "--format", "{{.State.Running}}", f"muster-{run_id}-1")
-        assert state == "true"
+        assert way.ask("n2", "sudo", "-n", "docker", "ps", "--quiet", "--filter", f"name=muster-{run_id}-1") != ""
     assert "stopped" in way.play("stop")
     for host in HOSTS:
-        assert (
-            way.ask(host, "sudo", "-n", "sh", "-c", f"grep -lsa MUSTER_RUN_ID={run_id} /proc/[0-9]*/environ || :") == ""
-        )
+        # Without sudo's own environment, which has this very command.
+        look = f"grep -lsa MUSTER_RUN_ID={run_id} /proc/[0-9]*/environ || :"
+        assert way.ask(host, "sudo", "-n", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", look) == ""
     assert changes(way.play("stop")) == [0, 0, 0]
     way.play("collect")
     assert way.record()[1]["verdict"] == "stopped"
