@@ -92,10 +92,11 @@ def test_a_rank_that_exits_on_the_head_ends_the_launch(cluster: Cluster) -> None
     assert failed.rc != 0
     why = "node0: rank 1 exited with code 7"
     assert f"  {why}\n    then node0: rank 0 killed by SIGTERM\n" in failed.out
+    # The other node ends by itself, on a busy machine later than the launch waits for it.
+    wait_for(lambda: cluster.state("node1")["phase"] == "succeeded", "node1 ends", 180)
+    assert cluster.verb("collect").phases == {"node0": "failed", "node1": "succeeded"}
     record = cluster.record()
-    # The launch waits a moment for the others, which end by themselves here, or not yet.
-    assert failed.phases in ({"node0": "failed", "node1": other} for other in ("succeeded", "running"))
-    assert (record["verdict"], record["why"], record["exit_codes"]["node0"]) == ("failed", why, 1)
+    assert (record["verdict"], record["why"], record["exit_codes"]) == ("failed", why, {"node0": 1, "node1": 0})
     first = cluster.state("node0")["first"]
     assert (first["rank"], first["local_rank"], first["exit_code"], first["signal"]) == (1, 1, 7, None)
     stop(cluster)

@@ -112,7 +112,7 @@ def test_whole(tmp_path: Path) -> None:
         (answer("", "sudo: a password is required\n", 1), None, "sudo: a password is required"),
         (answer("", "sudo: docker: command not found\n", 1), False, "sudo: docker: command not found"),
         (
-            answer("", "WARNING: Error loading config file: open /root/x\npermission denied while trying\n", 1),
+            answer("", "WARNING: Error loading config file: open /home/ann/x\npermission denied while trying\n", 1),
             None,
             "permission denied while trying",
         ),
