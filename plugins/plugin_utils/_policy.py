@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy as _checks_policy
-from ansible_collections.muster.train.plugins.plugin_utils._checks._table import Level
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES as THRESHOLDS
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError

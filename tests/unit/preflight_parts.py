@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks._cluster import cluster_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks._report import Report, report_on
-from ansible_collections.muster.train.plugins.plugin_utils._checks._table import Level
 from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read

@@ -12,9 +12,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level, lowered
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import GPU_COUNT
-from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, OF_RULES, Level, lowered, run
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, OF_RULES, run
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 # The subsets of facts of roles/launch/tasks/plan.yml.

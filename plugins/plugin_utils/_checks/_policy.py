@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _rdma, _thresholds
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import LEVELS, Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import PROPERTIES
-from ansible_collections.muster.train.plugins.plugin_utils._checks._table import LEVELS, NAMES, Level
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 

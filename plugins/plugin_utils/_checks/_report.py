@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level, Result, code_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreements import Row, rows
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
-from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, Level, Result, code_of, run
+from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, run
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
 

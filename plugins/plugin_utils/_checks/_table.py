@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Collection
-from typing import Literal
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks import (
     _code,
@@ -21,43 +20,27 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks import (
     _rdma,
     _start,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._checks._check import (
+    Check,
+    Level,
+    Result,
+    each_node,
+    lowered,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Look,
     Node,
     Seen,
     completed,
-    on_nodes,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import IMAGE, PROPERTIES, compare
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
-Level = Literal["fail", "warn", "off"]
-LEVELS: tuple[Level, ...] = ("fail", "warn", "off")
 # Findings of the environment's rules that have a check of their own here; all others are told as "environment".
 OF_RULES = {"rdma ports": ("hcas", "fabric"), "gids": ("gid",), "interface": ("interface", "head address")}
 # What a launch finds by itself, by the same functions, under names of its own.
 OF_RULES_ELSEWHERE = ("gpus", "facts")
-
-
-@dataclasses.dataclass(frozen=True)
-class Check:
-    """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default."""
-
-    name: str
-    description: str
-    level: Level
-    look: Look
-    needs: tuple[str, ...] = ()
-    blind: Level = "fail"
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """A finding, and the level of its check: what is only worth a warning never stops anything."""
-
-    finding: Finding
-    level: Level
 
 
 def _environment(cluster: Cluster) -> list[Finding]:
@@ -108,6 +91,7 @@ DESCRIPTIONS = {
     "processes": "the same hard limit of processes",
 }
 
+
 CHECKS: tuple[Check, ...] = (
     Check("answer", "the node answers Ansible", "fail", _nodes.answer),
     Check("node", "one name and one address for each machine", "fail", _nodes.machines),
@@ -119,66 +103,66 @@ CHECKS: tuple[Check, ...] = (
     Check("torch installed", "torchrun's PyTorch is there", "fail", _start.torch, ("versions",)),
     Check("starter", "systemd takes units, where it is asked for", "fail", _start.starter),
     Check("slot", "no other run holds the slot", "fail", _start.slot, ("slot",)),
-    Check(
+    each_node(
         "leftovers",
         "no process of an earlier run",
         "warn",
-        on_nodes("leftovers", _start.leftovers),
+        _start.leftovers,
         ("processes", "slot"),
     ),
-    Check("hung", "no process hangs in the kernel", "fail", on_nodes("hung", _start.hung), ("processes",)),
-    Check("sudo", "the user becomes root without a password", "warn", on_nodes("sudo", _start.sudo), ("sudo",)),
+    each_node("hung", "no process hangs in the kernel", "fail", _start.hung, ("processes",)),
+    each_node("sudo", "the user becomes root without a password", "warn", _start.sudo, ("sudo",)),
     Check("gpus", "no GPU fell off the bus or off the fabric, all of one kind", "fail", _gpu.gpus, ("gpu",)),
-    Check("ecc", "ECC is on, no uncorrected error", "fail", on_nodes("ecc", _gpu.ecc), ("gpu", "gpu_health")),
-    Check(
+    each_node("ecc", "ECC is on, no uncorrected error", "fail", _gpu.ecc, ("gpu", "gpu_health")),
+    each_node(
         "gpu memory",
         "no failed or pending row remap, no bad page",
         "fail",
-        on_nodes("gpu memory", _gpu.memory_rows),
+        _gpu.memory_rows,
         ("gpu", "gpu_health"),
     ),
-    Check("nvlink", "every NVLink is up", "fail", on_nodes("nvlink", _gpu.nvlink), ("gpu", "gpu_health")),
-    Check(
+    each_node("nvlink", "every NVLink is up", "fail", _gpu.nvlink, ("gpu", "gpu_health")),
+    each_node(
         "fabric manager",
         "it runs where there are NVSwitches",
         "fail",
-        on_nodes("fabric manager", _gpu.fabric_manager),
+        _gpu.fabric_manager,
         ("gpu", "gpu_health"),
     ),
-    Check("gpu state", "no GPU asks for a reset", "fail", on_nodes("gpu state", _gpu.trouble), ("gpu", "gpu_health")),
-    Check(
+    each_node("gpu state", "no GPU asks for a reset", "fail", _gpu.trouble, ("gpu", "gpu_health")),
+    each_node(
         "throttling",
         "no GPU is slowed by heat or power",
         "warn",
-        on_nodes("throttling", _gpu.throttle),
+        _gpu.throttle,
         ("gpu", "gpu_health"),
     ),
-    Check(
+    each_node(
         "persistence",
         "the driver stays loaded",
         "warn",
-        on_nodes("persistence", _gpu.persistence),
+        _gpu.persistence,
         ("gpu", "gpu_health"),
     ),
-    Check(
+    each_node(
         "pcie",
         "links of GPUs and adapters are as wide as they can be",
         "fail",
-        on_nodes("pcie", _gpu.pcie),
+        _gpu.pcie,
         ("gpu", "rdma", "gpu_health"),
     ),
-    Check(
+    each_node(
         "gpu processes",
         "nobody else uses the GPUs",
         "fail",
-        on_nodes("gpu processes", _gpu.processes),
+        _gpu.processes,
         ("gpu", "processes"),
     ),
-    Check(
+    each_node(
         "device files",
         "device nodes can be opened",
         "fail",
-        on_nodes("device files", _rdma.device_files),
+        _rdma.device_files,
         ("devices", "gpu", "rdma"),
     ),
     Check(
@@ -190,7 +174,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("gids", "one RoCE v2 entry that NCCL finds", "fail", _rules("gids", _rdma.gids), ("rdma", "net")),
     Check("rails", "the same port in the same network on all nodes", "fail", _rdma.rails, ("rdma", "net")),
-    Check("counters", "few errors on the ranks' ports", "warn", on_nodes("counters", _rdma.counters), ("rdma",)),
+    each_node("counters", "few errors on the ranks' ports", "warn", _rdma.counters, ("rdma",)),
     Check("interface", "the way to the head is known", "fail", _rules("interface", _rdma.rules), ("net",)),
     Check(
         "environment",
@@ -199,60 +183,60 @@ CHECKS: tuple[Check, ...] = (
         _environment,
         ("rdma", "gpu", "net"),
     ),
-    Check(
+    each_node(
         "iommu",
         "no IOMMU between GPUs and adapters",
         "warn",
-        on_nodes("iommu", _kernel.iommu),
+        _kernel.iommu,
         ("kernel", "gpu", "rdma"),
     ),
-    Check(
+    each_node(
         "kernel log",
         "no error of a GPU or an adapter in this boot",
         "fail",
-        on_nodes("kernel log", _kernel.kernel_log),
+        _kernel.kernel_log,
         ("kernel_log",),
         blind="warn",
     ),
-    Check(
+    each_node(
         "memlock",
         "the ranks may lock the memory RDMA needs",
         "fail",
-        on_nodes("memlock", _host.memlock),
+        _host.memlock,
         ("limits", "rdma"),
     ),
-    Check(
+    each_node(
         "disks",
         "the file systems written to have space and can be written",
         "fail",
-        on_nodes("disks", _host.disks),
+        _host.disks,
         ("disk",),
     ),
-    Check("shm", "/dev/shm is large enough for GPUs", "warn", on_nodes("shm", _host.shm), ("container", "gpu")),
-    Check("swap", "no swap on nodes with GPUs", "warn", on_nodes("swap", _host.swap), ("memory", "gpu")),
+    each_node("shm", "/dev/shm is large enough for GPUs", "warn", _host.shm, ("container", "gpu")),
+    each_node("swap", "no swap on nodes with GPUs", "warn", _host.swap, ("memory", "gpu")),
     Check("memory", "as much memory as the peers", "fail", _host.memory, ("memory",)),
-    Check("clock", "the clock is right", "fail", on_nodes("clock", _host.clock), ("clock",)),
+    each_node("clock", "the clock is right", "fail", _host.clock, ("clock",)),
     Check(
         "names", "names stand for the same addresses everywhere, none of them loopback", "fail", _host.names, ("names",)
     ),
     Check("port", "a port for the ranks is free on the head", "fail", _network.port, ("net",)),
-    Check("reach", "every node reaches the head", "fail", on_nodes("reach", _network.reach), ("reach",)),
-    Check(
+    each_node("reach", "every node reaches the head", "fail", _network.reach, ("reach",)),
+    each_node(
         "socket interface",
         "interfaces that the inventory names are there and up",
         "fail",
-        on_nodes("socket interface", _network.socket_interface),
+        _network.socket_interface,
         ("interfaces",),
     ),
-    Check(
+    each_node(
         "engine",
         "the container engine answers, with compose",
         "fail",
-        on_nodes("engine", _container.engine),
+        _container.engine,
         ("engine",),
     ),
     Check("image", "the same image on every node", "fail", _container.image, ("engine",)),
-    Check("privileged", "containers are not privileged", "warn", on_nodes("privileged", _container.privileged)),
+    each_node("privileged", "containers are not privileged", "warn", _container.privileged),
     *(
         Check(
             each.name,
@@ -279,15 +263,3 @@ def run(cluster: Cluster, levels: dict[str, Level], gathered: Collection[str] | 
             blind = found.status == "error" and check.name not in levels and check.blind == "warn"
             results.append(Result(lowered(found, level), "warn" if blind else level))
     return results
-
-
-def lowered(found: Finding, level: Level) -> Finding:
-    """Make of a failure a warning, where that is what the policy says. An error stays one: nobody looked."""
-    return dataclasses.replace(found, status="warn") if level == "warn" and found.status == "fail" else found
-
-
-def code_of(results: list[Result]) -> int:
-    """Return 0: all is well, 1: a check failed, 2: what had to be checked could not be. A failure is told first."""
-    if any(each.finding.status == "fail" for each in results):
-        return 1
-    return 2 if any(each.finding.status == "error" and each.level == "fail" for each in results) else 0
