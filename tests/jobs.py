@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils import _bundle
-from ansible_collections.muster.train.plugins.module_utils._records import Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils.runner import _files
 
 

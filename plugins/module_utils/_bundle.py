@@ -11,7 +11,7 @@ import zipfile
 from typing import Any
 
 # Imported so that Ansible ships them with the module; their bytes are what is written to the node.
-from . import _known, _records, _system_records
+from . import _job_records
 from .runner import (
     _child,
     _failures,
@@ -28,7 +28,6 @@ from .runner import (
     runner,
 )
 
-_RECORDS = (_known, _records, _system_records)
 _PARTS = (_child, _failures, _files, _inherited, _lock, _logs, _output, _processes, _progress, _state, _unit, runner)
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -48,7 +47,7 @@ def _file_name(module: types.ModuleType) -> str:
 def runner_zipapp() -> bytes:
     """Return the bytes of ``runner.pyz``, the same for the same sources."""
     files = {"__main__.py": _MAIN, "muster/__init__.py": b"", "muster/runner/__init__.py": b""}
-    files.update({"muster/" + _file_name(part): _source(part) for part in _RECORDS})
+    files["muster/" + _file_name(_job_records)] = _source(_job_records)
     files.update({"muster/runner/" + _file_name(part): _source(part) for part in _PARTS})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:

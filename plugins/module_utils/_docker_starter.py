@@ -14,7 +14,7 @@ import re
 from . import _job_container
 from ._host import Host
 from ._job_container import EngineError
-from ._records import Job, JobContainer
+from ._job_records import Job, JobContainer
 from ._starter import LAST_LINES, Starter, StartError
 
 # 0.4 s where the image is there; what takes longer than this pulls or builds one.

@@ -17,7 +17,7 @@ from typing import Any
 
 from ._command import CommandResult
 from ._host import Host
-from ._records import ENDED, JobContainer
+from ._job_records import ENDED, JobContainer
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"

@@ -21,8 +21,8 @@ from typing import Any
 
 from ._host import Host
 from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
+from ._job_records import ENDED
 from ._mounts import mounts_in, parse_mountinfo
-from ._records import ENDED
 from ._runs import list_runs, muster_dir, read_run
 from .runner import _lock
 

@@ -1,10 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The records both sides know: what a node is, one node's part of a plan. (`_records.py` is private to the collection.)
+"""What a node is (`ansible_facts.node`), as both sides know it. (`_records.py` is private to the collection.)
 
-None always means "could not be known from here". Facts ignore keys they do not know (a fact cache may be older or
-newer); a job refuses them, because whoever wrote it meant something by them.
+None always means "could not be known from here". Keys that are not known are ignored: a fact cache may be older or newer.
 """
 
 from __future__ import annotations
@@ -29,11 +28,6 @@ if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and on
         Resolution,
         Sudo,
     )
-
-# The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
-ENDED = ("succeeded", "failed", "stopped", "lost")
-# What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
-NO_MESSAGE = "<NONE>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,86 +244,3 @@ def _health(data: dict[str, Any]) -> dict[str, Any]:
     from ._health_records import health_from_dict
 
     return health_from_dict(data)
-
-
-@dataclasses.dataclass(frozen=True)
-class Rendezvous:
-    """Where the ranks meet: the head's address and the run's port."""
-
-    address: str
-    port: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Variable:
-    """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …)."""
-
-    name: str
-    value: str
-    origin: str
-    reason: str
-    rule: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class JobContainer:
-    """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
-
-    python is the interpreter of the runner in the container; by its labels a container is told from a stranger's.
-    """
-
-    docker: list[str]
-    file: str
-    service: str
-    name: str
-    python: str
-    labels: dict[str, str]
-
-
-@dataclasses.dataclass(frozen=True)
-class Job:
-    """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes."""
-
-    schema: int
-    run_id: str
-    nonce: str
-    node: str
-    node_rank: int
-    nnodes: int
-    nproc: int
-    world_size: int
-    first_rank: int
-    runtime: str
-    launcher: str
-    workdir: str
-    run_dir: str
-    output_dir: str
-    code_dir: str
-    slot: str
-    rendezvous: Rendezvous
-    argv: list[str]
-    environment: list[Variable]
-    starter: str
-    starter_reason: str
-    starter_fallback: str | None
-    time_limit: int
-    stop_grace: int
-    abort_grace: int
-    join_timeout: int
-    log_limit: int
-    label: str | None
-    created: str
-    container: JobContainer | None = None
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Job:
-        container = data.get("container")
-        nested = {
-            "container": None if container is None else JobContainer(**container),
-            "rendezvous": Rendezvous(**data["rendezvous"]),
-            "environment": [Variable(**item) for item in data["environment"]],
-        }
-        return cls(**{**data, **nested})
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)

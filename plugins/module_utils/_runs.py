@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _job_container
 from ._host import Host
-from ._records import ENDED
+from ._job_records import ENDED
 from .runner import _lock, _processes, _unit
 from .runner._state import utc
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _bundle
 from ._host import Host
-from ._records import ENDED, Job
+from ._job_records import ENDED, Job
 from ._runs import muster_dir, read_run
 from ._starter import Starter, StartError
 from ._starters import starter_named

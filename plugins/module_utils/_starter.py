@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ._host import Host
-from ._records import Job
+from ._job_records import Job
 
 LAST_LINES = 20
 

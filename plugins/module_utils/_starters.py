@@ -10,7 +10,7 @@ import sys
 
 from ._docker_starter import Docker
 from ._host import Host
-from ._records import Job
+from ._job_records import Job
 from ._starter import Starter, StartError
 
 

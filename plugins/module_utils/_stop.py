@@ -16,7 +16,7 @@ from typing import Any
 from . import _job_container
 from ._host import Host
 from ._job_container import Box, EngineError
-from ._records import ENDED, Job
+from ._job_records import ENDED, Job
 from ._runs import how_ended, read_run, run_directory
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc

@@ -96,7 +96,7 @@ log_tail:
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._records import Job
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
 from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._start import start
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import NO_MESSAGE
+from ansible_collections.muster.train.plugins.module_utils._job_records import NO_MESSAGE
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,

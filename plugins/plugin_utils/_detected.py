@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts, Variable
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
 from ansible_collections.muster.train.plugins.plugin_utils._environment import Settings
 from ansible_collections.muster.train.plugins.plugin_utils._environments import UNTUNED, Layer, Node, Users, decide

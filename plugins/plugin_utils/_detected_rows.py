@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr, Hca, Port
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._alike import Difference
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter, read
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils._records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._report import duration, first_progress, number
 from ansible_collections.muster.train.plugins.plugin_utils._table import GAP, one_line, table
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, members

@@ -8,12 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records import (
-    File,
-    Job,
-    Rendezvous,
-    Variable,
-)
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records import File
 from ansible_collections.muster.train.plugins.plugin_utils import _environment
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS

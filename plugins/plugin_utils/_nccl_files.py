@@ -14,7 +14,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._detected_rows import not_set_lines, remark
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library

@@ -14,8 +14,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import (
     Address,

@@ -14,8 +14,9 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._order import natural
-from ansible_collections.muster.train.plugins.module_utils._records import Net, Variable
+from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_grammar
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_hcas
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_grammar import (
     EMPTY_PORT_IS_ANY,

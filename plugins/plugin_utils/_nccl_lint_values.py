@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid, _nccl_names, _nccl_tuning
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import parse_range, v2_entries
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint_lists import Fault

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records import Net, Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
+from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import ETHERNET, HcaPort
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import NodeView, NotSet, decided

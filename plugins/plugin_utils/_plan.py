@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import Net, Rendezvous
+from ansible_collections.muster.train.plugins.module_utils._job_records import Rendezvous
+from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import (
     _agree,
     _agree_files,

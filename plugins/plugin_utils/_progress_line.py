@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS
 

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils import _causes
 from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line

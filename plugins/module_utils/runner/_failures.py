@@ -9,7 +9,7 @@ import json
 import signal
 from typing import Any
 
-from .._records import NO_MESSAGE
+from .._job_records import NO_MESSAGE
 
 TRACEBACK_LINES = 20
 # What torch says of a rank that wrote no error file.

@@ -11,7 +11,7 @@ import resource
 import time
 from typing import Any
 
-from .._records import ENDED, Job
+from .._job_records import ENDED, Job
 from . import _files, _processes
 
 STATE = "state.json"

@@ -13,7 +13,7 @@ import signal
 import time
 from typing import Any
 
-from .._records import Job
+from .._job_records import Job
 from . import _failures, _files, _lock, _processes, _progress, _unit
 from ._child import Child, adopt_orphans
 from ._inherited import base_environment

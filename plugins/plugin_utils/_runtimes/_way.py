@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records import JobContainer, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._job_records import JobContainer
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._starter import Choice

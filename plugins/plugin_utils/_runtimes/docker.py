@@ -13,7 +13,8 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records import JobContainer, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._job_records import JobContainer
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._runtimes._way import ORIGIN, Part, Way

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils import _job_container
 from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._docker_starter import Docker
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._records import Job, JobContainer
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job, JobContainer
 from ansible_collections.muster.train.plugins.module_utils._runs import read_run
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop

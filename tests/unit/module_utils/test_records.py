@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr
-from ansible_collections.muster.train.plugins.module_utils._records import Holder, Job, NodeFacts, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records import Holder, NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._subsets import SUBSETS
 from ansible_collections.muster.train.plugins.module_utils._system_records import Memlock
 from ansible_collections.muster.train.tests.unit.machines import load

@@ -150,8 +150,7 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {
         "muster/runner/_torchrun.py"
     }
-    records = {"muster/_known.py", "muster/_records.py", "muster/_system_records.py"}
-    assert shipped == expected | records | {"__main__.py", "muster/__init__.py"}
+    assert shipped == expected | {"muster/_job_records.py", "__main__.py", "muster/__init__.py"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()
     assert _bundle.torchrun_launcher() == (source / "runner" / "_torchrun.py").read_bytes()

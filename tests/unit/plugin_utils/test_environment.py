@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _environment
 from ansible_collections.muster.train.plugins.plugin_utils._findings import line
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._system_records import Container, Versions
 from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, NodeInput, make
 from ansible_collections.muster.train.tests.unit.plan_parts import node, settings

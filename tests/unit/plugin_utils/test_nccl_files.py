@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records import Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_files
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library

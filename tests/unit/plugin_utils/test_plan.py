@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records import Job
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.tests.unit.plan_parts import (

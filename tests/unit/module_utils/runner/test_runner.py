@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records import Job
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
 from ansible_collections.muster.train.plugins.module_utils.runner import _lock, _processes
 from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_of, wait_for
 
