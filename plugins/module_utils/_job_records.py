@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node's part of a run, as plan, module and runner know it. (`_job_records.py` is private to the collection.)
 
-Keys that are not known are refused, because whoever wrote them meant something by them. The runner takes this file along.
+Keys that are not known are refused, because whoever wrote them meant something by them. The runner
+takes this file along.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a node is (`ansible_facts.node`), as both sides know it. (`_records.py` is private to the collection.)
 
-None always means "could not be known from here". Keys that are not known are ignored: a fact cache may be older or newer.
+None always means "could not be known from here". Keys that are not known are ignored: a fact cache may be
+older or newer.
 """
 
 from __future__ import annotations
