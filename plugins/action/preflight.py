@@ -80,7 +80,7 @@ class ActionModule(ActionBase):
             result["changed"] = _written(Path(args["json"]).expanduser(), document)
         result.update(code=report.code, said=_report.verdict(report))
         if _report.stops(report, args["stop_on"]):
-            return {**result, "failed": True, "msg": result["said"]}
+            result.update(failed=True, msg=result.pop("said"))
         return result
 
 

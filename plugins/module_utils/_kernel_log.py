@@ -38,7 +38,7 @@ def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None
         if lines:
             complete = command is JOURNAL or lines[0].monotonic_s == 0.0
             return KernelLog(True, None, errors_of(lines), command[0], complete)
-        whys.append(f"{command[0]}: {_why(result)}")
+        whys.append(f"{command[0]}: {_why(result).removeprefix(f'{command[0]}: ')}")
     return KernelLog(False, "; ".join([*whys, HINT]))
 
 

@@ -77,6 +77,6 @@ code:
   type: int
 said:
   description: Which checks failed or could not look, and where, in one line.
-  returned: when the inventory's variables could be read
+  returned: when the task does not fail; else it is its message
   type: str
 """

@@ -74,7 +74,7 @@ def check_machines(facts: Facts) -> list[Finding]:
                     check="node",
                     node=node,
                     status="fail",
-                    observed=f"{each.workdir.path} on {each.hostname} is also the work directory of {other}",
+                    observed=f"its work directory {each.workdir.path} on host {each.hostname} is also that of {other}",
                     expected="one machine, or at least one work directory, for each node",
                     source="launch_workdir",
                     remedy=f"remove {node} or {other} from the group nodes, or give each its own launch_workdir",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
@@ -31,7 +32,7 @@ def engine(node: Node, cluster: Cluster) -> Seen:
     if own is None:
         return unknown("nobody could ask the engine", "engine")
     source, expected = f"{command} info", "an engine that answers this user, with the compose plugin"
-    if own.version is None and not own.running:
+    if own.version is None and own.running is False:
         return Seen(
             "fail",
             own.why or f"{command} is not there",
@@ -41,6 +42,8 @@ def engine(node: Node, cluster: Cluster) -> Seen:
         )
     if not own.running:
         remedy = "systemctl start docker there; where it asks for root: launch_docker: [sudo, -n, docker]"
+        if (own.why or "").startswith("sudo:"):
+            remedy = f"allow {command} without a password there, or set launch_docker to what this user may call"
         return Seen("fail", own.why or "the engine does not answer", expected, source, remedy)
     if own.compose is None:
         return Seen(
@@ -58,7 +61,12 @@ def image(cluster: Cluster) -> list[Finding]:
     if not cluster.launch.images or cluster.launch.runtime == "host":
         seen = skip(ON_HOST if cluster.launch.runtime == "host" else "no image is named")
         return [finding("image", name, seen) for name in cluster.nodes]
-    found = {each.node: each for each in compare(cluster, IMAGE)}
+    named = f"container_image {', '.join(cluster.launch.images)}"
+    found = {
+        # Its digest alone does not say which image is meant.
+        each.node: dataclasses.replace(each, source=f"{named}; {each.source}") if each.status == "fail" else each
+        for each in compare(cluster, IMAGE)
+    }
     for name, node in cluster.nodes.items():
         own = node.facts.engine
         asked = own.images if own and own.running else None

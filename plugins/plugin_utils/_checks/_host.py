@@ -199,7 +199,7 @@ def clock(node: Node, cluster: Cluster) -> Seen:
     limits = cluster.thresholds
     for name in ("clock_fail", "clock_warn"):
         if abs(off) > limits.value(name):
-            seen = f"{abs(off):.1f} s {'behind' if off < 0 else 'ahead of'} the controller, at least"
+            seen = f"at least {abs(off):.1f} s {'behind' if off < 0 else 'ahead of'} the controller"
             remedy = "let chrony or systemd-timesyncd set it: timedatectl set-ntp true"
             status = "fail" if name == "clock_fail" else "warn"
             return Seen(

@@ -213,7 +213,12 @@ def _cpus(node: Node, _cluster: Cluster) -> str | None:
 SAME = "bring the nodes to the same state, or leave this one out of the group nodes"
 GPU_COUNT = Property("gpu count", "gpu", "gpus", "look at nvidia-smi or amd-smi and at dmesg there; " + SAME, _gpus)
 IMAGE = Property(
-    "image", "engine", "image", "pull the same digest everywhere: ansible-playbook muster.train.setup", _image
+    "image",
+    "engine",
+    "image",
+    "pull it anew: ansible-playbook muster.train.setup --tags container -e container_pull=always; where it is loaded "
+    "or built, remove it there before (docker rmi)",
+    _image,
 )
 PROPERTIES = (
     GPU_COUNT,

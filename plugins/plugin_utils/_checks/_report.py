@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass":
 SHOWN = ("fail", "error", "warn")
 WORST = (*SHOWN, "pass", "skip")
 INDENT = 4
+_DIGEST = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +117,8 @@ def _finding_lines(finding: Finding, seen: Mapping[str, Sequence[str]], width: i
         lines = _wrapped(f"  {finding.check} {said[0]}", width, INDENT)
     else:
         lines = [f"  {finding.check}", *(line for each in said for line in _wrapped(f"    {each}", width, INDENT + 2))]
-    source = f" ({finding.source})" if finding.source else ""
+    # No parentheses within parentheses.
+    source = f"; from {finding.source}" if "(" in finding.source else f" ({finding.source})" if finding.source else ""
     if finding.expected:
         lines += _wrapped(f"    expected: {finding.expected}{source}", width, INDENT + 2)
     elif source:
@@ -129,17 +132,27 @@ def _table(report: Report, width: int) -> list[str]:
     if len(report.cluster.nodes) < 2:
         return []
     odd = [row for row in report.rows if row.odd]
-    same = [row.name for row in report.rows if not row.odd]
+    # Not all nodes have every property: an engine that does not answer has no version.
+    same: dict[tuple[str, ...], list[str]] = {}
+    for row in report.rows:
+        if not row.odd and len(row.nodes) > 1:
+            same.setdefault(row.nodes, []).append(row.name)
     lines = []
     if odd:
         body = [(row.name, row.value, ", ".join(f"{node}: {value}" for node, value in row.odd.items())) for row in odd]
         # What is long, as a kernel's command line, is cut in the middle column: the JSON has it whole.
         room = max(16, width // 3)
-        body = [(name, one_line(value, room), rest) for name, value, rest in body]
+        body = [(name, one_line(_short(value), room), _short(rest)) for name, value, rest in body]
         lines += ["", *table(("property", "most nodes", "but"), body, width)]
-    if same:
-        lines += ["", *_wrapped(f"{names(list(report.cluster.nodes))} agree in {', '.join(same)}", width, 2)]
+    for number, (nodes, properties) in enumerate(same.items()):
+        lines += [] if number else [""]
+        lines += _wrapped(f"{names(nodes)} agree in {', '.join(properties)}", width, 2)
     return lines
+
+
+def _short(text: str) -> str:
+    """Shorten digests as `docker images` does."""
+    return _DIGEST.sub(r"\1", text)
 
 
 def _wrapped(text: str, width: int, indent: int) -> list[str]:

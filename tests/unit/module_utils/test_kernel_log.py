@@ -141,7 +141,7 @@ def test_who_may_not_read_it_does_not_know(tmp_path: Path) -> None:
     host = OwnMachine({"commands": {JOURNALCTL: refused, "dmesg": ring}}, tmp_path / "a")
     why = (
         "journalctl: No journal files were opened due to insufficient permissions.; "
-        f"dmesg: dmesg: read kernel buffer failed: Operation not permitted; {HINT}"
+        f"dmesg: read kernel buffer failed: Operation not permitted; {HINT}"
     )
     assert read_kernel_log(host) == KernelLog(False, why)
     empty = OwnMachine({"commands": {JOURNALCTL: answer(), "dmesg": answer("\n")}}, tmp_path / "b")

@@ -56,7 +56,7 @@ def test_two_names_for_one_work_directory_are_both_named() -> None:
     findings = _agree.check_machines(cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity}))
     assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]).startswith(
-        "node1: node: /home/ann/muster on host1 is also the work directory of node0; expected"
+        "node1: node: its work directory /home/ann/muster on host host1 is also that of node0; expected"
     )
 
 

@@ -363,6 +363,13 @@ FAULTS = [
         change=put("engine", running=False, why="permission denied"),
         options=lambda: {"launch": DOCKER},
     ),
+    Fault(
+        "engine by sudo with a password",
+        CPU,
+        "engine",
+        change=put("engine", running=None, version=None, why="sudo: a password is required", images={}),
+        options=lambda: {"launch": DOCKER},
+    ),
     Fault("no compose", CPU, "engine", change=put("engine", compose=None), options=lambda: {"launch": DOCKER}),
     Fault(
         "another image",

@@ -184,6 +184,31 @@ def test_the_table_has_a_row_for_what_differs() -> None:
     }
 
 
+def test_a_node_without_a_property_does_not_agree_in_it() -> None:
+    def no_engine(facts: Facts) -> None:
+        facts["node"]["engine"].update(running=None, version=None, why="sudo: a password is required")
+
+    asked = Launch(runtime="docker", docker=("sudo", "-n", "docker"))
+    found = report("laptop", no_engine, launch=asked)
+    lines = _report.render(found, 1000)
+    assert not [line for line in lines if "engine version" in line]
+    assert [line for line in lines if line.startswith("node0 and node1 agree in ") and "kernel" in line]
+    # An engine that does not let this user ask is there: nothing has to be installed.
+    [seen] = [each for each in found.findings if each.check == "engine" and each.status == "fail"]
+    assert seen.remedy.startswith("allow sudo -n docker without a password there")
+
+
+def test_images_in_the_table_are_short_and_have_a_name_in_the_finding() -> None:
+    def other(facts: Facts) -> None:
+        facts["node"]["engine"]["images"] = {"train:1": {"id": f"sha256:{'c' * 64}", "digests": []}}
+
+    found = report("laptop", other, launch=Launch(runtime="docker", images=("train:1",)))
+    lines = _report.render(found, 100)
+    assert any(line.split() == ["image", "train@sha256:bb", "node1:", f"sha256:{'c' * 12}"] for line in lines)
+    [seen] = [each for each in found.findings if each.check == "image" and each.status == "fail"]
+    assert (seen.observed, seen.source) == (f"sha256:{'c' * 64}", "container_image train:1; peers: as on node0")
+
+
 def test_the_document_is_plain_data() -> None:
     document = json.loads(json.dumps(_report.document(report("dgx_h100_ib", behind))))
     assert document["code"] == 1
