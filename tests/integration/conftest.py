@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,16 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def real_inventory() -> Iterator[Path]:
-    """The inventory of three real hosts, made once for all tests and removed after the last."""
+    """The inventory of three real hosts, made once for all tests and removed after the last.
+
+    Those that MUSTER_TEST_INVENTORY names, of another tests/cluster, stay as they are.
+    """
+    named = os.environ.get("MUSTER_TEST_INVENTORY")
+    if named:
+        found = Path(named).resolve()
+        assert found.is_dir(), f"MUSTER_TEST_INVENTORY: {found} is not there"
+        yield found
+        return
     why_not = real_hosts.why_not()
     if why_not:
         pytest.skip(why_not)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
 # Where the settings say.
@@ -36,6 +38,21 @@ def why_not() -> str | None:
     if done.returncode != 0:
         return f"real hosts need a Docker Engine, and none answers: {done.stderr.strip()}"
     return None
+
+
+def as_root(inventory: Path, host: str, script: str) -> str:
+    """Run a shell script as a host's root, from inside and by nothing under test; return what it printed."""
+    variables = yaml.safe_load((inventory / "group_vars" / "nodes.yml").read_text())
+    done = subprocess.run(
+        ["docker", "exec", "--interactive", f"{variables['cluster_name']}-{host}", "sh", "-eu"],
+        input=script,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"on {host}: {done.stderr}\n{script}")
+    return done.stdout
 
 
 def play(name: str) -> None:
