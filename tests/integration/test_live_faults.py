@@ -33,6 +33,7 @@ CODE = f"{HOME}/code"
 AS_ANN = "setpriv --reuid=ann --regid=ann --clear-groups env HOME=/home/ann"
 GIT = f"{AS_ANN} git -C {CODE}"
 PREPARE = f"""
+rm -rf {HOME}
 install -d -o ann -g ann {HOME} {CODE}
 cd {CODE}
 for name in train parts; do echo "print('$name')" >$name.py; done
