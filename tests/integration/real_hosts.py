@@ -40,11 +40,16 @@ def why_not() -> str | None:
     return None
 
 
-def as_root(inventory: Path, host: str, script: str) -> str:
-    """Run a shell script as a host's root, from inside and by nothing under test; return what it printed."""
+def in_root(inventory: Path, host: str, *argv: str) -> list[str]:
+    """Return the command line that runs argv as a host's root, from inside and by nothing under test."""
     variables = yaml.safe_load((inventory / "group_vars" / "nodes.yml").read_text())
+    return ["docker", "exec", "--interactive", f"{variables['cluster_name']}-{host}", *argv]
+
+
+def as_root(inventory: Path, host: str, script: str) -> str:
+    """Run a shell script as a host's root; return what it printed."""
     done = subprocess.run(
-        ["docker", "exec", "--interactive", f"{variables['cluster_name']}-{host}", "sh", "-eu"],
+        in_root(inventory, host, "sh", "-eu"),
         input=script,
         capture_output=True,
         text=True,

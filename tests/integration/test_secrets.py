@@ -1,0 +1,336 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A token in launch_secrets, planted on real hosts: the ranks have it, and nobody else ever sees it.
+
+Where it may be: in the private file of a run, for its owner alone, until the runner has read it; in the environment of
+the ranks. Nowhere else on the hosts, in what was printed, kept or collected, or on this machine; when the run has
+ended, nowhere at all. The same holds for the run's key, which no rank has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.tests.integration import death
+from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, as_root, environment, in_root
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+HOSTS = ("n1", "n2", "n3")
+HOME = "/home/ann/confidence"
+RUN_ID = "multinode_autoch_autoth_20261120_143052_secret"
+RUN_DIR = f"{HOME}/work/.muster/runs/{RUN_ID}"
+SCRIPT = """
+import hashlib, os, time
+print("knows", hashlib.sha256(os.environ["HF_TOKEN"].encode()).hexdigest(), flush=True)
+for _moment in range(3000):
+    if os.path.exists("over"):
+        break
+    time.sleep(0.1)
+"""
+IMAGE = "muster-train:bookworm"
+SERVICE = {"image": IMAGE, "network_mode": "host", "init": True, "volumes": [f"{HOME}:{HOME}"]}
+COMPOSE = {"name": "muster-secret", "services": {"train": SERVICE}}
+# So long must nothing change until what outlived a controller is taken to be done.
+QUIET_S = 2.0
+PREPARE = f"""
+install -d -o ann -g ann {HOME} {HOME}/code
+cat >{HOME}/code/confidant.py <<'---'
+{SCRIPT}
+---
+cat >{HOME}/compose.yaml <<'---'
+{json.dumps(COMPOSE)}
+---
+touch /run/secrets-mark
+"""
+CLEAN = f"""
+docker ps --all --quiet --filter label=muster.run_id={RUN_ID} | xargs --no-run-if-empty docker rm --force
+grep -lsaF MUSTER_RUN_ID={RUN_ID} /proc/[0-9]*/environ | cut -d / -f 3 | xargs --no-run-if-empty kill -KILL || :
+rm -rf {HOME} /run/secrets-*
+"""
+# Everything that changed since: of files, the journal, the units, the containers and the processes.
+SEARCH = """
+umask 077
+cat >/run/secrets-patterns <<'---'
+%s
+---
+find / \\( -path /proc -o -path /sys -o -path /run/secrets-patterns \\) -prune -o -type f -cnewer /run/secrets-mark \\
+  -exec grep -lasF -f /run/secrets-patterns {} + | while read -r path; do
+    stat --format 'file %%a %%n' "$path"
+done || :
+grep -lasF -f /run/secrets-patterns /proc/[0-9]*/environ | while read -r path; do
+    echo "environment $(tr '\\0' ' ' <"${path%%/*}/cmdline")"
+done || :
+told() { name=$1; shift; if "$@" 2>&1 | grep -qaF -f /run/secrets-patterns; then echo "$name"; fi; }
+told 'command lines' sh -c 'cat /proc/[0-9]*/cmdline || :'
+told journal journalctl --quiet --no-pager --output=export
+told units systemctl show --all --no-pager 'muster-*' 'run-*'
+for container in $(docker ps --all --quiet); do
+    told 'docker inspect' docker inspect "$container"
+    told 'docker logs' docker logs "$container"
+done
+rm /run/secrets-patterns
+"""
+# Watches a machine: says when a run was laid out, when its runner began and when a rank spoke; in the end what it saw.
+WATCH = """
+import glob, json, os, select, sys
+every, run_dir, token = float(sys.argv[1]), sys.argv[2], sys.stdin.readline().strip()
+lines, private, said = set(), {}, set()
+
+def say(word):
+    if word not in said:
+        said.add(word)
+        print(word, flush=True)
+
+while not select.select([sys.stdin], [], [], every)[0]:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as stream:
+                lines.add(stream.read().replace(b"\\0", b" ").decode("utf-8", "replace"))
+        except OSError:
+            pass
+    try:
+        names = os.listdir(run_dir)
+    except OSError:
+        continue
+    if "state.json" in names:
+        say("begun")
+    if "spoke" not in said and any(map(os.path.getsize, glob.glob(f"{run_dir}/logs/rank_*.log"))):
+        say("spoke")
+    for path in (f"{run_dir}/{name}" for name in names if name.startswith("private.")):
+        try:
+            with open(path) as stream:
+                text = stream.read() if path not in private else ""
+                if token in text:
+                    modes = [os.fstat(stream.fileno()).st_mode & 0o777, os.stat(run_dir).st_mode & 0o777]
+                    private[path] = {"modes": modes, "key": json.loads(text)["key"]}
+                    say("prepared")
+        except OSError:
+            pass
+print(json.dumps({"private": list(private.values()), "lines": sorted(lines)}))
+"""
+
+
+class Watcher:
+    """Sees every command line of a machine, and what a runner there is told in private."""
+
+    def __init__(self, prefix: list[str], every: float, token: str, log: Path) -> None:
+        self._log = log
+        with log.open("w") as stream:
+            self._process = subprocess.Popen(
+                [*prefix, "python3", "-c", WATCH, str(every), RUN_DIR], stdin=subprocess.PIPE, stdout=stream, text=True
+            )
+        self._stdin.write(f"{token}\n")
+        self._stdin.flush()
+
+    @property
+    def _stdin(self) -> IO[str]:
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    def says(self, word: str) -> bool:
+        """Return whether it has seen a run that was `prepared`, that has `begun`, or a rank that `spoke`."""
+        return word in self._log.read_text().splitlines()
+
+    def end(self) -> dict[str, Any]:
+        """Stop watching; return what was seen."""
+        self._stdin.close()
+        assert self._process.wait(60) == 0
+        seen = dict(json.loads(self._log.read_text().splitlines()[-1]))
+        self._log.unlink()
+        return seen
+
+
+class Site:
+    """The hosts with one runtime, a token that is planted in their inventory, and directories of the test's own."""
+
+    def __init__(self, inventory: Path, runtime: str, home: Path) -> None:
+        self.runtime, self._inventory, self._home = runtime, inventory, home
+        self.token = f"planted-{secrets.token_hex(16)}"
+        self.experiments, self._told, self._more = home / "experiments", home / "told.txt", home / "planted.yml"
+        policy = {
+            "launch_runtime": runtime,
+            "launch_workdir": f"{HOME}/work",
+            "launch_code_dir": f"{HOME}/code",
+            "launch_compose_file": f"{HOME}/compose.yaml",
+            "launch_defaults": {"script": "confidant.py", "launcher": "python", "nproc": 1},
+            "launch_secrets": {"HF_TOKEN": self.token},
+            "launch_stop_grace": 5,
+            "launch_abort_grace": 2,
+            "launch_experiments_dir": str(self.experiments),
+        }
+        self._more.write_text(yaml.safe_dump({"nodes": {"hosts": {host: {**policy} for host in HOSTS}}}))
+
+    @property
+    def told(self) -> str:
+        """All that the verb has printed."""
+        return self._told.read_text()
+
+    def has_asked(self) -> bool:
+        """Return whether the hosts are being asked to start the run."""
+        return "Start the job" in self.told
+
+    def begin(self, verb: str, *extra: str, **more: str) -> subprocess.Popen[str]:
+        """Start a verb on the run, in a process group of its own."""
+        words = ["-i", str(self._inventory), "-i", str(self._more), f"muster.train.{verb}", "-e", f"run_id={RUN_ID}"]
+        with self._told.open("w") as told:
+            return subprocess.Popen(
+                [sys.executable, "-m", "ansible", "playbook", *words, *extra],
+                cwd=ROOT,
+                env={**environment(), **more},
+                stdin=subprocess.DEVNULL,
+                stdout=told,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+
+    def watch(self) -> list[Watcher]:
+        """Watch the hosts."""
+        places = {host: in_root(self._inventory, host) for host in HOSTS}
+        return [Watcher(prefix, 0.02, self.token, self._home / f"{host}.watch") for host, prefix in places.items()]
+
+    def watch_here(self) -> Watcher:
+        """Watch this machine, which has many more processes."""
+        return Watcher([], 0.1, self.token, self._home / "here.watch")
+
+    def wait_until_quiet(self) -> None:
+        """Wait until nothing more moves on the hosts that a launch has begun there."""
+        picture = f"ls -l {RUN_DIR} 2>&1 || :; pgrep -u ann -a python || :; docker ps --all --quiet"
+        seen, since = self.on_hosts(picture), time.monotonic()
+        while time.monotonic() - since < QUIET_S:
+            time.sleep(0.2)
+            now = self.on_hosts(picture)
+            if now != seen:
+                seen, since = now, time.monotonic()
+
+    def on_hosts(self, script: str) -> list[list[str]]:
+        """Run a script as root on every host; return the lines of each."""
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda host: as_root(self._inventory, host, script).splitlines(), HOSTS))
+
+    def search(self, *keys: str) -> list[list[str]]:
+        """Return who knows the token or a key on each host: files with their modes, environments, and what tells it."""
+        return self.on_hosts(SEARCH % "\n".join([self.token, *keys]))
+
+    def search_here(self, *keys: str) -> list[str]:
+        """Return the files of this machine that know it, but for the inventory where it was planted."""
+        places = [str(path) for path in (self._home, Path.home() / ".ansible" / "tmp") if path.exists()]
+        found = subprocess.run(
+            ["grep", "-rlasF", f"--exclude={self._more.name}", "-f", "-", *places],
+            input="\n".join([self.token, *keys]),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return found.stdout.splitlines()
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) -> Iterator[Site]:
+    made = Site(real_inventory, request.param, tmp_path)
+    try:
+        made.on_hosts(CLEAN + PREPARE)
+        yield made
+    finally:
+        made.on_hosts(CLEAN)
+
+
+def rank_of(found: str) -> bool:
+    """Return whether it is a rank, which was told."""
+    return found.startswith("environment ") and "confidant.py" in found
+
+
+@pytest.mark.parametrize("site", ["host"], indirect=True)
+def test_the_search_finds_what_there_is(site: Site) -> None:
+    site.on_hosts(f"""
+        echo {site.token} >{HOME}/found; chmod 0644 {HOME}/found
+        logger {site.token}
+        systemd-run --quiet --collect --unit=muster-found --setenv=FOUND={site.token} sh -c 'sleep 300; :' {site.token}
+        docker run --detach --name found --env FOUND={site.token} {IMAGE} sh -c 'echo $FOUND; sleep 300; :'
+        """)
+    try:
+        kinds = {f"file 644 {HOME}/found", "command lines", "journal", "units", "docker inspect", "docker logs"}
+        for found in site.search():
+            assert kinds <= set(found)
+            assert any(each.startswith("environment ") for each in found)
+    finally:
+        site.on_hosts("systemctl stop muster-found || :; docker rm --force found")
+
+
+@pytest.mark.parametrize("site", ["docker", "host"], indirect=True)
+def test_the_ranks_alone_have_it(site: Site) -> None:
+    watchers, here = site.watch(), site.watch_here()
+    try:
+        launch = site.begin("launch", "-vvv", "--diff", "-e", "follow=true")
+        wait_for(lambda: launch.poll() is not None or all(each.says("spoke") for each in watchers), "the ranks speak")
+        digest = hashlib.sha256(site.token.encode()).hexdigest()
+        spoken = site.on_hosts(f"grep -ho 'knows .*' {RUN_DIR}/logs/rank_*.log || :")
+        assert spoken == [[f"knows {digest}"]] * len(HOSTS), site.told
+        if site.runtime == "docker":
+            assert all(site.on_hosts(f"docker ps --quiet --filter label=muster.run_id={RUN_ID}"))
+        for found in site.search():
+            assert found
+            assert all(map(rank_of, found)), found
+        site.on_hosts(f"touch {HOME}/code/over")
+        assert launch.wait(300) == 0, site.told
+    finally:
+        seen = [watcher.end() for watcher in (*watchers, here)]
+
+    # For its owner alone, in a directory that is closed to others.
+    assert all(of_host["private"] for of_host in seen[:-1])
+    private = [each for of_machine in seen for each in of_machine["private"]]
+    assert all(each["modes"] == [0o600, 0o700] for each in private)
+    [key] = {each["key"] for each in private}
+    assert len(key) == 64
+    for of_machine, known in zip(seen, [*["runner.pyz"] * len(HOSTS), "muster.train.launch"], strict=True):
+        lines = "\n".join(of_machine["lines"])
+        assert known in lines
+        assert site.token not in lines
+        assert key not in lines
+    assert "ESTABLISH SSH CONNECTION" in site.told
+    assert (site.experiments / RUN_ID / "plan.json").exists()
+    # Also no other key was made, and none is kept with the run.
+    assert site.search(key) == [[]] * len(HOSTS)
+    assert site.search_here(key) == []
+
+
+@pytest.mark.parametrize(
+    ("site", "moment"),
+    [("docker", "prepared"), ("host", "asked"), ("host", "begun")],
+    indirect=["site"],
+)
+def test_a_controller_that_is_killed_leaves_it_to_nobody(site: Site, moment: str) -> None:
+    watchers = site.watch()
+    try:
+        # As where the collection was installed without the checkout's ansible.cfg.
+        launch = site.begin("launch", "-e", "follow=false", ANSIBLE_PIPELINING="0")
+        while not (site.has_asked() if moment == "asked" else any(each.says(moment) for each in watchers)):
+            assert launch.poll() is None, site.told
+            time.sleep(0.001)
+        death.strike(launch, "everything")
+        launch.wait(60)
+        site.wait_until_quiet()
+    finally:
+        seen = [watcher.end() for watcher in watchers]
+    lines = "\n".join(line for of_machine in seen for line in of_machine["lines"])
+    assert site.token not in lines
+    left = site.search()
+    print("the strike left", left)  # shown when the test fails
+    # A run that has begun; one that was laid out and that no runner has taken.
+    waiting = re.compile(rf"file 600 {RUN_DIR}/private\.[0-9a-f]{{32}}\.json(\.\d+\.new)?")
+    assert all(rank_of(each) or waiting.fullmatch(each) for found in left for each in found)
+    assert site.search_here() == []
