@@ -102,15 +102,7 @@ while not select.select([sys.stdin], [], [], every)[0]:
                 lines.add(stream.read().replace(b"\\0", b" ").decode("utf-8", "replace"))
         except OSError:
             pass
-    try:
-        names = os.listdir(run_dir)
-    except OSError:
-        continue
-    if "state.json" in names:
-        say("begun")
-    if "spoke" not in said and any(map(os.path.getsize, glob.glob(f"{run_dir}/logs/rank_*.log"))):
-        say("spoke")
-    for path in (f"{run_dir}/{name}" for name in names if name.startswith("private.")):
+    for path in glob.glob(f"{run_dir}/private.*"):
         try:
             with open(path) as stream:
                 text = stream.read() if path not in private else ""
@@ -118,8 +110,12 @@ while not select.select([sys.stdin], [], [], every)[0]:
                     modes = [os.fstat(stream.fileno()).st_mode & 0o777, os.stat(run_dir).st_mode & 0o777]
                     private[path] = {"modes": modes, "key": json.loads(text)["key"]}
                     say("prepared")
-        except OSError:
+        except (OSError, ValueError):  # gone, or not yet whole
             pass
+    if os.path.exists(f"{run_dir}/state.json"):
+        say("begun")
+    if "spoke" not in said and any(map(os.path.getsize, glob.glob(f"{run_dir}/logs/rank_*.log"))):
+        say("spoke")
 print(json.dumps({"private": list(private.values()), "lines": sorted(lines)}))
 """
 
@@ -276,7 +272,9 @@ def test_the_ranks_alone_have_it(site: Site) -> None:
     watchers, here = site.watch(), site.watch_here()
     try:
         launch = site.begin("launch", "-vvv", "--diff", "-e", "follow=true")
-        wait_for(lambda: launch.poll() is not None or all(each.says("spoke") for each in watchers), "the ranks speak")
+        wait_for(
+            lambda: launch.poll() is not None or all(each.says("spoke") for each in watchers), "the ranks speak", 300
+        )
         digest = hashlib.sha256(site.token.encode()).hexdigest()
         spoken = site.on_hosts(f"grep -ho 'knows .*' {RUN_DIR}/logs/rank_*.log || :")
         assert spoken == [[f"knows {digest}"]] * len(HOSTS), site.told
@@ -291,8 +289,8 @@ def test_the_ranks_alone_have_it(site: Site) -> None:
         seen = [watcher.end() for watcher in (*watchers, here)]
 
     # For its owner alone, in a directory that is closed to others.
-    assert all(of_host["private"] for of_host in seen[:-1])
     private = [each for of_machine in seen for each in of_machine["private"]]
+    assert private
     assert all(each["modes"] == [0o600, 0o700] for each in private)
     [key] = {each["key"] for each in private}
     assert len(key) == 64
@@ -308,6 +306,13 @@ def test_the_ranks_alone_have_it(site: Site) -> None:
     assert site.search_here(key) == []
 
 
+# What is prepared is soon begun: a watcher may have been asleep.
+REACHED = {
+    "prepared": lambda watcher: watcher.says("prepared") or watcher.says("begun"),
+    "begun": lambda watcher: watcher.says("begun"),
+}
+
+
 @pytest.mark.parametrize(
     ("site", "moment"),
     [("docker", "prepared"), ("host", "asked"), ("host", "begun")],
@@ -318,7 +323,7 @@ def test_a_controller_that_is_killed_leaves_it_to_nobody(site: Site, moment: str
     try:
         # As where the collection was installed without the checkout's ansible.cfg.
         launch = site.begin("launch", "-e", "follow=false", ANSIBLE_PIPELINING="0")
-        while not (site.has_asked() if moment == "asked" else any(each.says(moment) for each in watchers)):
+        while not (site.has_asked() if moment == "asked" else any(map(REACHED[moment], watchers))):
             assert launch.poll() is None, site.told
             time.sleep(0.001)
         death.strike(launch, "everything")
