@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.integration.recaps import steps, surprises
 
 # `default` makes and removes the hosts when molecule is run without pytest.
 SCENARIOS = sorted({path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml")} - {"default"})
@@ -44,3 +45,11 @@ def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+    played = steps(done.stdout)
+    # A step whose playbook is not there is no more than a warning.
+    assert [step for step, changes in played if not changes and step != "syntax"] == []
+    assert surprises(played) == [], done.stdout
+    if (ROOT / "molecule/hosts" / scenario / "converge.yml").exists():
+        names = [step for step, _changes in played]
+        assert names[:5] == ["syntax", "check", "converge", "check", "idempotence"]
+        assert any(played[1][1].values()) == (scenario != "preflight"), "it only looks"
