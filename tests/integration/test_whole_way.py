@@ -37,9 +37,9 @@ class Way:
             "launch_experiments_dir": str(self.experiments),
         }
 
-    def play(self, verb: str, **asked: Any) -> str:
+    def play(self, verb: str, *options: str, **asked: Any) -> str:
         """Play a verb, which must succeed; return what it printed."""
-        code, printed = self.try_to(verb, **asked)
+        code, printed = self.try_to(verb, *options, **asked)
         assert code == 0, f"{verb}:\n{printed}"
         return printed
 
@@ -53,12 +53,13 @@ class Way:
             assert "SIGABRT" in printed, printed
         raise AssertionError(printed)
 
-    def try_to(self, verb: str, **asked: Any) -> tuple[int, str]:
+    def try_to(self, verb: str, *options: str, **asked: Any) -> tuple[int, str]:
         """Play a verb; return its exit code and what it printed."""
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "ansible", "playbook", "-i", str(self.inventory), f"muster.train.{verb}"),
                 *("-e", json.dumps({**self.policy, **asked})),
+                *options,
             ],
             cwd=ROOT,
             env=environment(),
@@ -107,7 +108,9 @@ def way(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) ->
 
 
 def test_from_setup_to_collect(way: Way) -> None:
-    way.play("setup")
+    predicted = changes(way.play("setup", "--check"))
+    assert all(predicted)
+    assert changes(way.play("setup")) == predicted
     assert changes(way.play("setup")) == [0, 0, 0]
     way.play("preflight")
 
