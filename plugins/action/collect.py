@@ -42,7 +42,8 @@ ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 class ActionModule(ActionBase):
     """Ask `job_info` for the run's files and fetch those whose checksum differs."""
 
-    TRANSFERS_FILES = True
+    # It only fetches: nothing needs a temporary directory on the node.
+    TRANSFERS_FILES = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

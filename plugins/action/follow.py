@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller's half of `follow`: ask the head once a second, by a raw read, and draw one line."""
+"""The controller's half of `follow`: ask the head once a second, oftener at the end, by a raw read; draw one line."""
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -26,6 +27,7 @@ from ansible_collections.muster.train.plugins.module_utils._job_records import E
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
     Sample,
+    eta_s,
     progress_line,
     read_sample,
     told,
@@ -47,7 +49,10 @@ OPTIONS = {
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "request": {"type": "dict", "default": {}},
 }
-POLL_S = 1
+POLL_S = 1.0
+# When the end is due, whoever waits for it learns of it at once. What the head tells is up to a second old.
+POLL_AT_END_S = 0.2
+AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0
 # A line that says nothing new: whoever waits for output wants a sign of life all the same.
 UNCHANGED_EVERY_S = 300.0
@@ -112,9 +117,9 @@ class ActionModule(ActionBase):
         )
         return None
 
-    def _wait(self, line: _Line) -> bool:
+    def _wait(self, line: _Line, seconds: float) -> bool:
         """Wait until the next read; False when the user pressed Ctrl-C."""
-        return line.wait()
+        return line.wait(seconds)
 
     def _follow(
         self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None, logs: str
@@ -126,6 +131,7 @@ class ActionModule(ActionBase):
         count, moved = -1, self._clock()
         away_since: float | None = None
         while True:
+            pause = POLL_S
             try:
                 now = self._read(run_dir)
             except AnsibleConnectionFailure as error:
@@ -145,6 +151,9 @@ class ActionModule(ActionBase):
                     line.draw(progress_line(first, now), told(now), last=phase in ENDED)
                     if phase in ENDED:
                         return {"ended": True, "phase": phase, "interrupted": False}
+                    left = eta_s(first, now)
+                    if left is not None and left < AT_END_S:
+                        pause = POLL_AT_END_S
                     if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
                         hinted = True
                         line.say(f"no progress yet: {logs}")
@@ -154,7 +163,7 @@ class ActionModule(ActionBase):
                     if run is not None and not run["alive"]:
                         return {"ended": True, "phase": run["phase"], "interrupted": False}
                     moved = self._clock()
-            if not self._wait(line):
+            if not self._wait(line, pause):
                 return {"ended": False, "phase": phase, "interrupted": True}
 
 
@@ -194,19 +203,22 @@ class _Line:
     def _over(self) -> str:
         return "\x1b[1A\r\x1b[K" if self._drawn else ""
 
-    def wait(self) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Wait until the next read; False when the user pressed Ctrl-C."""
         if not ON_TERMINAL:
-            time.sleep(POLL_S)
+            time.sleep(seconds)
             return True
         try:
-            # The prompt draws the line, and its timer is what makes Ctrl-C a caught interrupt.
+            # The prompt draws the line, and its timer, of whole seconds, is what makes Ctrl-C a caught interrupt.
             display.prompt_until(
-                self._over() + (self._text or "waiting for the head"), private=True, seconds=POLL_S, complete_input=()
+                self._over() + (self._text or "waiting for the head"),
+                private=True,
+                seconds=math.ceil(seconds),
+                complete_input=(),
             )
             self._drawn = True
         except AnsiblePromptInterrupt:
             return False
         except AnsiblePromptNoninteractive:
-            time.sleep(POLL_S)
+            time.sleep(seconds)
         return True

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible import constants, context
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.vault import EncryptedString
 from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
@@ -190,7 +190,7 @@ def _documented_variables() -> set[str]:
     """Return the variables of every entry point of every role of the collection."""
     names: set[str] = set()
     for specs in COLLECTION.glob("roles/*/meta/argument_specs.yml"):
-        entry_points = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]
+        entry_points = yaml_load(specs.read_text(encoding="utf-8"))["argument_specs"]
         for entry_point in entry_points.values():
             names.update((entry_point or {}).get("options") or {})
     return names
@@ -201,6 +201,6 @@ def _version() -> str:
     for name in ("MANIFEST.json", "galaxy.yml"):
         path = COLLECTION / name
         if path.is_file():
-            manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+            manifest = yaml_load(path.read_text(encoding="utf-8"))
             return str(manifest.get("collection_info", manifest)["version"])
     return "unknown"

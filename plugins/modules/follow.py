@@ -12,7 +12,7 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain
-    line every five seconds elsewhere. It asks the head only, by a raw read once a second.
+    line every five seconds elsewhere. It asks the head only, by a raw read once a second, oftener near the end.
   - When the runner's heartbeat stands still for 20 seconds, as it does on a full disk, M(muster.train.job_info) is
     asked whether the runner still lives. If it does, or if that can't be told, the following goes on.
   - It fails when the head has been out of reach for a minute; the run goes on.

@@ -49,13 +49,15 @@ class Fake(follow.ActionModule):
         self.seconds = 0.0
         self.read: list[str] = []
         self.asked: list[float] = []
+        self.pauses: list[float] = []
         self.interrupt_at: float | None = None
         self.read_takes: float = 0.0
 
     def _clock(self) -> float:
         return self.seconds
 
-    def _wait(self, line: follow._Line) -> bool:
+    def _wait(self, line: follow._Line, seconds: float) -> bool:
+        self.pauses.append(seconds)
         self.seconds += 1
         return self.seconds != self.interrupt_at
 
@@ -118,6 +120,18 @@ def test_a_run_that_ends(make: Make, printed: list[str]) -> None:
     assert action.read == ["cat /w/.muster/runs/run1/state.json /w/.muster/runs/run1/heartbeat.json"] * 2
     assert action.asked == []
     assert printed[-1] == "succeeded  step 4/4  0:07 elapsed"
+
+
+def test_the_end_is_not_waited_for_a_whole_second(make: Make) -> None:
+    """Once a second, oftener from three seconds before the end that the steps promise, and until it is there."""
+    steps = [(seconds, min(seconds, 6)) for seconds in range(9)]
+    texts = [
+        reads("running", {"count": at, "elapsed_s": at, "progress": {"step": step, "total_steps": 6}})
+        for at, step in steps
+    ]
+    action = make(texts, [reads("succeeded", {"count": 9})])
+    assert outcome(action) == ended("succeeded")
+    assert action.pauses == [1.0] * 4 + [0.2] * 5
 
 
 def test_a_silent_runner_that_lives_is_followed_on(make: Make) -> None:
