@@ -11,9 +11,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._compose import Options, render
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 
 DOCUMENTATION = r"""
@@ -60,6 +57,11 @@ _value:
 
 def compose_project(facts: Any, options: Any) -> str:
     """Render the file; see DOCUMENTATION."""
+    # Whoever uses any filter imports the files of all, in each worker anew: these stay small.
+    from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+    from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+    from ansible_collections.muster.train.plugins.plugin_utils._compose import Options, render
+
     known, given = plain(facts), plain(options)
     names = {field.name for field in dataclasses.fields(Options)}
     if not isinstance(known, Mapping) or known.get("node") is None:
