@@ -111,8 +111,10 @@ def test_logs_of_one_node_and_of_one_rank(runs: tuple[Cluster, str]) -> None:
     of_node = log_lines(cluster.verb("logs", run_id=OLD, node="node1"))
     assert {re.split(r"[ /]+", line)[2] for line in of_node} == {"node1"}
     assert {"rank 2 ends", "rank 3 ends"} <= {line.partition("| ")[2] for line in of_node}
-    (of_rank,) = log_lines(cluster.verb("logs", run_id=OLD, rank=2, lines=1))
-    assert of_rank.endswith(" node1/rank2 | rank 2 ends")
+    of_rank = log_lines(cluster.verb("logs", run_id=OLD, rank=0, lines=2))
+    assert [line.split(maxsplit=2)[2] for line in of_rank] == [
+        f"node0/rank0 | rank 0 {what}" for what in ("of 4 begins", "ends")
+    ]
     no_rank = cluster.verb("logs", run_id=OLD, rank=99)
     assert no_rank.rc == 2
     assert no_rank.messages == ["rank: expected 0 to 3, the ranks of this run, saw 99 (-e rank)"]
