@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT / "collections"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the scenarios: where files run side by side, the longest is not alone in the end."""
-    items.sort(key=lambda item: item.path.name != "test_molecule.py")
+    """Begin with the longest, real hosts and scenarios: where files run side by side, it is not alone in the end."""
+    items.sort(key=lambda item: (item.path.name not in ON_REAL_HOSTS, item.path.name != "test_molecule.py"))
 
 
 try:

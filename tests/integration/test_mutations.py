@@ -3,16 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A role that is broken in one place turns its scenario red: the scenario sees what the role is for.
 
-On the tests' own hosts, or on others that MUSTER_TEST_INVENTORY names.
+On the tests' own hosts, or on others that MUSTER_TEST_INVENTORY names: as many mutations side by side as there are
+hosts, each on one; alone and on all of them where one host would show nothing (`hosts: all`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -61,26 +64,33 @@ class Scenario:
         self._home = home
         self._inventory = inventory
 
-    def play(self, what: str) -> subprocess.CompletedProcess[str]:
+    def play(self, what: str, hosts: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Play a playbook of the scenario on these hosts and, where it does so, on the controller."""
         variables = {
             **environment(),
             "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
             "ANSIBLE_COLLECTIONS_PATH": str(self._home / "collections"),
             "MOLECULE_EPHEMERAL_DIRECTORY": str(self._home),
         }
-        playbook = self.copy / f"molecule/hosts/{self._role}/{what}.yml"
-        return subprocess.run(
-            [sys.executable, "-m", "ansible", "playbook", "-i", str(self._inventory), str(playbook)],
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+        playbook = str(self.copy / f"molecule/hosts/{self._role}/{what}.yml")
+        return ansible(
+            "playbook", "-i", str(self._inventory), "--limit", ",".join(["localhost", *hosts]), playbook, env=variables
         )
 
 
-@pytest.fixture
+def ansible(program: str, *arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ansible", program, *arguments],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
 def inventory(request: pytest.FixtureRequest) -> Path:
     """The hosts to break roles on; the tests' own are made only if nobody names others."""
     named = os.environ.get("MUSTER_TEST_INVENTORY")
@@ -90,26 +100,77 @@ def inventory(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-@pytest.fixture
-def scenario(request: pytest.FixtureRequest, inventory: Path, tmp_path: Path) -> Iterator[Scenario]:
-    """The scenario of a mutation's role, on hosts that have nothing of it before and afterwards."""
-    role, _mutation = MUTATIONS[request.param]
-    made = Scenario(role, tmp_path, inventory)
-    cleaner = Scenario(role, tmp_path / "whole", inventory)
-    for _turn in ("before", "afterwards"):
-        done = cleaner.play("cleanup")
-        assert done.returncode == 0, done.stdout
-        if _turn == "before":
-            yield made
+@pytest.fixture(scope="module")
+def hosts(inventory: Path) -> list[str]:
+    listed = ansible("inventory", "-i", str(inventory), "--list", env=environment())
+    assert listed.returncode == 0, listed.stdout
+    return list(json.loads(listed.stdout)["nodes"]["hosts"])
 
 
-@pytest.mark.parametrize(("scenario", "name"), [(name, name) for name in MUTATIONS], indirect=["scenario"])
-def test_a_broken_role_turns_its_scenario_red(scenario: Scenario, name: str) -> None:
-    _role, mutation = MUTATIONS[name]
+# What converge and verify of a scenario with a broken role came to.
+Outcome = tuple[subprocess.CompletedProcess[str], subprocess.CompletedProcess[str]]
+
+
+def broken(name: str, home: Path, inventory: Path, hosts: Sequence[str]) -> Outcome:
+    role, mutation = MUTATIONS[name]
+    scenario = Scenario(role, home, inventory)
     path = scenario.copy / mutation["file"]
     path.write_text(mutate(path.read_text(), mutation))
-    converged = scenario.play("converge")
-    verified = scenario.play("verify")
+    return scenario.play("converge", hosts), scenario.play("verify", hosts)
+
+
+def turns(names: Iterable[str], hosts: Sequence[str]) -> Iterator[list[tuple[str, Sequence[str]]]]:
+    """Share the hosts out: what is done at once, one turn after the other, as names with their hosts."""
+    single = []
+    for name in names:
+        if MUTATIONS[name][1].get("hosts") == "all":
+            yield [(name, hosts)]
+        else:
+            single.append(name)
+    for first in range(0, len(single), len(hosts)):
+        yield [(name, [host]) for name, host in zip(single[first:], hosts, strict=False)]
+
+
+@pytest.fixture(scope="module")
+def outcome(
+    request: pytest.FixtureRequest, inventory: Path, hosts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Outcome]:
+    """Ask for a mutation's outcome: the first that is asked for of a role has all played that were selected."""
+    mine = test_a_broken_role_turns_its_scenario_red.__name__
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    selected = [str(item.callspec.params["name"]) for item in items if item.originalname == mine]
+    outcomes: dict[str, Outcome] = {}
+
+    def play(role: str) -> None:
+        home = tmp_path_factory.mktemp(role)
+        cleaner = Scenario(role, home / "whole", inventory)
+
+        def clean() -> None:
+            """Leave hosts that have nothing of the role."""
+            done = cleaner.play("cleanup", hosts)
+            assert done.returncode == 0, done.stdout
+
+        clean()
+        for turn in turns([name for name in selected if MUTATIONS[name][0] == role], hosts):
+            with ThreadPoolExecutor(len(turn)) as pool:
+                played = {
+                    name: pool.submit(broken, name, home / f"mutation{number}", inventory, where)
+                    for number, (name, where) in enumerate(turn, len(outcomes))
+                }
+            outcomes.update({name: each.result() for name, each in played.items()})
+            clean()
+
+    def of(name: str) -> Outcome:
+        if name not in outcomes:
+            play(MUTATIONS[name][0])
+        return outcomes[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_broken_role_turns_its_scenario_red(outcome: Callable[[str], Outcome], name: str) -> None:
+    converged, verified = outcome(name)
     assert converged.returncode == 0, f"the role itself noticed, verify had nothing to see:\n{converged.stdout}"
     assert verified.returncode != 0, verified.stdout
     assert "UNREACHABLE" not in verified.stdout
