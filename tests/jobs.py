@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils import _bundle
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils.runner import _files
 
 
@@ -44,6 +44,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         code_dir=str(tmp_path),
         slot="default",
         rendezvous=Rendezvous("127.0.0.1", 29400),
+        gang=Gang(29399, 12, 0, ["node0"]),
         argv=argv,
         environment=[Variable(name, value, "muster", "") for name, value in marks.items()],
         starter="setsid",

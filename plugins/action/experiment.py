@@ -25,6 +25,7 @@ OPTIONS = {
     "request": {"type": "dict", "required": True},
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
+    "phase": {"type": "str"},
 }
 
 
@@ -54,7 +55,8 @@ class ActionModule(ActionBase):
             plan = _json(home / "plan.json")  # collected from the head
         elif plan != _json(home / "plan.json"):
             wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
-        runs = runs_of(infos)
+        # Of a launch the nodes answered before all of them had joined.
+        runs = [{**run, "phase": args["phase"] or run["phase"]} for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "absent" and not home.exists():
             return {**result, "changed": False, "experiment": None}  # nobody knows of such a run: nothing to write

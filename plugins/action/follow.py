@@ -48,10 +48,11 @@ OPTIONS = {
     "node": {"type": "str", "required": True},
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "request": {"type": "dict", "default": {}},
+    "until": {"type": "str", "choices": ["ended", "running"], "default": "ended"},
 }
 POLL_S = 1.0
-# When the end is due, whoever waits for it learns of it at once. What the head tells is up to a second old.
-POLL_AT_END_S = 0.2
+# When the start or the end is due, whoever waits for it learns of it at once. What the head tells is up to a second old.
+SHORT_POLL_S = 0.2
 AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0
 # A line that says nothing new: whoever waits for output wants a sign of life all the same.
@@ -86,6 +87,8 @@ class ActionModule(ActionBase):
             return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
         asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         call = args["request"].get("call")
+        if args["until"] == "running":
+            return {**result, **self._await_start(args["run_dir"], asked, task_vars)}
         followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, call))
         if followed["interrupted"]:
             commands = hints(run_id, call, ("follow", "stop"))
@@ -121,6 +124,28 @@ class ActionModule(ActionBase):
         """Wait until the next read; False when the user pressed Ctrl-C."""
         return line.wait(seconds)
 
+    def _await_start(self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Return once all launchers run or the run has ended; what ended before any was started has failed."""
+        line = _Line(self._clock)
+        began, count, moved = self._clock(), -1, self._clock()
+        while True:
+            now = self._read(run_dir)
+            if now is not None:
+                if now.count != count:
+                    count, moved = now.count, self._clock()
+                if now.begun:
+                    return {"changed": False, "ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
+                if now.phase in ENDED:
+                    return {"failed": True, "msg": f"{asked['run_id']} did not start: {now.why}"}
+                if self._clock() - began > PLAIN_EVERY_S:
+                    line.draw(told(now), told(now), last=False)
+            if self._clock() - moved > SILENT_AFTER_S:
+                run = self._ask(asked, task_vars, line)
+                if run is not None and not run["alive"]:
+                    return {"failed": True, "msg": f"{asked['run_id']} did not start: {asked['node']}: {run['why']}"}
+                moved = self._clock()
+            time.sleep(SHORT_POLL_S)
+
     def _follow(
         self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None, logs: str
     ) -> dict[str, Any]:
@@ -153,7 +178,7 @@ class ActionModule(ActionBase):
                         return {"ended": True, "phase": phase, "interrupted": False}
                     left = eta_s(first, now)
                     if left is not None and left < AT_END_S:
-                        pause = POLL_AT_END_S
+                        pause = SHORT_POLL_S
                     if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
                         hinted = True
                         line.say(f"no progress yet: {logs}")

@@ -35,6 +35,7 @@ OPTIONS = {
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
     "grace": {"type": "int"},
+    "why": {"type": "str"},
 }
 
 
@@ -57,7 +58,7 @@ class ActionModule(ActionBase):
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         result.update(changed=False, run_id=run_id)
         if args["what"] == "start":
-            why, lines = _report.not_started(infos)
+            why, lines = _report.not_started(infos, args["why"])
             _print(lines)
             return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
         if args["what"] == "hints":

@@ -13,12 +13,19 @@ from typing import Any
 # Imported so that Ansible ships them with the module; their bytes are what is written to the node.
 from . import _job_records
 from .runner import (
+    _attempt,
     _child,
+    _council,
     _failures,
     _files,
+    _frames,
+    _gang,
+    _head,
     _inherited,
+    _link,
     _lock,
     _logs,
+    _member,
     _output,
     _processes,
     _progress,
@@ -28,7 +35,10 @@ from .runner import (
     runner,
 )
 
-_PARTS = (_child, _failures, _files, _inherited, _lock, _logs, _output, _processes, _progress, _state, _unit, runner)
+_PARTS = (
+    *(_attempt, _child, _council, _failures, _files, _frames, _gang, _head, _inherited, _link, _lock, _logs, _member),
+    *(_output, _processes, _progress, _state, _unit, runner),
+)
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

@@ -53,6 +53,19 @@ class JobContainer:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gang:
+    """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
+
+    nodes are the names in node-rank order; only the head's job has them.
+    """
+
+    port: int
+    lost_after: int
+    max_restarts: int
+    nodes: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes."""
 
@@ -73,6 +86,7 @@ class Job:
     code_dir: str
     slot: str
     rendezvous: Rendezvous
+    gang: Gang
     argv: list[str]
     environment: list[Variable]
     starter: str
@@ -93,6 +107,7 @@ class Job:
         nested = {
             "container": None if container is None else JobContainer(**container),
             "rendezvous": Rendezvous(**data["rendezvous"]),
+            "gang": Gang(**data["gang"]),
             "environment": [Variable(**item) for item in data["environment"]],
         }
         return cls(**{**data, **nested})

@@ -88,6 +88,9 @@ _FROM_STATE = [
     "starter",
     "memlock",
     "pid",
+    "attempt",
+    "gang",
+    "end",
 ]
 
 

@@ -21,6 +21,7 @@ from ._starter import Starter, StartError
 from ._starters import starter_named
 from .runner import _files
 from .runner._inherited import base_environment
+from .runner.runner import SLOT_WITH_HEAD_S
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0
@@ -120,7 +121,7 @@ def _begin(host: Host, job: Job, starter: Starter) -> tuple[Starter, int | None]
 
 
 def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> dict[str, Any]:
-    deadline = time.monotonic() + job.join_timeout + START_PATIENCE_S
+    deadline = time.monotonic() + SLOT_WITH_HEAD_S + START_PATIENCE_S
     next_look = time.monotonic() + starter.look_every
     ended: str | None = None
     refusal = os.path.join(job.run_dir, f"refused.{job.nonce}.json")
@@ -131,7 +132,9 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> d
             raise StartError(str(refused.get("why")))
         text = host.read_text(os.path.join(job.run_dir, "state.json"))
         state = json.loads(text) if text else {}
-        if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and state["phase"] != "waiting":
+        # A runner of several waits for the others, who may not have been started yet.
+        begun = state.get("phase") != "waiting" or job.nnodes > 1
+        if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and begun:
             run = _read(host, job)
             if state["phase"] in ENDED and state["phase"] != "succeeded":
                 raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])

@@ -28,6 +28,9 @@ options:
   experiments:
     description: Directory of all experiments. By default the one of O(request).
     type: path
+  phase:
+    description: The phase of the run on all nodes, where that is known better than from their answers.
+    type: str
   run_id:
     description: The run. By default the one of O(request), or the one that the nodes tell of.
     type: str

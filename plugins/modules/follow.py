@@ -44,6 +44,13 @@ options:
     description: The request that M(muster.train.request) made; its command tells how to follow again after Ctrl-C.
     type: dict
     default: {}
+  until:
+    description:
+      - V(ended) follows the run to its end.
+      - V(running) returns once the launchers of all nodes run, and fails where the run ends before any was started.
+    type: str
+    choices: [ended, running]
+    default: ended
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:

@@ -12,14 +12,17 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and
-    returns once the launcher runs. The runner goes on when the controller, the connection or this module ends.
+    returns once it has its slot; where the run has one node, once the launcher runs. The runner goes on when the
+    controller, the connection or this module ends.
+  - The runners of several nodes wait for each other and start their launchers together. If one does not come, or fails,
+    they end together.
   - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the
     runner is gone. No other process is ever signalled.
   - A job is one entry of the plan that M(muster.train.plan) makes.
 options:
   state:
     description:
-      - V(started) lays out the run directory, starts the runner and waits until the launcher runs.
+      - V(started) lays out the run directory, starts the runner and waits until it has its slot.
       - V(stopped) ends the run on this node.
     type: str
     choices: [started, stopped]
@@ -31,7 +34,7 @@ options:
     description: The whole plan, kept beside the job on the head, so that any controller can collect it.
     type: dict
   key:
-    description: The run's key. It never enters the job's data.
+    description: The run's key, by which its runners know each other. It never enters the job's data.
     type: str
   secrets:
     description: Environment variables of the ranks that must not be seen in files, process lists or logs.

@@ -138,6 +138,19 @@ run:
     pid:
       description: The runner's process id.
       type: int
+    attempt:
+      description: Which attempt it is or was, from 0.
+      type: int
+    gang:
+      description: >-
+        On the head, what it knows of all nodes - nodes, joined, running, attempt, and reports (node, node_rank,
+        attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well.
+      type: dict
+    end:
+      description: >-
+        How the whole run ended, as the head told this node - verdict, why, and the node and rank where it began. Null
+        while it goes on, or where the runner did not hear of it.
+      type: dict
     alive:
       description: Whether the runner holds its lock.
       type: bool

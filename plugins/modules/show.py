@@ -38,6 +38,9 @@ options:
     description: Fail when a node gave no answer, naming it.
     type: bool
     default: false
+  why:
+    description: For V(start), why the nodes that were started did not begin together.
+    type: str
   grace:
     description: Seconds between SIGTERM and SIGKILL. Needed with V(stopping).
     type: int

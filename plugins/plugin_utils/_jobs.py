@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records import File
-from ansible_collections.muster.train.plugins.plugin_utils import _environment
+from ansible_collections.muster.train.plugins.plugin_utils import _environment, _ports
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
@@ -32,7 +32,7 @@ class Run:
     created: str
     settings: _environment.Settings
     policy: Policy
-    nnodes: int
+    nodes: Sequence[str]
     world_size: int
     rendezvous: Rendezvous
 
@@ -50,14 +50,13 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
             run_dir=run_dir,
             python=way.python,
             program=_program(settings, facts.files or {}),
-            nnodes=run.nnodes,
+            nnodes=len(run.nodes),
             nproc=place.nproc,
             node_rank=place.node_rank,
             first_rank=place.first_rank,
             world_size=run.world_size,
             address=run.rendezvous.address,
             port=run.rendezvous.port,
-            join_timeout=policy.join_timeout,
         )
     )
     own = {
@@ -78,7 +77,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         nonce=run.nonce,
         node=node.name,
         node_rank=place.node_rank,
-        nnodes=run.nnodes,
+        nnodes=len(run.nodes),
         nproc=place.nproc,
         world_size=run.world_size,
         first_rank=place.first_rank,
@@ -90,6 +89,12 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
         code_dir=facts.code.path if facts.code else facts.workdir.path,
         slot=policy.slot,
         rendezvous=run.rendezvous,
+        gang=Gang(
+            port=_ports.of_gang(run.rendezvous.port),
+            lost_after=policy.lost_after,
+            max_restarts=settings["max_restarts"]["value"],
+            nodes=list(run.nodes) if place.node_rank == 0 else [],
+        ),
         argv=command.argv,
         environment=whole,
         starter=way.starter.name,

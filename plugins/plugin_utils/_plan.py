@@ -60,7 +60,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         created=request["created"],
         settings=settings,
         policy=policy,
-        nnodes=len(nodes),
+        nodes=[node.name for node in nodes],
         world_size=world_size,
         rendezvous=Rendezvous(decided.address.value, decided.port.number),
     )

@@ -50,11 +50,25 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("ranks", f"{plan['world_size']} on {nodes}, {plan['nproc']} each", plan["nproc_reason"]),
         ("head", f"{head['node']} at {head['address']}", head["reason"]),
         ("port", str(plan["master_port"]), plan["port_reason"]),
+        *_gang(plan),
         ("fabric", plan["fabric"]["value"], plan["fabric"]["reason"]),
         ("experiment", plan["experiment"], ""),
     ]
     if code and code["commit"]:
         rows.append(("code", f"{code['commit'][:12]}{', with changes' if code['dirty'] else ''}", code["branch"] or ""))
+    return rows
+
+
+def _gang(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return how the runners of several nodes hold together, and how often a failed run is started again."""
+    gang = plan["jobs"][plan["head"]["node"]]["gang"]
+    rows = []
+    if plan["nnodes"] > 1:
+        lost = gang["lost_after"]
+        after = f"a node that is silent for {lost} s is lost, and ends the run" if lost else "no node is ever lost"
+        rows.append(("runners", str(gang["port"]), f"their port, the one below; {after}"))
+    if gang["max_restarts"]:
+        rows.append(("restarts", f"at most {gang['max_restarts']}", "after a failure, at the next port"))
     return rows
 
 

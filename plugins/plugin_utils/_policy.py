@@ -27,6 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._parameters import (
 from ansible_collections.muster.train.plugins.plugin_utils._ports import read_range
 
 DAY = 86400
+LEAST_LOST_AFTER_S = 6
 
 VARIABLES = (
     Parameter("launch_slot", "label", "Slot"),
@@ -38,6 +39,7 @@ VARIABLES = (
     Parameter("launch_stop_grace", "int", "Seconds", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", "Seconds", minimum=1, maximum=DAY),
     Parameter("launch_join_timeout", "int", "Seconds", minimum=1, maximum=DAY),
+    Parameter("launch_lost_after", "int", "Seconds", minimum=0, maximum=DAY),
     Parameter("launch_log_limit_mib", "int", "MiB", minimum=1, maximum=1 << 20),
 )
 HEAD_ADDRESS = Parameter("launch_head_address", "node", "Address")
@@ -62,6 +64,7 @@ class Policy:
     stop_grace: int
     abort_grace: int
     join_timeout: int
+    lost_after: int
     log_limit_mib: int
     levels: Mapping[str, Level] = dataclasses.field(default_factory=dict)
     expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -78,6 +81,9 @@ class Policy:
                 values[parameter.name] = read(parameter, raw)
             except ValueError:
                 findings.append(_fault(parameter.name, raw, expected(parameter)))
+        if 0 < values.get("launch_lost_after", 0) < LEAST_LOST_AFTER_S:
+            least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners give a sign of life every 2 s"
+            findings.append(_fault("launch_lost_after", values["launch_lost_after"], least))
         if values.get("launch_docker") == []:
             findings.append(_fault("launch_docker", [], "the words that call Docker, such as [docker]"))
         address = variables.get("launch_head_address", "")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The port where the ranks meet on the head. (`_ports.py` is private to the collection.)"""
+"""The port where the ranks meet on the head, and the runners' beside it. (`_ports.py` is private to the collection.)"""
 
 from __future__ import annotations
 
@@ -20,34 +20,39 @@ class Port:
     reason: str
 
 
+def of_gang(port: int) -> int:
+    """Return the runners' port: the one below the ranks', so that a firewall needs one range."""
+    return port - 1
+
+
 def pick(
     asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net
 ) -> tuple[Port, list[Finding]]:
-    """Choose the run's port from what listens on the head.
+    """Choose the ranks' port from what listens on the head; the one below it has to be free too, for the runners.
 
-    Without a wish it is the first free one of the range (both ends included), from a start that the run's nonce
+    Without a wish it is the first such one of the range (both ends included), from a start that the run's nonce
     decides: two launches that read the same facts then rarely meet on one port.
     """
-    if asked is not None:
-        taken = [_taken(asked, origin, head, net.holders.get(str(asked)))] if asked in net.listening else []
-        return Port(asked, origin), taken
-    first, last = port_range
-    size = last - first + 1
-    start = int(nonce, 16) % size
     listening = set(net.listening)
+    if asked is not None:
+        taken = [port for port in (asked, of_gang(asked)) if port in listening]
+        return Port(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
+    first, last = port_range
+    size = last - first
+    start = int(nonce, 16) % size
     for step in range(size):
-        number = first + (start + step) % size
-        if number not in listening:
+        number = first + 1 + (start + step) % size
+        if not {number, of_gang(number)} & listening:
             return Port(number, f"free on {head}, of launch_port_range {first}-{last}"), []
-    return Port(first, "none is free"), [_none_free(first, last, head)]
+    return Port(first + 1, "none is free"), [_none_free(first, last, head)]
 
 
 def read_range(text: str) -> tuple[int, int]:
     """Read `29400-29999`. Raise ValueError saying what was expected."""
     match = re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", text)
     first, last = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1024 <= first <= last <= 65535:
-        raise ValueError("FIRST-LAST with 1024 <= FIRST <= LAST <= 65535, as in 29400-29999")
+    if not 1024 <= first < last <= 65535:
+        raise ValueError("FIRST-LAST with 1024 <= FIRST < LAST <= 65535, as in 29400-29999")
     return first, last
 
 
@@ -62,7 +67,7 @@ def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Find
         node=head,
         status="fail",
         observed=f"port {port} is taken by {' '.join(by)}",
-        expected="a free port on the head",
+        expected="two free ports on the head: the ranks', and for the runners the one below it",
         source=origin,
         remedy="choose another, or leave master_port out to get a free one of launch_port_range",
     )
@@ -73,8 +78,8 @@ def _none_free(first: int, last: int, head: str) -> Finding:
         check="master_port",
         node=head,
         status="fail",
-        observed=f"all ports {first}-{last} are taken",
-        expected="a free one",
+        observed=f"no two ports of {first}-{last} in a row are free",
+        expected="one for the ranks, and for the runners the one below it",
         source="launch_port_range",
         remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",
     )

@@ -12,18 +12,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any."""
+    """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any.
+
+    begun: the head's launcher was started, and every other node's too, or the run has ended by now. why: the phase's.
+    """
 
     phase: str
     count: int
     elapsed_s: float
     progress: Mapping[str, Any] | None
+    begun: bool = False
+    why: str = ""
 
 
 def read_sample(text: str) -> Sample | None:
@@ -43,7 +48,15 @@ def read_sample(text: str) -> Sample | None:
     count, elapsed, progress = beat.get("count", 0), _number(beat.get("elapsed_s", 0)), beat.get("progress")
     if not isinstance(count, int) or elapsed is None or not math.isfinite(elapsed):
         return None
-    return Sample(clean(state["phase"]), count, elapsed, progress if isinstance(progress, dict) else None)
+    together = isinstance(state.get("gang"), dict) or state["phase"] in ENDED
+    return Sample(
+        phase=clean(state["phase"]),
+        count=count,
+        elapsed_s=elapsed,
+        progress=progress if isinstance(progress, dict) else None,
+        begun=bool(state.get("started")) and together,
+        why=one_line(state.get("why") or ""),
+    )
 
 
 def clock(seconds: float) -> str:
@@ -87,7 +100,7 @@ def eta_s(first: Sample, now: Sample) -> float | None:
 def told(now: Sample) -> str:
     """Return what the line says but for the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
     if now.progress is None:
-        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
+        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], ""), "waiting": f"  {now.why}" if now.why else ""}
         return now.phase + ends.get(now.phase, "  no step yet")
     parts = [now.phase]
     step, total = now.progress.get("step"), now.progress.get("total_steps")

@@ -174,11 +174,14 @@ def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tu
     return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
 
 
-def not_started(infos: Sequence[Info]) -> tuple[str, list[str]]:
-    """Say who failed to start, the most likely cause first, and what its log says: (first line, all lines)."""
+def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[str]]:
+    """Say who failed to start, the most likely cause first, and what its log says: (first line, all lines).
+
+    together is why those that were started did not begin together.
+    """
     failed = sorted((info for info in infos if not info.answered), key=lambda info: looks_lost(info.run["why"]))
     if not failed:
-        return "every node had started, a later task failed", []
+        return together or "every node had started, a later task failed", []
     lines = unanswered(failed)
     return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run["log_tail"])]
 

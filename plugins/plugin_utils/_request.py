@@ -162,11 +162,6 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
             "script: neither a script nor a module is given; "
             "give -e script=PATH or -e module=NAME, or set one in the cluster's launch_defaults"
         )
-    if "max_restarts" in given and given["max_restarts"]["value"] != 0:
-        lines.append(
-            f"max_restarts: expected 0, {saw['max_restarts']}; a restart is the work of the gang of runners, "
-            "which this version does not have: launch again, and the script resumes from its checkpoint"
-        )
     python = "launcher" in given and given["launcher"]["value"] == "python"
     if python and "nproc" in given and given["nproc"]["value"] != 1:
         lines.append(

@@ -56,7 +56,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
             maximum=65535,
             environment="MASTER_PORT",
         ),
-        Parameter("max_restarts", "int", "Restarts of the whole run.", default=0, maximum=1000),
+        Parameter("max_restarts", "int", "Restarts of the whole run after a failure.", default=0, maximum=100),
         Parameter("env", "environment", "Environment variables of the ranks.", default={}),
         Parameter("follow", "bool", "Show the progress until the run ends.", default=True),
         Parameter("time_limit", "seconds", "Longest time the run may take.", minimum=1, maximum=365 * 86400),

@@ -61,10 +61,17 @@ def members(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict from the `run` records of all nodes, in node-rank order (`job_info` documents their keys)."""
+    """Return the verdict from the `run` records of all nodes, in node-rank order (`job_info` documents their keys).
+
+    Where the gang has ended the run, its word is the verdict; which failure led to it the nodes' records tell best.
+    """
     parts = members(runs)
-    failures = _causes.ordered(parts)
-    verdict, why, cause = _decide(parts, failures)
+    end = next((run["end"] for run in parts if run.get("end")), None)
+    failures = _causes.ordered(parts if end is None else _as_told(parts))
+    if end is not None and end["verdict"] in ENDED:
+        verdict, why, cause = _ended(end, failures)
+    else:
+        verdict, why, cause = _decide(parts, failures)
     rest = [failure.text for failure in failures if failure is not cause]
     active = [run for run in parts if run["phase"] in GOING]
     if verdict in ENDED:
@@ -86,6 +93,36 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
         ended=max(ended) if parts and len(ended) == len(parts) else None,
         elapsed_s=round(max(elapsed), 1) if elapsed else None,
     )
+
+
+def _ended(end: Mapping[str, Any], failures: Sequence[Failure]) -> tuple[str, str | None, Failure | None]:
+    """Return (verdict, why without a cause, cause) of a run that the gang has ended."""
+    verdict, why = str(end["verdict"]), one_line(end["why"]) if end.get("why") else None
+    likely = failures[0] if failures else None
+    if verdict == "failed" and likely is not None and likely.likeness != Likeness.SILENT:
+        return verdict, None, likely
+    if verdict == "lost" and likely is not None and likely.likeness == Likeness.LOST:
+        return verdict, None, likely
+    return verdict, why, None
+
+
+def _as_told(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the parts with what the head knows of nodes that do not answer now; of those that were done, nothing."""
+    reports = {
+        report["node"]: report
+        for run in parts
+        for report in (run.get("gang") or {}).get("reports", [])
+        if report["attempt"] == run["gang"]["attempt"]
+    }
+    told = []
+    for run in parts:
+        report = reports.get(run["node"])
+        if run["phase"] not in (*SILENT, *MISSING):
+            told.append(run)
+        elif report is not None:
+            first = None if report.get("rank") is None else {**report, "message": None}
+            told.append({**run, "phase": report["phase"], "why": report["why"], "first": first})
+    return told
 
 
 def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> tuple[str, str | None, Failure | None]:

@@ -29,9 +29,9 @@ RUN_ID = "multinode_42ch_autoth_20261120_143052_test"
 
 
 def port_range() -> str:
-    """Return ports that no other worker of pytest takes: runs that begin at one moment see the same ones free."""
+    """Return ports that no other worker of pytest takes: many, as runs that begin at one moment see the same free."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 6
-    return f"{29400 + 100 * worker}-{29499 + 100 * worker}"
+    return f"{20000 + 2000 * worker}-{21999 + 2000 * worker}"
 
 
 @dataclass
@@ -179,13 +179,13 @@ class Cluster:
         """Return the metrics that the ranks of a node have begun to write."""
         return sorted((self.run_dir(node) / "outputs").glob("*_metrics.jsonl"))
 
-    def wait_phase(self, run_id: str, phase: str, seconds: float = 180) -> None:
-        """Wait until every node's state says so."""
+    def wait_phase(self, run_id: str, phase: str, *nodes: str, seconds: float = 180) -> None:
+        """Wait until the state of these nodes (of all) says so."""
 
         def reached(node: str) -> bool:
             return bool(self.state(node, run_id).get("phase") == phase)
 
-        for node in self.names:
+        for node in nodes or self.names:
             wait_for(partial(reached, node), f"{node} is {phase}", seconds)
 
     def processes(self, run_id: str | None = None) -> list[_processes.Process]:

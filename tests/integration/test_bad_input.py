@@ -40,14 +40,14 @@ def canary(cluster: Cluster) -> Path:
 
 
 def test_everything_wrong_is_said_at_once_one_line_each(cluster: Cluster) -> None:
-    wrong = {"channels": "abc", "chanels": 42, "max_restarts": 1, "script": "a.py", "module": "b", "run_id": "../x"}
+    wrong = {"channels": "abc", "chanels": 42, "max_restarts": -1, "script": "a.py", "module": "b", "run_id": "../x"}
     assert [line.split(";")[0] for line in refusal(cluster, wrong)] == [
         "chanels: unknown parameter (-e chanels)",
         "channels: expected a whole number from 1 to 128, saw 'abc' (-e channels)",
+        "max_restarts: expected a whole number from 0 to 100, saw -1 (-e max_restarts)",
         "run_id: expected a run id (a name, not a path) such as multinode_42ch_256th_20261120_143052[_label], "
         "saw '../x' (-e run_id)",
         "script: expected a script or a module, saw 'a.py' (-e script) and saw 'b' (-e module)",
-        "max_restarts: expected 0, saw 1 (-e max_restarts)",
     ]
 
 

@@ -63,7 +63,7 @@ def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluste
             f"--config {cluster.home}/config.yml",
             f"--node-rank={number} \\",
             "--nproc-per-node=3 \\",
-            "--rdzv-endpoint=127.0.0.1:29555 \\",
+            "PET_RDZV_ENDPOINT=127.0.0.1:29555 # muster: where the ranks meet; a restart takes the next port",
             "NCCL_MIN_NCHANNELS=42 # -e channels D6: least and most alike, so that it is the number",
             "NCCL_MAX_NCHANNELS=42 # -e channels D6: least and most alike, so that it is the number",
             "NCCL_DEBUG=INFO # cluster (launch_env)",

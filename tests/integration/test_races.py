@@ -26,7 +26,6 @@ def race(home: Path) -> None:
     policy = {
         "launch_secrets": gate,
         "launch_workdir": str(home / "work") + "/{{ inventory_hostname }}",
-        "launch_join_timeout": 15,
     }
     rivals = []
     for name in ("a", "b"):

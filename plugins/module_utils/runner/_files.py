@@ -113,10 +113,10 @@ def release_reserve(directory: str) -> None:
         os.unlink(os.path.join(directory, RESERVE))
 
 
-def write_state(directory: str, name: str, value: Any) -> bool:
-    """Write a state file even on a full disk, at the cost of the reserve; False when there is no room at all."""
+def write_state(directory: str, name: str, value: Any, last: bool = True) -> bool:
+    """Write a state file, the last one even on a full disk at the cost of the reserve; False when there is no room."""
     path = os.path.join(directory, name)
-    for last_try in (False, True):
+    for last_try in (not last, True):
         try:
             write_json(path, value)
             return True

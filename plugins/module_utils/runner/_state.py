@@ -60,6 +60,8 @@ class State:
             "failures": [],
             "log_tail": [],
             "log_dropped": 0,
+            "gang": None,
+            "end": None,
             **fields,
         }
         self._beats = 0
@@ -74,7 +76,7 @@ class State:
         self.fields.update(fields, phase=phase)
         if phase in ENDED:
             self.fields["ended"] = utc()
-        return _files.write_state(self._run_dir, STATE, self.fields)
+        return _files.write_state(self._run_dir, STATE, self.fields, last=phase in ENDED)
 
     def beat(self, progress: dict[str, Any] | None, elapsed_s: float, log_dropped: int) -> None:
         """Write the next heartbeat; a full disk costs this beat only."""

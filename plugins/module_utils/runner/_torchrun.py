@@ -19,7 +19,8 @@ import sys
 from typing import Any
 
 # torch's own barrier at exit is 300 s: after it the head leaves, and its store with it, under peers that still train.
-EXIT_BARRIER_S = 3600.0
+# The gang ends it, not this clock (in milliseconds it fits into 31 bits).
+EXIT_BARRIER_S = 14 * 86400.0
 
 
 class RankPipes:
@@ -91,6 +92,7 @@ def main(argv: list[str]) -> int:
 
     report = int(os.environ.pop("MUSTER_REPORT_FD"))  # ours, not the ranks'
     args = torchrun.parse_args(argv)
+    os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts has a place of its own
     _lengthen_exit_barrier(api)
     killed = _note_kills(logs)
     run_dir = os.environ["MUSTER_RUN_DIR"]

@@ -1,23 +1,28 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runner's main loop: take the locks, start the launcher, watch it, end it, and leave a verdict."""
+"""The runner's main loop: take the locks, follow the gang's orders, watch each attempt, and leave a verdict."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pwd
+import selectors
 import shutil
 import signal
+import socket
 import time
 from typing import Any
 
 from .._job_records import Job
 from . import _failures, _files, _lock, _processes, _progress, _unit
-from ._child import Child, adopt_orphans
+from ._attempt import Attempt
+from ._child import adopt_orphans
+from ._gang import Gang, report_of
+from ._head import Head
 from ._inherited import base_environment
-from ._output import Output
+from ._member import Member
 from ._state import State, identity, utc
 
 TICK_S = 0.2
@@ -25,10 +30,11 @@ HEARTBEAT_S = 1.0
 # What ranks write as root is its owner's by then, also of a run that ends without a word.
 GIVE_BACK_S = 10.0
 REFUSED = 3
-# A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
-REPORTED_FAILURES = 32
-# After SIGKILL only a process in uninterruptible sleep stays; it is named and left to the kernel.
-UNKILLABLE_AFTER_S = 10.0
+# A member whose slot is taken waits for the loser of a race; longer while its own head is there to wait for it.
+SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
+HEAD_LOOK_S = 1.0
+# A node that was asked to stop and whose attempt is over waits so much longer than the grace for the head's last word.
+END_S = 15.0
 
 
 class Runner:
@@ -41,29 +47,19 @@ class Runner:
         self._stop_file = os.path.join(run_dir, "stop." + job.nonce)
         self._signal: int | None = None
         self._locks: list[_lock.Lock] = []
-        self._stop_why: str | None = None
-        self._kill_at: float | None = None
-        self._killed_at: float | None = None
-        self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
-        self._orphans_asked = False
-        self._next_beat = 0.0
-        self._next_give_back = 0.0
-        self._began = self._began_at = 0.0
-
-    @property
-    def _own_rank(self) -> int | None:
-        """The rank that the launcher is itself, with no launcher in between; None where it starts them."""
-        return self.job.first_rank if self.job.launcher == "python" else None
+        self._selector = selectors.DefaultSelector()
+        self._attempt: Attempt | None = None
+        self._asked_at: float | None = None
+        self._next_beat = self._next_give_back = self._next_told = 0.0
+        self._told = ""
 
     # -- before the launcher -------------------------------------------------------------------------------------
 
     def take_locks(self) -> str | None:
         """Take this run's lock and its slot; return why not, None on success.
 
-        The head decides a race: it fails at once, while a member waits for the loser to leave (`join_timeout`).
+        The head decides a race: it fails at once, while a member waits for the loser to leave.
         """
-        patience = 0 if self.job.node_rank == 0 else self.job.join_timeout
-        deadline = time.monotonic() + patience
         holder = {
             "run_id": self.job.run_id,
             "nonce": self.job.nonce,
@@ -71,12 +67,18 @@ class Runner:
             "pid": os.getpid(),
             "since": utc(),
         }
+        began = alone_since = time.monotonic()
+        next_look = began
         for path in (_lock.run_path(self.run_dir), _lock.slot_path(self.job.workdir, self.job.slot)):
             lock = _lock.Lock(path)
             while not lock.acquire(holder):
                 if self._asked_to_stop() is not None:
                     return f"stopped while it waited for slot '{self.job.slot}'"
-                if time.monotonic() >= deadline:
+                now = time.monotonic()
+                if now >= next_look:
+                    next_look = now + HEAD_LOOK_S
+                    alone_since = time.monotonic() if head_is_there(self.job) else alone_since
+                if self.job.node_rank == 0 or now - alone_since >= SLOT_S or now - began >= SLOT_WITH_HEAD_S:
                     return describe_holder(lock.holder() or {}, self.job.slot)
                 time.sleep(TICK_S)
             self._locks.append(lock)
@@ -118,124 +120,166 @@ class Runner:
         starter = os.environ.get("MUSTER_STARTER", "setsid")
         state = State(self.run_dir, {**identity(job), "starter": starter})
         state.change("waiting")
-        if self._asked_to_stop() is not None:
+        if self._asked_to_stop() is not None and job.node_rank == 0:  # any other still tells the head
             state.change("stopped", why="stopped before it began")
             return 0
         adopt_orphans()
         try:
-            return self._supervise(state)
+            return self._take_part(state)
         except Exception as error:
             # Ours to mend, but the run must not hang or pass for lost because of it.
             self._end_tree()
             state.change("failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
             raise
 
-    def _supervise(self, state: State) -> int:
-        job = self.job
-        output = Output(self.run_dir, range(job.first_rank, job.first_rank + job.nproc), self._own_rank, job.log_limit)
-        environment = self._environment()
-        told = () if self._own_rank is not None else (output.report_end,)
-        if told:
-            environment["MUSTER_REPORT_FD"] = str(output.report_end)
+    def _take_part(self, state: State) -> int:
+        """Follow the gang's orders until it ends."""
         try:
-            child = Child(job.argv, environment, job.code_dir, output.launcher_end, told)
+            gang = self._join()
         except OSError as error:
-            output.close()
-            state.change("failed", why=f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}")
+            place = f"{self.job.rendezvous.address} port {self.job.gang.port}"
+            state.change("failed", why=f"the head cannot listen on {place} for the other nodes: {error.strerror}")
             return 1
-        output.hand_over()
-        self._began, self._began_at = time.monotonic(), time.time()
-        state.change(
-            "running",
-            started=utc(),
-            launcher={"pid": child.pid, "start_time": child.start_time},
-        )
+        phase: str | None = None
+        fields: dict[str, Any] = {}
         while True:
-            output.pump(TICK_S)
-            child.reap()
-            self._tick(state, child, output)
-            if child.code is not None and self._tree_is_gone(child):
+            order = self._next_order(state, gang)
+            if order["type"] == "go":
+                phase, fields = self._try(state, gang, int(order["attempt"]))
+            elif order["type"] == "end":
                 break
-        return self._finish(state, child, output)
+        self._write_end(state, gang, phase, fields, order)
+        while not gang.leave():
+            self._turn(gang)
+        gang.close()
+        return 0 if state.phase in ("succeeded", "stopped") else 1
 
-    def _tick(self, state: State, child: Child, output: Output) -> None:
+    def _join(self) -> Gang:
+        key = str(self._private.get("key") or "").encode()
+        if self.job.nnodes > 1 and not key:
+            raise ValueError("a run of several nodes needs a key")
+        return (Head if self.job.node_rank == 0 else Member)(self.job, key, self._selector)
+
+    def _turn(self, gang: Gang) -> float:
+        """Move what can be moved, for at most a tick; return the time."""
+        for key, events in self._selector.select(TICK_S):
+            key.data(events)
         now = time.monotonic()
-        if now >= self._next_beat:
-            self._next_beat = now + HEARTBEAT_S
-            self._beat(state, output)
-        if self._stop_why is None and child.code is None:
-            request = self._asked_to_stop()
-            if request is None and self.job.time_limit and now - self._began >= self.job.time_limit:
-                request = {"why": f"time limit of {self.job.time_limit} s reached"}
-            if request is not None:
-                self._stop_why = str(request["why"])
-                self._kill_at = now + float(request.get("grace", self.job.stop_grace))
-                state.change("stopping", why=self._stop_why)
-                child.terminate()
-        if child.code is not None and not self._orphans_asked:
-            # The launcher may have left ranks behind: ask them, then take them.
-            self._orphans_asked = True
-            child.signal_tree(signal.SIGTERM)
-            limit = now + self.job.abort_grace
-            self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
-        if self._kill_at is not None and now >= self._kill_at:
-            if self._killed_at is None and child.code is None:
-                self._killed = [_processes.environment(process.pid).get("RANK") for process in child.tree()]
-            self._killed_at = self._killed_at or now
-            child.signal_tree(signal.SIGKILL)
+        gang.tick(now)
+        return now
 
-    def _beat(self, state: State, output: Output) -> None:
-        if time.monotonic() >= self._next_give_back:
-            self._next_give_back = time.monotonic() + GIVE_BACK_S
+    def _next_order(self, state: State, gang: Gang) -> dict[str, Any]:
+        """Wait for the gang's next order."""
+        while not gang.orders:
+            now = self._turn(gang)
+            self._tell(state, gang, now)
+            request = self._asked_to_stop()
+            if request is not None and self._asked_at is None:
+                self._asked_at = now + float(request.get("grace", self.job.stop_grace)) + END_S
+                gang.ask(str(request["why"]), float(request.get("grace", self.job.stop_grace)))
+            elif self._asked_at is not None and now >= self._asked_at:
+                return {"type": "end", "verdict": "stopped", "why": "stop was asked for; the head said nothing of it"}
+        return gang.orders.popleft()
+
+    def _tell(self, state: State, gang: Gang, now: float) -> None:
+        """Say before the start whom the run waits for."""
+        if state.phase == "waiting" and now >= self._next_told:
+            self._next_told = now + HEARTBEAT_S
+            told = gang.waits_for()
+            if told != self._told:
+                self._told = told
+                state.change("waiting", why=told)
+        if now >= self._next_beat:
+            self._beat(state)
+
+    def _try(self, state: State, gang: Gang, number: int) -> tuple[str, dict[str, Any]]:
+        """Make one attempt; return its phase and what the state says of it."""
+        job = self.job
+        shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
+        _files.make_dir(os.path.join(self.run_dir, "errors"))
+        try:
+            attempt = self._attempt = Attempt(job, self.run_dir, number, self._environment(), self._selector)
+        except OSError as error:
+            fields = {"why": f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"}
+            gang.empty(report_of("failed", fields, None, False))
+            return "failed", fields
+        launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
+        fresh: dict[str, Any] = {"exit_code": None, "signal": None, "first": None, "failures": [], "log_tail": []}
+        state.change("running", why=None, attempt=number, started=utc(), launcher=launcher, **fresh)
+        gang.running()
+        told_running = told_failed = False
+        while not attempt.over():
+            now = self._turn(gang)
+            attempt.tick(now)
+            self._heed(state, gang, attempt, now)
+            if now >= self._next_beat:
+                self._beat(state)
+            summary = None if told_running else gang.summary()
+            if summary is not None and summary["running"] == summary["nodes"]:
+                told_running = state.change(state.phase, gang=summary)
+            if attempt.failed and not told_failed:
+                told_failed = True
+                phase, fields, stuck = attempt.verdict()
+                gang.failed(report_of(phase, fields, self._step(), stuck))
+        attempt.close()
+        phase, fields, stuck = attempt.verdict()
+        self._give_back()
+        self._beat(state)
+        if job.nnodes > 1 or phase == "failed":
+            state.change("between", **fields)
+        gang.empty(report_of(phase, fields, self._step(), stuck))
+        return phase, fields
+
+    def _heed(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
+        """End the attempt where somebody wants its end: the user, the clock, or the gang."""
+        request = self._asked_to_stop()
+        if request is None and self.job.time_limit and now - attempt.began >= self.job.time_limit:
+            request = {"why": f"time limit of {self.job.time_limit} s reached"}
+        if request is not None and self._asked_at is None:
+            grace = float(request.get("grace", self.job.stop_grace))
+            self._asked_at = now + grace + END_S
+            gang.ask(str(request["why"]), grace)
+            attempt.stop(str(request["why"]), grace)
+        while gang.orders and gang.orders[0]["type"] == "stop":
+            order = gang.orders.popleft()
+            attempt.stop(str(order["why"]), float(order["grace"]))
+        if attempt.why is not None and state.phase == "running":
+            state.change("stopping", why=attempt.why)
+
+    def _write_end(
+        self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
+    ) -> None:
+        """Write the terminal state: how this node's part ended, and the whole run with it."""
+        end = {name: order.get(name) for name in ("verdict", "why", "node", "rank")}
+        if phase is None:  # nothing was started here
+            phase = "stopped" if end["verdict"] == "stopped" else "failed"
+            fields = {"why": end["why"] if phase == "failed" else f"stopped before it began: {end['why']}"}
+        self._give_back()
+        _files.release_reserve(self.run_dir)
+        state.change(phase, gang=gang.summary(), end=end, **fields)
+        _remove(self._stop_file)
+
+    def _step(self) -> object:
+        return (self._progress() or {}).get("step")
+
+    def _progress(self) -> dict[str, Any] | None:
+        since = 0.0 if self._attempt is None else self._attempt.began_at
+        return _progress.read_progress(self.job.output_dir, since)
+
+    def _beat(self, state: State) -> None:
+        now = time.monotonic()
+        self._next_beat = now + HEARTBEAT_S
+        if now >= self._next_give_back:
+            self._next_give_back = now + GIVE_BACK_S
             self._give_back()
-        progress = _progress.read_progress(self.job.output_dir, self._began_at)
-        state.beat(progress, time.monotonic() - self._began, output.dropped())
+        if self._attempt is None:
+            state.beat(None, 0.0, 0)
+        else:
+            state.beat(self._progress(), now - self._attempt.began, self._attempt.output.dropped())
 
     def _give_back(self) -> None:
         for name in ("errors", "outputs"):
             _files.give_back(os.path.join(self.run_dir, name))
-
-    def _tree_is_gone(self, child: Child) -> bool:
-        if not child.tree():
-            return True
-        return self._killed_at is not None and time.monotonic() - self._killed_at > UNKILLABLE_AFTER_S
-
-    def _finish(self, state: State, child: Child, output: Output) -> int:
-        job = self.job
-        output.close()
-        stuck = child.tree()
-        code = child.code if child.code is not None else -signal.SIGKILL
-        exit_code, number = _failures.split_status(code)
-        fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": output.dropped()}
-        if stuck:
-            names = ", ".join(str(process.pid) for process in stuck)
-            fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
-            phase = "failed"
-        elif self._stop_why is not None:
-            ranks = [*self._killed, *_failures.killed_ranks(output.report, job.first_rank)]
-            phase, fields["why"] = "stopped", _failures.explain_stop(self._stop_why, ranks)
-        elif code == 0:
-            phase = "succeeded"
-        else:
-            phase = "failed"
-            failures = _failures.parse_report(output.report)[:REPORTED_FAILURES]
-            if self._own_rank is not None:
-                failures = [
-                    _failures.describe({"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()})
-                ]
-            for failure in failures:
-                failure["log_tail"] = output.tail(failure["rank"])
-            first = failures[0] if failures else None
-            tail = (first["log_tail"] if first else []) or output.tail(None)
-            why = _failures.explain(first, code, tail[-1] if tail else None)
-            fields.update(first=first, failures=failures, log_tail=tail, why=why)
-        self._give_back()
-        self._beat(state, output)
-        _files.release_reserve(self.run_dir)
-        state.change(phase, **fields)
-        shutil.rmtree(os.path.join(self.run_dir, "pipes"), ignore_errors=True)
-        _remove(self._stop_file)
-        return 0 if phase in ("succeeded", "stopped") else 1
 
     @staticmethod
     def _end_tree() -> None:
@@ -255,6 +299,15 @@ class Runner:
             request = _files.read_json(self._stop_file)
             return {"why": "stop was asked for", **(request if isinstance(request, dict) else {})}
         return None
+
+
+def head_is_there(job: Job) -> bool:
+    """Return whether somebody listens where the head of this run should."""
+    try:
+        socket.create_connection((job.rendezvous.address, job.gang.port), timeout=HEAD_LOOK_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def describe_holder(holder: dict[str, Any], slot: str) -> str:

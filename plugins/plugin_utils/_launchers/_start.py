@@ -34,7 +34,6 @@ class Start:
     world_size: int
     address: str
     port: int
-    join_timeout: int
 
 
 @dataclasses.dataclass(frozen=True)

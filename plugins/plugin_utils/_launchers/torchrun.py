@@ -12,7 +12,11 @@ MEET_SECONDS = 300
 
 
 def command(start: Start) -> Command:
-    """Run torchrun with static rendezvous: rank order is inventory order, and restarts are not torchrun's."""
+    """Run torchrun with static rendezvous: rank order is inventory order, and restarts are not torchrun's.
+
+    The endpoint is no argument: each attempt has a port of its own, and torchrun reads PET_* where an option is
+    missing (torch/distributed/argparse_util.py).
+    """
     address = f"[{start.address}]" if ":" in start.address else start.address
     argv = [
         start.python,
@@ -21,12 +25,13 @@ def command(start: Start) -> Command:
         f"--nproc-per-node={start.nproc}",
         f"--node-rank={start.node_rank}",
         "--rdzv-backend=static",
-        f"--rdzv-endpoint={address}:{start.port}",
         f"--rdzv-id={start.run_id}",
-        f"--rdzv-conf=timeout={MEET_SECONDS + start.join_timeout}",
+        f"--rdzv-conf=timeout={MEET_SECONDS}",
         f"--log-dir={start.run_dir}/errors",
         "--max-restarts=0",
     ]
     if start.program.kind == "module":
         argv.append("--module")
-    return Command([*argv, start.program.name, *start.program.arguments], {})
+    reason = "where the ranks meet; a restart takes the next port"
+    environment = {"PET_RDZV_ENDPOINT": (f"{address}:{start.port}", reason)}
+    return Command([*argv, start.program.name, *start.program.arguments], environment)

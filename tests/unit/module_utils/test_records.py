@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gdr
 from ansible_collections.muster.train.plugins.module_utils._records import Holder, NodeFacts
@@ -37,6 +37,7 @@ JOB: dict[str, Any] = {
     "code_dir": "/c",
     "slot": "default",
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
+    "gang": {"port": 29499, "lost_after": 12, "max_restarts": 0, "nodes": ["n1"]},
     "argv": ["python3", "train.py"],
     "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
     "starter": "setsid",
@@ -55,6 +56,7 @@ JOB: dict[str, Any] = {
 def test_a_job_survives_the_way_to_the_node() -> None:
     job = Job.from_dict(json.loads(json.dumps(JOB)))
     assert job.rendezvous == Rendezvous("10.0.0.1", 29500)
+    assert job.gang == Gang(29499, 12, 0, ["n1"])
     assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores")]
     assert job.to_dict() == {**JOB, "container": None}
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 
+import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
@@ -25,7 +27,6 @@ START = Start(
     world_size=8,
     address="10.0.0.1",
     port=29400,
-    join_timeout=20,
 )
 MODULE = dataclasses.replace(START, program=Program("module", "pkg.train", ("--config", "/c.yaml")))
 
@@ -44,16 +45,17 @@ def test_torchrun() -> None:
         "--nproc-per-node=4",
         "--node-rank=1",
         "--rdzv-backend=static",
-        "--rdzv-endpoint=10.0.0.1:29400",
         "--rdzv-id=r1",
-        "--rdzv-conf=timeout=320",
+        "--rdzv-conf=timeout=300",
         "--log-dir=/w/.muster/runs/r1/errors",
         "--max-restarts=0",
         "/code/train me.py",
         "--lr",
         "3e-4; rm -rf /",
     ]
-    assert command.environment == {}
+    assert {name: value for name, (value, _reason) in command.environment.items()} == {
+        "PET_RDZV_ENDPOINT": "10.0.0.1:29400"
+    }
 
 
 def test_torchrun_with_a_module() -> None:
@@ -68,10 +70,12 @@ def test_torchrun_with_a_module() -> None:
 
 def test_torchrun_with_an_address_that_has_colons() -> None:
     start = dataclasses.replace(START, address="fd00::1")
-    assert "--rdzv-endpoint=[fd00::1]:29400" in LAUNCHERS["torchrun"](start).argv
+    assert LAUNCHERS["torchrun"](start).environment["PET_RDZV_ENDPOINT"][0] == "[fd00::1]:29400"
 
 
-def test_torchrun_understands_its_command_line() -> None:
+def test_torchrun_understands_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, (value, _reason) in LAUNCHERS["torchrun"](START).environment.items():
+        monkeypatch.setenv(name, value)
     run = importlib.import_module("torch.distributed.run")  # requirements-local.txt: it must be there
     for start, is_module in ((START, False), (MODULE, True)):
         args = run.parse_args(LAUNCHERS["torchrun"](start).argv[2:])
@@ -80,7 +84,7 @@ def test_torchrun_understands_its_command_line() -> None:
         assert (args.module, args.training_script) == (is_module, start.program.name)
         assert args.training_script_args == list(start.program.arguments)
         config, _command, _arguments = run.config_from_args(args)
-        assert config.rdzv_configs == {"timeout": "320", "rank": 1}
+        assert config.rdzv_configs == {"timeout": "300", "rank": 1}
 
 
 def test_python() -> None:

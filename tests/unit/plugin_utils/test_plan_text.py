@@ -19,7 +19,7 @@ run {RUN_ID}
   command     ansible-playbook launch.yml -e channels=42
   ranks       2 on 1 node, 2 each  # -e nproc
   head        node0 at 10.0.0.1  # address of eth0, the interface of node0's default route
-  port        29655  # free on node0, of launch_port_range 29400-29999
+  port        29656  # free on node0, of launch_port_range 29400-29999
   fabric      tcp  # no node has RDMA devices
   experiment  /home/ann/experiments/{RUN_ID}
   code        aaaaaaaaaaaa, with changes  # main
@@ -46,9 +46,8 @@ node 0: node0 (head), ranks 0-1
       --nproc-per-node=2 \\
       --node-rank=0 \\
       --rdzv-backend=static \\
-      --rdzv-endpoint=10.0.0.1:29655 \\
       --rdzv-id={RUN_ID} \\
-      --rdzv-conf=timeout=320 \\
+      --rdzv-conf=timeout=300 \\
       --log-dir={RUN_DIR}/errors \\
       --max-restarts=0 \\
       /home/ann/code/train.py \\
@@ -67,6 +66,7 @@ node 0: node0 (head), ranks 0-1
     NCCL_MIN_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric D4: has the head's address 10.0.0.1; {EXACTLY}
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
+    PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks meet; a restart takes the next port
     PYTHONUNBUFFERED=1                        # muster: logs show what a rank printed when it printed it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s
 """
@@ -131,7 +131,7 @@ def test_the_head_of_a_plan_says_that_nothing_was_started() -> None:
         "  command     ansible-playbook launch.yml -e channels=42",
         "  ranks       2 on 2 nodes, 1 each",
         "  head        node0 at 10.0.0.1",
-        "  port        29655",
+        "  port        29656",
         "  fabric      tcp",
         f"  experiment  /home/ann/experiments/{RUN_ID}",
         "  code        aaaaaaaaaaaa",

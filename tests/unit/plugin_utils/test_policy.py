@@ -38,7 +38,8 @@ def test_the_roles_defaults_are_a_policy() -> None:
         starter="auto",
         stop_grace=60,
         abort_grace=10,
-        join_timeout=20,
+        join_timeout=600,
+        lost_after=12,
         log_limit_mib=256,
     )
 
@@ -57,6 +58,8 @@ def test_numbers_may_be_text_as_ini_inventories_have_them() -> None:
         ("launch_stop_grace", "soon", "it is 'soon'; expected a whole number from 1 to 86400"),
         ("launch_abort_grace", 0, "it is 0; expected a whole number from 1 to 86400"),
         ("launch_join_timeout", True, "it is True; expected a whole number"),
+        ("launch_lost_after", 5, "it is 5; expected 0 (never), or at least 6"),
+        ("launch_lost_after", -1, "it is -1; expected a whole number from 0 to 86400"),
         ("launch_log_limit_mib", None, "it is not set; expected a whole number"),
         ("launch_slot", "../a", "it is '../a'; expected 1 to 40 letters"),
         ("launch_starter", "cron", "it is 'cron'; expected one of auto, setsid, systemd"),

@@ -24,24 +24,25 @@ def free(nonce: int, *listening: int) -> int:
     return port.number
 
 
-@pytest.mark.parametrize(("nonce", "number"), [(0, 29400), (9, 29409), (10, 29400), (13, 29403)])
+@pytest.mark.parametrize(("nonce", "number"), [(0, 29401), (8, 29409), (9, 29401), (13, 29405)])
 def test_the_nonce_decides_where_the_search_begins(nonce: int, number: int) -> None:
     assert free(nonce) == number
 
 
 def test_taken_ports_are_passed_over_and_the_end_goes_on_at_the_beginning() -> None:
-    assert free(8, 29408, 29409, 29400) == 29401
-    assert free(8, 29407) == 29408
+    assert free(7, 29408, 29409) == 29401
+    assert free(7, 29400, 29409) == 29408
 
 
-def test_the_last_free_port_is_found() -> None:
-    assert free(5, *(port for port in range(29400, 29410) if port != 29404)) == 29404
+def test_the_port_below_has_to_be_free_too() -> None:
+    assert free(0, 29400) == 29402
+    assert free(5, *(port for port in range(29400, 29410) if port not in (29403, 29404, 29406))) == 29404
 
 
 def test_no_free_port_is_an_error() -> None:
     _port, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
-    assert line(findings[0]).startswith("node0: master_port: all ports 29400-29401 are taken; expected a free one")
+    assert line(findings[0]).startswith("node0: master_port: no two ports of 29400-29401 in a row are free; ")
 
 
 def test_a_wish_is_taken_also_outside_the_range() -> None:
@@ -65,13 +66,18 @@ def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) 
     assert line(findings[0]).startswith(f"node0: master_port: port 29500 is taken by {text}")
 
 
+def test_a_wish_whose_neighbour_is_taken() -> None:
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29499))
+    assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: master_port: port 29499"]
+
+
 def test_a_wish_that_is_taken_by_nobody_known() -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
     assert "taken by a process that cannot be seen from here" in line(findings[0])
 
 
 @pytest.mark.parametrize(
-    ("text", "ports"), [("29400-29999", (29400, 29999)), ("1024-1024", (1024, 1024)), ("1024-65535", (1024, 65535))]
+    ("text", "ports"), [("29400-29999", (29400, 29999)), ("1024-1025", (1024, 1025)), ("1024-65535", (1024, 65535))]
 )
 def test_read_range(text: str, ports: tuple[int, int]) -> None:
     assert read_range(text) == ports
@@ -83,6 +89,7 @@ def test_read_range(text: str, ports: tuple[int, int]) -> None:
         "",
         "29400",
         "29999-29400",
+        "1024-1024",
         "1023-2000",
         "60000-65536",
         "a-b",

@@ -190,7 +190,7 @@ def test_not_started() -> None:
             ("node2", {"unreachable": True, "msg": "no route"}),
         ]
     )
-    why, lines = _report.not_started(infos)
+    why, lines = _report.not_started(infos, None)
     assert why == f"node1: {held}"
     assert lines == [
         f"  node1: {held}",
@@ -207,12 +207,13 @@ def test_not_started_blames_no_victim() -> None:
             ("node1", {"failed": True, "msg": "failed: rank 2 exited with code 7"}),
         ]
     )
-    assert _report.not_started(infos)[0] == "node1: failed: rank 2 exited with code 7"
+    assert _report.not_started(infos, None)[0] == "node1: failed: rank 2 exited with code 7"
 
 
 def test_not_started_although_all_started() -> None:
     infos = read_infos([("node0", {"run": run("node0", "running")})])
-    assert _report.not_started(infos) == ("every node had started, a later task failed", [])
+    assert _report.not_started(infos, None) == ("every node had started, a later task failed", [])
+    assert _report.not_started(infos, "node1 did not join") == ("node1 did not join", [])
 
 
 def entry(node: str, rank: int | None, time: str, text: str) -> dict[str, Any]:

@@ -429,12 +429,6 @@ def test_script_and_module_exclude_each_other() -> None:
     )
 
 
-def test_restarts_are_refused_with_the_reason() -> None:
-    line = only_line({"max_restarts": 3})
-    assert line.startswith("max_restarts: expected 0, saw 3 (-e max_restarts); ")
-    assert "gang" in line
-
-
 def test_the_python_launcher_starts_one_rank_a_node() -> None:
     line = only_line({"launcher": "python"}, None, {"script": "t.py", "nproc": 2})
     assert line == (

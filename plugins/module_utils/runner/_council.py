@@ -1,0 +1,257 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the head decides for all nodes of a run: events in, orders out, no socket and no clock of its own.
+
+gather: until every node has joined. run: every launcher was started. drain: one failed, is lost or was asked to stop,
+and the others are ended. Then a new attempt, or the end. Times are seconds of one monotonic clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+# So long after the last arrival the head still waits for the next.
+GATHER_S = 60.0
+# Of a large cluster's failures the first ones tell all.
+KEPT_REPORTS = 32
+# So many attempts in a row may end without a step more than before.
+IDLE_ATTEMPTS = 2
+NAMED = 8
+
+GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
+ABSENT, JOINED, RUNNING, EMPTY, LOST = "absent", "joined", "running", "empty", "lost"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The run's times in seconds (lost_after 0: silence is no reason to end), and how often it is started again."""
+
+    join_timeout: float
+    lost_after: float
+    abort_grace: float
+    max_restarts: int
+
+
+@dataclasses.dataclass
+class Node:
+    """What the head knows of a node; report is the last word of its runner on the attempt's end."""
+
+    name: str
+    place: str = ABSENT
+    heard: float = 0.0
+    report: dict[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Cause:
+    """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began."""
+
+    verdict: str
+    why: str
+    node: str | None = None
+    rank: int | None = None
+
+
+def some(names: Sequence[str]) -> str:
+    """Return ``n1, n2 and 3 more``."""
+    shown = list(names[:NAMED])
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
+class Council:
+    """The head's decisions; `take` gives the orders they led to, each with the node rank it is for."""
+
+    def __init__(self, names: Sequence[str], limits: Limits, now: float) -> None:
+        self.nodes = [Node(name) for name in names]
+        self.phase = GATHER
+        self.attempt = 0
+        self.cause: Cause | None = None
+        self._limits = limits
+        self._began = self._last_arrival = now
+        self._orders: list[tuple[int, dict[str, Any]]] = []
+        self._best_step = -1
+        self._idle = 0
+        self._stop_asked = False
+        self._cause_at = now
+        self._reports: list[dict[str, Any]] = []
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def joined(self, rank: int, now: float) -> bool:
+        """Note a runner that has come; False when it may not: a place is taken once, a lost node stays out."""
+        if self.phase != GATHER or self.nodes[rank].place != ABSENT:
+            return False
+        self.nodes[rank].place, self.nodes[rank].heard = JOINED, now
+        self._last_arrival = now
+        if all(node.place == JOINED for node in self.nodes):
+            self._go()
+        return True
+
+    def heard(self, rank: int, now: float) -> None:
+        """Note a sign of life."""
+        self.nodes[rank].heard = now
+
+    def running(self, rank: int) -> None:
+        """Note that a node's launcher runs."""
+        if self.nodes[rank].place == JOINED:
+            self.nodes[rank].place = RUNNING
+
+    def failed(self, rank: int, report: dict[str, Any], now: float) -> None:
+        """Note that a node's launcher failed; its other processes may still be ending."""
+        if self.phase not in (RUN, DRAIN):
+            return
+        self._keep(rank, report)
+        if self.cause is None:
+            self._cause_at = now
+        name = self.nodes[rank].name
+        self._end_attempt(Cause("failed", f"{name}: {report.get('why')}", name, report.get("rank")))
+
+    def empty(self, rank: int, report: dict[str, Any], now: float) -> None:
+        """Note that nothing of the attempt is left on a node, and how its part ended."""
+        node = self.nodes[rank]
+        if self.phase not in (RUN, DRAIN) or node.place not in (JOINED, RUNNING):
+            return
+        if report.get("phase") == "failed":
+            self.failed(rank, report, now)
+        elif report.get("phase") == "stopped" and self.cause is None:
+            self.asked_to_stop(str(report.get("why")), self._limits.abort_grace)
+        node.place, node.report = EMPTY, report
+        self._conclude()
+
+    def asked_to_stop(self, why: str, grace: float) -> None:
+        """Note that somebody asks for the run's end, on whichever node: there is no new attempt then."""
+        self._stop_asked = True
+        if self.phase == GATHER:
+            self.cause = Cause("stopped", why)
+            self._end()
+        elif self.phase != OVER:
+            self._end_attempt(Cause("stopped", why), grace)
+
+    def gone(self, rank: int, why: str) -> None:
+        """Note that a node's runner can't be reached any more."""
+        node = self.nodes[rank]
+        if node.place in (ABSENT, LOST) or self.phase == OVER:
+            return
+        before, node.place = node.place, LOST
+        cause = Cause("lost", f"{node.name}: {why}", node.name)
+        if self.phase == GATHER:
+            self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
+            self._end()
+        elif before == EMPTY:
+            self._conclude()  # its part was done
+        else:
+            self._keep(rank, {"phase": "lost", "why": why})
+            if self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
+                self.cause = cause  # what failed before was its peers, who lost it
+            self._end_attempt(cause)
+            self._conclude()
+
+    def tick(self, now: float) -> list[int]:
+        """Let time pass; return the nodes that are lost by their silence."""
+        if self.phase == GATHER:
+            self._tire(now)
+        if not self._limits.lost_after or self.phase == OVER:
+            return []
+        silent = [
+            rank
+            for rank, node in enumerate(self.nodes)
+            if rank and node.place not in (ABSENT, LOST) and now - node.heard > self._limits.lost_after
+        ]
+        for rank in silent:
+            self.gone(rank, f"its runner was not heard for {self._limits.lost_after:.0f} s")
+        return silent
+
+    # -- what follows from them ----------------------------------------------------------------------------------
+
+    def take(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the orders that nobody has taken yet."""
+        orders, self._orders = self._orders, []
+        return orders
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the head's state says of all nodes: counts, and the reports of those that did not end well."""
+        places = [node.place for node in self.nodes]
+        return {
+            "nodes": len(places),
+            "joined": len(places) - places.count(ABSENT),
+            "running": places.count(RUNNING),
+            "attempt": self.attempt,
+            "reports": self._reports,
+        }
+
+    def missing(self) -> list[str]:
+        """Return the nodes that have not joined."""
+        return [node.name for node in self.nodes if node.place == ABSENT]
+
+    def _tire(self, now: float) -> None:
+        waited, patience = now - self._last_arrival, GATHER_S
+        if now - self._began >= self._limits.join_timeout:
+            waited, patience = now - self._began, self._limits.join_timeout
+        if waited < patience:
+            return
+        came = len(self.nodes) - len(self.missing())
+        self.cause = Cause(
+            "failed", f"{some(self.missing())} did not join; {came} of {len(self.nodes)} nodes waited {patience:.0f} s"
+        )
+        self._end()
+
+    def _go(self) -> None:
+        self.phase = RUN
+        for rank in range(len(self.nodes)):
+            self._orders.append((rank, {"type": "go", "attempt": self.attempt}))
+
+    def _end_attempt(self, cause: Cause, grace: float | None = None) -> None:
+        """End the attempt on all nodes; the first cause stays, a later request to stop may shorten the grace."""
+        if self.cause is None:
+            self.cause = cause
+        elif cause.verdict != "stopped":
+            return
+        self.phase = DRAIN
+        order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
+        for rank, node in enumerate(self.nodes):
+            if node.place in (JOINED, RUNNING):
+                self._orders.append((rank, order))
+
+    def _conclude(self) -> None:
+        if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self.nodes):
+            return
+        if self._may_try_again():
+            self.attempt += 1
+            self.cause = None
+            for node in self.nodes:
+                node.place, node.report = JOINED, None
+            self._go()
+        else:
+            self._end()
+
+    def _may_try_again(self) -> bool:
+        if self.cause is None or self.cause.verdict != "failed" or self.attempt >= self._limits.max_restarts:
+            return False
+        if self._stop_asked or any(node.place == LOST or (node.report or {}).get("stuck") for node in self.nodes):
+            return False
+        step = max((int((node.report or {}).get("step") or 0) for node in self.nodes), default=0)
+        self._idle = 0 if step > self._best_step else self._idle + 1
+        self._best_step = max(step, self._best_step)
+        if self._idle >= IDLE_ATTEMPTS:
+            self.cause = dataclasses.replace(
+                self.cause, why=f"{self.cause.why}; {self._idle} attempts in a row made no step"
+            )
+            return False
+        return True
+
+    def _end(self) -> None:
+        self.phase = OVER
+        end = self.cause or Cause("succeeded", "")
+        order = {"type": "end", **dataclasses.asdict(end)}
+        for rank, node in enumerate(self.nodes):
+            if node.place not in (ABSENT, LOST):
+                self._orders.append((rank, order))
+
+    def _keep(self, rank: int, report: dict[str, Any]) -> None:
+        if len(self._reports) < KEPT_REPORTS:
+            own = {"node": self.nodes[rank].name, "node_rank": rank, "attempt": self.attempt}
+            if not any(kept["node_rank"] == rank and kept["attempt"] == self.attempt for kept in self._reports):
+                self._reports.append({**own, **report})

@@ -1,0 +1,260 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The head's side of the gang: it listens, lets in who proves the key, and carries the council's orders."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import resource
+import selectors
+import socket
+import time
+from typing import Any
+
+from .._job_records import Job
+from ._council import OVER, Council, Limits
+from ._frames import FROM_HEAD, PROVEN_BYTES, Forged, Session, is_proof, new_nonce, parse, plain, proof
+from ._gang import Gang, heartbeat_s
+from ._link import Link
+
+# Who has not proven the key by then is sent away.
+HANDSHAKE_S = 5.0
+BACKLOG = 4096
+# Connections that have proven nothing yet, beyond two for each node: the oldest makes room.
+STRANGERS = 1024
+ACCEPTED_AT_ONCE = 256
+# The head hosts nothing after its last word, but a connection that is closed too early may lose it.
+GOOD_BYE_S = 10.0
+BIND_S = 5.0
+# Who is silent is looked for so often.
+LOOK_S = 1.0
+
+
+def run_mark(job: Job) -> str:
+    """Return what the proofs are bound to: the launch, not only the run."""
+    return f"{job.run_id} {job.nonce}"
+
+
+class _Guest:
+    """A connection that has proven nothing yet."""
+
+    def __init__(self, now: float) -> None:
+        self.nonce = new_nonce()
+        self.since = now
+        self.link: Link | None = None
+
+
+class _Member:
+    """A node that has joined."""
+
+    def __init__(self, link: Link, session: Session) -> None:
+        self.link = link
+        self._session = session
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.link.send(self._session.seal(message))
+
+    def open(self, line: bytes) -> dict[str, Any]:
+        return self._session.open(line)
+
+
+class Head(Gang):
+    """The head of a gang; with one node it is alone and listens to nobody."""
+
+    def __init__(self, job: Job, key: bytes, selector: selectors.BaseSelector) -> None:
+        super().__init__()
+        now = time.monotonic()
+        gang = job.gang
+        limits = Limits(job.join_timeout, gang.lost_after, job.abort_grace, gang.max_restarts)
+        self.council = Council(gang.nodes, limits, now)
+        self._key = key
+        self._run = run_mark(job)
+        self._selector = selector
+        self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
+        self._next_beat = self._next_look = now
+        self._guests: dict[int, _Guest] = {}
+        self._members: dict[int, _Member] = {}
+        self._lost: list[tuple[int, str]] = []
+        self._leaving_since: float | None = None
+        self._listener = self._listen(job) if job.nnodes > 1 else None
+        self.council.joined(0, now)
+        self._carry()
+
+    def _listen(self, job: Job) -> socket.socket:
+        with contextlib.suppress(OSError, ValueError):
+            _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        listener = _bound(job.rendezvous.address, job.gang.port)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+        self._selector.register(listener, selectors.EVENT_READ, self._accept)
+        return listener
+
+    # -- the runner's side ---------------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        self._send_away(now)
+        for rank, why in self._lost:
+            self._members.pop(rank, None)
+            self.council.gone(rank, why)
+        self._lost.clear()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_S
+            for rank in self.council.tick(now):
+                self._members.pop(rank).link.close()  # fenced: it may not come back
+        self._carry()
+        if now >= self._next_beat:
+            self._next_beat = now + self._beat_s
+            for member in list(self._members.values()):
+                member.send({"type": "beat"})
+
+    def running(self) -> None:
+        self.council.running(0)
+
+    def failed(self, report: dict[str, Any]) -> None:
+        self.council.failed(0, report, time.monotonic())
+        self._carry()
+
+    def empty(self, report: dict[str, Any]) -> None:
+        self.council.empty(0, report, time.monotonic())
+        self._carry()
+
+    def ask(self, why: str, grace: float) -> None:
+        self.council.asked_to_stop(why, grace)
+        self._carry()
+
+    def waits_for(self) -> str:
+        missing = self.council.missing()
+        return f"{len(missing)} of {len(self.council.nodes)} nodes have not joined yet: {', '.join(missing[:8])}"
+
+    def summary(self) -> dict[str, Any] | None:
+        return self.council.summary()
+
+    def leave(self) -> bool:
+        now = time.monotonic()
+        if self._leaving_since is None:
+            self._leaving_since = now
+            self._stop_listening()
+        return not self._members or now - self._leaving_since > GOOD_BYE_S
+
+    def close(self) -> None:
+        self._stop_listening()
+        for member in self._members.values():
+            member.link.close()
+        self._members.clear()
+
+    # -- connections ---------------------------------------------------------------------------------------------
+
+    def _stop_listening(self) -> None:
+        if self._listener is not None:
+            self._selector.unregister(self._listener)
+            self._listener.close()
+            self._listener = None
+        for guest in self._guests.values():
+            if guest.link is not None:
+                guest.link.close()
+        self._guests.clear()
+
+    def _accept(self, _events: int) -> None:
+        for _turn in range(ACCEPTED_AT_ONCE):
+            if self._listener is None:
+                return
+            try:
+                sock, _address = self._listener.accept()
+            except OSError:  # nobody more, or no descriptor left: the next turn
+                return
+            if len(self._guests) >= 2 * len(self.council.nodes) + STRANGERS:
+                self._forget(next(iter(self._guests)))
+            guest = _Guest(time.monotonic())
+            number = id(guest)
+            self._guests[number] = guest
+            prove, forget = functools.partial(self._prove, number), functools.partial(self._forget, number)
+            guest.link = Link(sock, self._selector, prove, forget)
+            guest.link.send(plain({"type": "hello", "nonce": guest.nonce}))
+
+    def _forget(self, number: int, _why: str = "") -> None:
+        guest = self._guests.pop(number, None)
+        if guest is not None and guest.link is not None:
+            guest.link.close()
+
+    def _send_away(self, now: float) -> None:
+        for number, guest in list(self._guests.items()):
+            if now - guest.since < HANDSHAKE_S:
+                return  # they are in the order of their coming
+            self._forget(number)
+
+    def _prove(self, number: int, line: bytes) -> None:
+        guest = self._guests[number]
+        link = guest.link
+        if link is None:
+            return
+        message = parse(line)
+        rank, theirs = message.get("rank"), str(message.get("nonce"))
+        if not isinstance(rank, int) or not 0 < rank < len(self.council.nodes):
+            rank = -1
+        known = is_proof(message.get("mac"), self._key, "join", self._run, rank, guest.nonce, theirs)
+        # A place is taken once, and a node that was lost stays out.
+        if not known or not self.council.joined(rank, time.monotonic()):
+            link.send(plain({"type": "refused"}))
+            raise Forged("no proof of the run's key, or its place is taken")
+        del self._guests[number]
+        session = Session(self._key, self._run, rank, (guest.nonce, theirs), FROM_HEAD)
+        member = self._members[rank] = _Member(link, session)
+        link.lines.limit = PROVEN_BYTES
+        link.listen_to(functools.partial(self._hear, rank), functools.partial(self._miss, rank))
+        link.send(plain({"type": "welcome", "mac": proof(session.key, "welcome")}))
+        member.send({"type": "beat"})
+        self._carry()
+
+    def _hear(self, rank: int, line: bytes) -> None:
+        message = self._members[rank].open(line)
+        now = time.monotonic()
+        self.council.heard(rank, now)
+        kind, report = message.get("type"), message.get("report")
+        if kind == "running":
+            self.council.running(rank)
+        elif kind == "failed" and isinstance(report, dict):
+            self.council.failed(rank, report, now)
+        elif kind == "empty" and isinstance(report, dict):
+            self.council.empty(rank, report, now)
+        elif kind == "ask":
+            self.council.asked_to_stop(str(message.get("why")), float(message.get("grace") or 0))
+        elif kind == "bye":
+            self._members.pop(rank).link.close()
+            if self.council.phase != OVER:
+                self.council.gone(rank, "its runner left")
+        self._carry()
+
+    def _miss(self, rank: int, why: str) -> None:
+        self._lost.append((rank, why))
+
+    def _carry(self) -> None:
+        for rank, order in self.council.take():
+            if rank == 0:
+                self.orders.append(order)
+            elif rank in self._members:
+                self._members[rank].send(order)
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    """Return a socket on the head's address; on all of them where the address is a router's, that maps it here."""
+    family, _type, _proto, _name, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    everywhere = ("::" if family == socket.AF_INET6 else "", port)
+    deadline = time.monotonic() + BIND_S
+    while True:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(place)
+            return listener
+        except OSError as error:
+            listener.close()
+            if error.errno == errno.EADDRNOTAVAIL and place != everywhere:
+                place = everywhere
+            elif error.errno != errno.EADDRINUSE or time.monotonic() >= deadline:
+                raise
+            else:
+                time.sleep(0.2)

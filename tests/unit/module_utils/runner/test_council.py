@@ -1,0 +1,284 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the head decides, event by event, with a clock that the test turns."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner._council import (
+    GATHER_S,
+    LOST,
+    OVER,
+    Council,
+    Limits,
+    some,
+)
+
+NAMES = ["n0", "n1", "n2"]
+
+
+def council(count: int = 3, gathered: bool = True, **limits: Any) -> Council:
+    made = Council(
+        [f"n{rank}" for rank in range(count)],
+        Limits(**{"join_timeout": 600, "lost_after": 12, "abort_grace": 10, "max_restarts": 0, **limits}),
+        0.0,
+    )
+    if gathered:
+        for rank in range(count):
+            assert made.joined(rank, 0.0)
+        assert made.take() == [(rank, {"type": "go", "attempt": 0}) for rank in range(count)]
+        for rank in range(count):
+            made.running(rank)
+    return made
+
+
+def report(phase: str, why: str = "it broke", **more: Any) -> dict[str, Any]:
+    return {"phase": phase, "why": why, "rank": None, "step": None, "stuck": False, **more}
+
+
+def kinds(orders: list[tuple[int, dict[str, Any]]]) -> list[tuple[int, str]]:
+    return [(rank, str(order["type"])) for rank, order in orders]
+
+
+def end_of(orders: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    [end] = {tuple(order.items()) for _rank, order in orders if order["type"] == "end"}
+    return dict(end)
+
+
+def test_nobody_goes_before_all_have_come() -> None:
+    made = council(gathered=False)
+    assert made.joined(0, 0.0) and made.joined(2, 1.0)
+    assert made.take() == []
+    assert made.missing() == ["n1"]
+    assert not made.joined(2, 2.0), "a place is taken once"
+    assert made.joined(1, 2.0)
+    assert kinds(made.take()) == [(0, "go"), (1, "go"), (2, "go")]
+
+
+@pytest.mark.parametrize(
+    ("join_timeout", "at", "seconds"), [(600, GATHER_S + 5.0, GATHER_S), (30, 30.0, 30.0)], ids=["silence", "in all"]
+)
+def test_who_does_not_come_is_named(join_timeout: float, at: float, seconds: float) -> None:
+    made = council(gathered=False, join_timeout=join_timeout, lost_after=0)
+    made.joined(0, 0.0)
+    made.joined(2, 5.0)
+    made.tick(at - 0.1)
+    assert made.take() == []
+    made.tick(at)
+    orders = made.take()
+    assert kinds(orders) == [(0, "end"), (2, "end")]
+    end = end_of(orders)
+    assert (end["verdict"], end["why"]) == ("failed", f"n1 did not join; 2 of 3 nodes waited {seconds:.0f} s")
+    assert not made.joined(1, at), "too late"
+
+
+def test_a_node_that_leaves_before_the_start_ends_it() -> None:
+    made = council(gathered=False)
+    made.joined(0, 0.0)
+    made.joined(1, 0.0)
+    made.gone(1, "the connection was closed")
+    end = end_of(made.take())
+    assert (end["verdict"], end["why"]) == ("failed", "n1 left before the start: the connection was closed")
+
+
+def test_all_succeed() -> None:
+    made = council()
+    for rank in (2, 0):
+        made.empty(rank, report("succeeded", ""), 1.0)
+        assert made.take() == []
+    made.empty(1, report("succeeded", ""), 1.0)
+    orders = made.take()
+    assert kinds(orders) == [(0, "end"), (1, "end"), (2, "end")]
+    assert end_of(orders) == {"type": "end", "verdict": "succeeded", "why": "", "node": None, "rank": None}
+
+
+def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
+    made = council()
+    made.failed(1, report("failed", rank=5), 1.0)
+    stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
+    assert made.take() == [(rank, stop) for rank in range(3)]
+    made.empty(1, report("failed", rank=5), 2.0)
+    made.empty(0, report("stopped"), 2.0)
+    assert made.take() == []
+    made.failed(2, report("failed", "connection closed by peer"), 3.0)
+    assert made.take() == [], "the first cause stays"
+    made.empty(2, report("failed", "connection closed by peer"), 3.0)
+    end = end_of(made.take())
+    assert (end["verdict"], end["why"], end["node"], end["rank"]) == ("failed", "n1: it broke", "n1", 5)
+    assert [(kept["node"], kept["why"]) for kept in made.summary()["reports"]] == [
+        ("n1", "it broke"),
+        ("n2", "connection closed by peer"),
+    ]
+
+
+def test_a_silent_node_is_lost() -> None:
+    made = council()
+    made.heard(1, 5.0)
+    made.heard(2, 9.0)
+    assert made.tick(17.0) == []
+    assert made.tick(17.1) == [1]
+    assert kinds(made.take()) == [(0, "stop"), (2, "stop")]
+    made.empty(0, report("stopped"), 18.0)
+    made.empty(2, report("stopped"), 18.0)
+    orders = made.take()
+    assert kinds(orders) == [(0, "end"), (2, "end")]
+    assert end_of(orders)["verdict"] == "lost"
+    assert end_of(orders)["why"] == "n1: its runner was not heard for 12 s"
+
+
+def test_silence_is_nothing_where_nobody_is_ever_lost() -> None:
+    assert council(lost_after=0).tick(1e6) == []
+
+
+def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
+    made = council()
+    made.heard(1, 1.0)
+    made.failed(2, report("failed", "connection closed by peer"), 3.0)
+    made.empty(2, report("failed", "connection closed by peer"), 3.0)
+    made.empty(0, report("stopped"), 3.0)
+    made.heard(2, 10.0)
+    assert made.tick(13.1) == [1]
+    assert end_of(made.take())["why"] == "n1: its runner was not heard for 12 s"
+
+
+def test_a_loss_after_a_failure_is_no_cause() -> None:
+    made = council()
+    made.failed(2, report("failed"), 3.0)
+    made.heard(1, 4.0)
+    made.empty(2, report("failed"), 4.0)
+    made.empty(0, report("stopped"), 4.0)
+    made.gone(1, "the connection was closed")
+    assert end_of(made.take())["why"] == "n2: it broke"
+
+
+def test_a_node_that_was_done_may_go() -> None:
+    made = council()
+    made.empty(1, report("succeeded"), 1.0)
+    made.gone(1, "the connection was closed")
+    made.empty(0, report("succeeded"), 2.0)
+    made.empty(2, report("succeeded"), 2.0)
+    assert end_of(made.take())["verdict"] == "succeeded"
+
+
+def test_a_stop_ends_all_with_its_grace() -> None:
+    made = council(max_restarts=3)
+    made.asked_to_stop("stop was asked for", 60)
+    assert made.take() == [(rank, {"type": "stop", "why": "stop was asked for", "grace": 60}) for rank in range(3)]
+    for rank in range(3):
+        made.empty(rank, report("stopped"), 1.0)
+    assert end_of(made.take())["verdict"] == "stopped"
+
+
+def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> None:
+    made = council(max_restarts=3)
+    made.failed(1, report("failed"), 1.0)
+    made.take()
+    made.asked_to_stop("stop was asked for", 1)
+    assert [order["grace"] for _rank, order in made.take()] == [1, 1, 1]
+    for rank in range(3):
+        made.empty(rank, report("failed" if rank == 1 else "stopped"), 1.0)
+    end = end_of(made.take())
+    assert (end["verdict"], end["why"]) == ("failed", "n1: it broke")
+
+
+def fail(made: Council, step: int | None, stuck: bool = False) -> list[tuple[int, str]]:
+    made.take()
+    made.failed(1, report("failed"), 1.0)
+    for rank in range(3):
+        made.empty(rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck), 1.0)
+    return [order for order in kinds(made.take()) if order[1] != "stop"]
+
+
+def test_a_failure_is_tried_again_as_often_as_wanted() -> None:
+    made = council(max_restarts=2)
+    assert fail(made, 10) == [(0, "go"), (1, "go"), (2, "go")]
+    assert made.attempt == 1
+    assert fail(made, 20) == [(0, "go"), (1, "go"), (2, "go")]
+    assert fail(made, 30) == [(0, "end"), (1, "end"), (2, "end")]
+
+
+def test_attempts_without_a_step_end_it() -> None:
+    made = council(max_restarts=50)
+    assert fail(made, 10)[0] == (0, "go")
+    assert fail(made, 10)[0] == (0, "go")
+    assert fail(made, 9)[0] == (0, "end")
+    assert made.cause is not None and made.cause.why == "n1: it broke; 2 attempts in a row made no step"
+
+
+def test_processes_that_stay_end_it() -> None:
+    assert fail(council(max_restarts=50), 10, stuck=True)[0] == (0, "end")
+
+
+def test_a_lost_node_ends_it() -> None:
+    made = council(max_restarts=50)
+    made.gone(1, "the connection was closed")
+    for rank in (0, 2):
+        made.empty(rank, report("stopped", step=5), 1.0)
+    assert kinds(made.take())[-2:] == [(0, "end"), (2, "end")]
+
+
+def test_of_many_reports_the_first_are_kept() -> None:
+    made = council(100)
+    for rank in range(100):
+        made.failed(rank, report("failed", f"why {rank}"), 1.0)
+    assert [kept["node_rank"] for kept in made.summary()["reports"]] == list(range(32))
+
+
+def test_names() -> None:
+    assert some(["a", "b"]) == "a, b"
+    assert some([f"n{number}" for number in range(11)]) == "n0, n1, n2, n3, n4, n5, n6, n7 and 3 more"
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
+    """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
+    turn = random.Random(seed)
+    made = council(4, gathered=False, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12]))
+    now, came, goes = 0.0, {0}, 0
+    ended: list[tuple[int, dict[str, Any]]] = []
+    made.joined(0, now)
+
+    def look() -> int:
+        started = 0
+        for told, order in made.take():
+            assert not [rank for rank, _order in ended if rank == told], "nothing after the end"
+            assert made.nodes[told].place != LOST
+            if order["type"] == "go":
+                started += 1
+                assert came == set(range(4))
+            elif order["type"] == "end":
+                ended.append((told, order))
+        return started
+
+    for _step in range(400):
+        now += turn.random() * 4
+        rank = turn.randrange(4)
+        event = turn.choice(["join", "hear", "hear", "run", "fail", "empty", "empty", "gone", "stop", "tick"])
+        if event in ("gone", "stop") and turn.random() < 0.9:
+            continue
+        if event == "join" and made.joined(rank, now):
+            came.add(rank)
+        elif event == "hear":
+            made.heard(rank, now)
+        elif event == "run":
+            made.running(rank)
+        elif event == "fail":
+            made.failed(rank, report("failed"), now)
+        elif event == "empty":
+            made.empty(rank, report(turn.choice(["succeeded", "failed", "stopped"]), step=turn.randrange(50)), now)
+        elif event == "gone" and rank:
+            made.gone(rank, "the connection was closed")
+        elif event == "stop":
+            made.asked_to_stop("stop was asked for", 5)
+        goes += look()
+        made.tick(now)
+        goes += look()
+    assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
+    assert goes % 4 == 0, "all or none"
+    if made.phase == OVER:
+        assert sorted(rank for rank, _order in ended) == sorted(rank for rank in came if made.nodes[rank].place != LOST)
