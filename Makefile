@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the venv were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch test lint sanity molecule cluster cluster-down docs changelog clean link dev
+.PHONY: help launch test lint sanity molecule cluster cluster-down faults docs changelog clean link dev
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -54,6 +54,9 @@ cluster: dev ## three real hosts in containers, to play with: systemd, SSH, a Do
 
 cluster-down: dev ## remove the hosts that make cluster made
 	ansible-playbook tests/cluster/destroy.yml
+
+faults: dev ## break gangs of runners in every way, again and again, and measure; 40 minutes
+	python tests/faults/suite.py --json .cache/faults.json
 
 docs: dev ## the reference of the modules and roles: docs/_build/html/index.html
 	@rm -rf docs/_build && mkdir -p docs/_build/rst

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a large gang holds together on one machine: the runners' connections and decisions, without their launchers.
+
+usage: python tests/benchmark/gang_scale.py [--members 256,1000] [--strangers 0,1000]
+
+The head is a process of its own; all members share another one. Prints, for each size: seconds from the last arrival
+until every member has its `go`; from a failure until every member has its `stop`; the head's and a member's share of a
+core while nothing happens, and the head's memory. Aims: 1 s, 1 s, 1 %, 0.2 %, 25 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import resource
+import selectors
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
+
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.plugins.module_utils.runner._gang import Gang, report_of
+from ansible_collections.muster.train.plugins.module_utils.runner._head import Head
+from ansible_collections.muster.train.plugins.module_utils.runner._member import Member
+from ansible_collections.muster.train.plugins.module_utils.runner.runner import TICK_S
+from ansible_collections.muster.train.tests.gang import KEY, make_gang
+
+IDLE_S = 10.0
+HEADERS = "members  strangers  go s   stop s  head %  member %  head MiB"
+ROW = (
+    "{members:7}  {strangers:9}  {go_s:5.3f}  {stop_s:6.3f}  {head_idle_percent:6.2f}  {member_idle_percent:8.3f}  "
+    "{head_mib:8.1f}"
+)
+
+
+def turn(selector: selectors.BaseSelector, gangs: list[Gang]) -> None:
+    """Do what the runner's loop does."""
+    for key, events in selector.select(TICK_S):
+        key.data(events)
+    now = time.monotonic()
+    for gang in gangs:
+        gang.tick(now)
+
+
+def lead(job: Job, word: Connection) -> None:
+    """Be the head: say the head's CPU seconds and memory each time it is asked."""
+    selector = selectors.DefaultSelector()
+    head = Head(job, KEY.encode(), selector)
+    selector.register(word, selectors.EVENT_READ, lambda _events: None)
+    word.send("listens")
+    while True:
+        turn(selector, [head])
+        head.orders.clear()
+        if word.poll():
+            if word.recv() == "end":
+                return
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            word.send((used.ru_utime + used.ru_stime, _pss_mib()))
+
+
+def _pss_mib() -> float:
+    text = Path("/proc/self/smaps_rollup").read_text()
+    return int(text.split("\nPss:")[1].split()[0]) / 1024
+
+
+def until(condition: Callable[[], bool], selector: selectors.BaseSelector, members: list[Gang]) -> float:
+    """Turn until it holds; return the seconds."""
+    began = time.monotonic()
+    while not condition():
+        turn(selector, members)
+    return time.monotonic() - began
+
+
+def ordered(members: list[Gang], kind: str) -> bool:
+    """Return whether every member has such an order."""
+    return all(any(order["type"] == kind for order in member.orders) for member in members)
+
+
+def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
+    """Measure one gang of so many members and a head, with so many strangers at its door."""
+    jobs = make_gang(home, [["true"]] * (count + 1), join_timeout=600)
+    mine, its = multiprocessing.Pipe()
+    head = multiprocessing.Process(target=lead, args=(jobs[0], its))
+    head.start()
+    mine.recv()
+    selector = selectors.DefaultSelector()
+    with contextlib.ExitStack() as crowd:
+        for _number in range(strangers):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", jobs[0].gang.port)))
+        members: list[Gang] = [Member(job, KEY.encode(), selector) for job in jobs[1:-1]]
+        until(lambda: all("joined" in member.waits_for() for member in members), selector, members)
+        members.append(Member(jobs[-1], KEY.encode(), selector))
+        go = until(lambda: ordered(members, "go"), selector, members)
+        for member in members:
+            member.orders.clear()
+            member.running()
+        mine.send("cost")
+        head_before, _memory = mine.recv()
+        own_before, idle_began = time.process_time(), time.monotonic()
+        until(lambda: time.monotonic() - idle_began > IDLE_S, selector, members)
+        own = time.process_time() - own_before
+        mine.send("cost")
+        head_after, memory = mine.recv()
+        members[-1].failed(report_of("failed", {"why": "it broke", "exit_code": 1}, None, False))
+        stop = until(lambda: ordered(members[:-1], "stop"), selector, members)
+    mine.send("end")
+    head.join()
+    for member in members:
+        member.close()
+    return {
+        "members": count,
+        "strangers": strangers,
+        "go_s": go,
+        "stop_s": stop,
+        "head_idle_percent": 100 * (head_after - head_before) / IDLE_S,
+        "member_idle_percent": 100 * own / IDLE_S / count,
+        "head_mib": memory,
+    }
+
+
+def numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--members", type=numbers, default=[256, 1000])
+    parser.add_argument("--strangers", type=numbers, default=[0, 1000])
+    options = parser.parse_args()
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    print(HEADERS)
+    for count in options.members:
+        for strangers in options.strangers:
+            with tempfile.TemporaryDirectory() as home:
+                found = measure(count, strangers, Path(home))
+            print(ROW.format(**found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
