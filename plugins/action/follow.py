@@ -51,7 +51,7 @@ OPTIONS = {
     "until": {"type": "str", "choices": ["ended", "running"], "default": "ended"},
 }
 POLL_S = 1.0
-# When the start or the end is due, whoever waits for it learns of it at once. What the head tells is up to a second old.
+# Who waits for a start or an end that is due learns of it at once. What the head tells is up to a second old.
 SHORT_POLL_S = 0.2
 AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0

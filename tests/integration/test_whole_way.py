@@ -46,8 +46,7 @@ class Way:
     def train(self, **asked: Any) -> str:
         """Launch to the end; once more where PyTorch aborts a rank that has trained, while it leaves: a failure too."""
         for _attempt in range(2):
-            # No node is told yet that another one failed, so there has to be an end.
-            code, printed = self.try_to("launch", time_limit="4m", **asked)
+            code, printed = self.try_to("launch", **asked)
             if code == 0:
                 return printed
             assert "SIGABRT" in printed, printed
