@@ -74,6 +74,7 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
     # Tests have a time of their own.
     _clock: Callable[[], float] = staticmethod(time.monotonic)
+    _away_since: float | None = None
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
@@ -105,6 +106,20 @@ class ActionModule(ActionBase):
         answer = self._low_level_execute_command(shlex.join(["cat", *paths]), sudoable=True)
         return read_sample(answer.get("stdout", ""))
 
+    def _read_patiently(self, run_dir: str) -> Sample | None:
+        """Read the head; None while it gives no answer, which must not take longer than a minute."""
+        try:
+            sample = self._read(run_dir)
+        except AnsibleConnectionFailure as error:
+            self._away_since = self._clock() if self._away_since is None else self._away_since
+            if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
+                raise AnsibleActionFail(
+                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({error}); the run goes on"
+                ) from None
+            return None
+        self._away_since = None
+        return sample
+
     def _ask(self, asked: dict[str, Any], task_vars: dict[str, Any] | None, line: _Line) -> dict[str, Any] | None:
         """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
         try:
@@ -129,20 +144,20 @@ class ActionModule(ActionBase):
         line = _Line(self._clock)
         began, count, moved = self._clock(), -1, self._clock()
         while True:
-            now = self._read(run_dir)
+            now = self._read_patiently(run_dir)
             if now is not None:
                 if now.count != count:
                     count, moved = now.count, self._clock()
                 if now.begun:
                     return {"changed": False, "ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
                 if now.phase in ENDED:
-                    return {"failed": True, "msg": f"{asked['run_id']} did not start: {now.why}"}
+                    return {"failed": True, "msg": f"{now.why}; a runner that came late ends within a minute"}
                 if self._clock() - began > PLAIN_EVERY_S:
                     line.draw(told(now), told(now), last=False)
-            if self._clock() - moved > SILENT_AFTER_S:
+            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 run = self._ask(asked, task_vars, line)
                 if run is not None and not run["alive"]:
-                    return {"failed": True, "msg": f"{asked['run_id']} did not start: {asked['node']}: {run['why']}"}
+                    return {"failed": True, "msg": f"{asked['node']}: {run['why']}"}
                 moved = self._clock()
             time.sleep(SHORT_POLL_S)
 
@@ -154,40 +169,30 @@ class ActionModule(ActionBase):
         first: Sample | None = None
         phase: str | None = None
         count, moved = -1, self._clock()
-        away_since: float | None = None
         while True:
             pause = POLL_S
-            try:
-                now = self._read(run_dir)
-            except AnsibleConnectionFailure as error:
-                away_since = self._clock() if away_since is None else away_since
-                if self._clock() - away_since > OUT_OF_REACH_AFTER_S:
-                    raise AnsibleActionFail(
-                        f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({error}); the run goes on"
-                    ) from None
-            else:
-                away_since = None
-                if now is not None:
-                    phase = now.phase
-                    if now.count != count:
-                        count, moved = now.count, self._clock()
-                    if first is None or (first.progress is None and now.progress is not None):
-                        first = now
-                    line.draw(progress_line(first, now), told(now), last=phase in ENDED)
-                    if phase in ENDED:
-                        return {"ended": True, "phase": phase, "interrupted": False}
-                    left = eta_s(first, now)
-                    if left is not None and left < AT_END_S:
-                        pause = SHORT_POLL_S
-                    if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
-                        hinted = True
-                        line.say(f"no progress yet: {logs}")
-                if self._clock() - moved > SILENT_AFTER_S:
-                    # Only the runner's lock tells, and this raw read can't see it.
-                    run = self._ask(asked, task_vars, line)
-                    if run is not None and not run["alive"]:
-                        return {"ended": True, "phase": run["phase"], "interrupted": False}
-                    moved = self._clock()
+            now = self._read_patiently(run_dir)
+            if now is not None:
+                phase = now.phase
+                if now.count != count:
+                    count, moved = now.count, self._clock()
+                if first is None or (first.progress is None and now.progress is not None):
+                    first = now
+                line.draw(progress_line(first, now), told(now), last=phase in ENDED)
+                if phase in ENDED:
+                    return {"ended": True, "phase": phase, "interrupted": False}
+                left = eta_s(first, now)
+                if left is not None and left < AT_END_S:
+                    pause = SHORT_POLL_S
+                if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
+                    hinted = True
+                    line.say(f"no progress yet: {logs}")
+            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
+                # Only the runner's lock tells, and this raw read can't see it.
+                run = self._ask(asked, task_vars, line)
+                if run is not None and not run["alive"]:
+                    return {"ended": True, "phase": run["phase"], "interrupted": False}
+                moved = self._clock()
             if not self._wait(line, pause):
                 return {"ended": False, "phase": phase, "interrupted": True}
 

@@ -162,8 +162,10 @@ def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool
         return bool(names)
     if nonce is None and not host.exists(os.path.join(directory, "state.json")):
         for name in names:
-            document = _files.read_json(os.path.join(directory, name)) if name.startswith("job.") else None
-            if document is not None:
+            if not name.startswith("job."):
+                continue
+            document = _files.read_json(os.path.join(directory, name))
+            with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # forged, or of another version
                 State(directory, identity(Job.from_dict(document))).change("stopped", why="stopped before it began")
     for name in names:
         with contextlib.suppress(OSError):

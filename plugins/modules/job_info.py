@@ -143,7 +143,7 @@ run:
       type: int
     gang:
       description: >-
-        On the head, what it knows of all nodes - nodes, joined, running, attempt, and reports (node, node_rank,
+        On the head, what it knows of all nodes - nodes, joined, begun, attempt, and reports (node, node_rank,
         attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well.
       type: dict
     end:

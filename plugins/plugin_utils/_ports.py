@@ -39,7 +39,7 @@ def pick(
         return Port(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
     first, last = port_range
     size = last - first
-    start = int(nonce, 16) % size
+    start = int(nonce, 16) % max(1, size)
     for step in range(size):
         number = first + 1 + (start + step) % size
         if not {number, of_gang(number)} & listening:

@@ -100,7 +100,9 @@ def eta_s(first: Sample, now: Sample) -> float | None:
 def told(now: Sample) -> str:
     """Return what the line says but for the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
     if now.progress is None:
-        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], ""), "waiting": f"  {now.why}" if now.why else ""}
+        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
+        if now.phase == "waiting" and now.why:
+            return f"{now.phase}  {now.why}"
         return now.phase + ends.get(now.phase, "  no step yet")
     parts = [now.phase]
     step, total = now.progress.get("step"), now.progress.get("total_steps")

@@ -66,9 +66,10 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
     Where the gang has ended the run, its word is the verdict; which failure led to it the nodes' records tell best.
     """
     parts = members(runs)
-    end = next((run["end"] for run in parts if run.get("end")), None)
+    # A node that was cut off and went on has no word for all.
+    end = next((run["end"] for run in parts if (run.get("end") or {}).get("verdict") in ENDED), None)
     failures = _causes.ordered(parts if end is None else _as_told(parts))
-    if end is not None and end["verdict"] in ENDED:
+    if end is not None:
         verdict, why, cause = _ended(end, failures)
     else:
         verdict, why, cause = _decide(parts, failures)

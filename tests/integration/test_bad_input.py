@@ -107,7 +107,7 @@ def test_two_names_for_one_work_directory(cluster: Cluster) -> None:
     cluster.policy["launch_workdir"] = str(shared)
     cluster.write()
     (line,) = refusal(cluster, {})
-    assert line.startswith(f"node1: node: {shared} on ")
+    assert line.startswith(f"node1: node: its work directory {shared} ")
     assert "is also that of node0; expected one machine" in line
 
 

@@ -95,7 +95,7 @@ def test_a_rank_that_exits_on_the_head_ends_the_launch(cluster: Cluster) -> None
     assert f"  {why}\n    then node0: rank 0 killed by SIGTERM\n" in failed.out
     # The others do not wait for it.
     assert failed.phases == {"node0": "failed", "node1": "stopped"}
-    assert cluster.state("node1")["why"].startswith(why)
+    assert cluster.state("node1")["end"]["why"].startswith(why)
     record = cluster.record()
     assert (record["verdict"], record["why"], record["exit_codes"]["node0"]) == ("failed", why, 1)
     first = cluster.state("node0")["first"]

@@ -93,7 +93,7 @@ ALONE = {
         mend="systemctl stop takes-the-port",
         check="port",
         observed=r"port 29480 is taken by process \d+ \(python3\)",
-        expected="a free port on the head",
+        expected="two free ports on the head: .*",
         remedy="choose another, .*",
     ),
     "full disk": Fault(

@@ -171,6 +171,10 @@ def outcome(
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_broken_role_turns_its_scenario_red(outcome: Callable[[str], Outcome], name: str) -> None:
     converged, verified = outcome(name)
-    assert converged.returncode == 0, f"the role itself noticed, verify had nothing to see:\n{converged.stdout}"
+    if converged.returncode != 0:
+        # A role that asks the host what it has now notices by itself; anything else is a mutation that does not run.
+        assert " expected " in converged.stdout, converged.stdout
+        assert "UNREACHABLE" not in converged.stdout
+        return
     assert verified.returncode != 0, verified.stdout
     assert "UNREACHABLE" not in verified.stdout

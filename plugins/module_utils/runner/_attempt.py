@@ -19,6 +19,8 @@ from ._output import Output
 REPORTED_FAILURES = 32
 # After SIGKILL only a process in uninterruptible sleep stays; it is named and left to the kernel.
 UNKILLABLE_AFTER_S = 10.0
+# What torchrun may need beside the grace of the ranks that it ends.
+CLOSING_S = 10.0
 
 
 class Attempt:
@@ -41,6 +43,7 @@ class Attempt:
         environment = {**environment, **meeting_place(job, number)}
         if told:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
+            environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
         try:
             self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, told)
         except OSError:
@@ -60,8 +63,10 @@ class Attempt:
 
     @property
     def failed(self) -> bool:
-        """Whether the launcher ended with a failure that nobody asked for."""
-        return self._stop_why is None and self.child.code not in (None, 0)
+        """Whether a rank or the launcher failed before anybody asked for the end."""
+        if self.child.code is None:
+            return self._stop_why is None and _failures.is_closing(self.output.report)
+        return self.child.code != 0 and (self._stop_why is None or bool(_failures.parse_report(self.output.report)))
 
     def stop(self, why: str, grace: float) -> None:
         """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""
@@ -74,6 +79,8 @@ class Attempt:
     def tick(self, now: float) -> None:
         """Let time pass: collect what ended, kill what had its grace."""
         self.child.reap()
+        if self.child.code is None and self._kill_at is None and self.failed:
+            self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
         if self.child.code is not None and not self._orphans_asked:
             # The launcher may have left ranks behind: ask them, then take them.
             self._orphans_asked = True
@@ -100,6 +107,8 @@ class Attempt:
 
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
+        if self.child.code is None and self._killed_at is None:
+            return "failed", {"why": "a rank failed; torchrun is ending its neighbours"}, False
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
         exit_code, number = _failures.split_status(code)
         fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": self.output.dropped()}
@@ -108,13 +117,14 @@ class Attempt:
             names = ", ".join(str(process.pid) for process in stuck)
             fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
             return "failed", fields, True
-        if self._stop_why is not None:
+        failures = _failures.parse_report(self.output.report)[:REPORTED_FAILURES]
+        # torchrun names failures only where it saw them before it was asked to end.
+        if self._stop_why is not None and not failures:
             ranks = [*self._killed, *_failures.killed_ranks(self.output.report, self._job.first_rank)]
             fields["why"] = _failures.explain_stop(self._stop_why, ranks)
             return "stopped", fields, False
         if code == 0:
             return "succeeded", {**fields, "why": None}, False
-        failures = _failures.parse_report(self.output.report)[:REPORTED_FAILURES]
         if self._own_rank is not None:
             own = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [_failures.describe(own)]

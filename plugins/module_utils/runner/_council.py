@@ -13,6 +13,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ._frames import short
+
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
 # Of a large cluster's failures the first ones tell all.
@@ -20,6 +22,8 @@ KEPT_REPORTS = 32
 # So many attempts in a row may end without a step more than before.
 IDLE_ATTEMPTS = 2
 NAMED = 8
+# Of a reason, in bytes of JSON: an order has to fit into a frame.
+MOST_WHY = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 ABSENT, JOINED, RUNNING, EMPTY, LOST = "absent", "joined", "running", "empty", "lost"
@@ -76,6 +80,7 @@ class Council:
         self._idle = 0
         self._stop_asked = False
         self._cause_at = now
+        self._cut: list[Cause] = []
         self._reports: list[dict[str, Any]] = []
 
     # -- events --------------------------------------------------------------------------------------------------
@@ -107,7 +112,10 @@ class Council:
         if self.cause is None:
             self._cause_at = now
         name = self.nodes[rank].name
-        self._end_attempt(Cause("failed", f"{name}: {report.get('why')}", name, report.get("rank")))
+        cause = Cause("failed", short(f"{name}: {report.get('why')}", MOST_WHY), name, report.get("rank"))
+        if self.cause is not None and (self.cause.verdict, self.cause.node) == ("failed", name):
+            self.cause = cause  # by now it knows more
+        self._end_attempt(cause)
 
     def empty(self, rank: int, report: dict[str, Any], now: float) -> None:
         """Note that nothing of the attempt is left on a node, and how its part ended."""
@@ -123,6 +131,7 @@ class Council:
 
     def asked_to_stop(self, why: str, grace: float) -> None:
         """Note that somebody asks for the run's end, on whichever node: there is no new attempt then."""
+        why = short(why, MOST_WHY)
         self._stop_asked = True
         if self.phase == GATHER:
             self.cause = Cause("stopped", why)
@@ -130,8 +139,8 @@ class Council:
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
 
-    def gone(self, rank: int, why: str) -> None:
-        """Note that a node's runner can't be reached any more."""
+    def gone(self, rank: int, why: str, silent: bool = False) -> None:
+        """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long."""
         node = self.nodes[rank]
         if node.place in (ABSENT, LOST) or self.phase == OVER:
             return
@@ -142,9 +151,12 @@ class Council:
             self._end()
         elif before == EMPTY:
             self._conclude()  # its part was done
+        elif not self._limits.lost_after:
+            self._cut.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
+            self._conclude()
         else:
             self._keep(rank, {"phase": "lost", "why": why})
-            if self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
+            if silent and self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
                 self.cause = cause  # what failed before was its peers, who lost it
             self._end_attempt(cause)
             self._conclude()
@@ -161,7 +173,7 @@ class Council:
             if rank and node.place not in (ABSENT, LOST) and now - node.heard > self._limits.lost_after
         ]
         for rank in silent:
-            self.gone(rank, f"its runner was not heard for {self._limits.lost_after:.0f} s")
+            self.gone(rank, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
         return silent
 
     # -- what follows from them ----------------------------------------------------------------------------------
@@ -177,7 +189,7 @@ class Council:
         return {
             "nodes": len(places),
             "joined": len(places) - places.count(ABSENT),
-            "running": places.count(RUNNING),
+            "begun": places.count(RUNNING) + places.count(EMPTY),
             "attempt": self.attempt,
             "reports": self._reports,
         }
@@ -212,13 +224,16 @@ class Council:
         self.phase = DRAIN
         order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
         for rank, node in enumerate(self.nodes):
-            if node.place in (JOINED, RUNNING):
+            # Who failed is ending already, and has yet to tell how.
+            if node.place in (JOINED, RUNNING) and (grace is not None or node.name != cause.node):
                 self._orders.append((rank, order))
 
     def _conclude(self) -> None:
         if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self.nodes):
             return
         if self._may_try_again():
+            # Of an attempt that is over its cause is enough: the next one may need the room.
+            self._reports = [kept for kept in self._reports if self._is_cause(kept)]
             self.attempt += 1
             self.cause = None
             for node in self.nodes:
@@ -244,14 +259,20 @@ class Council:
 
     def _end(self) -> None:
         self.phase = OVER
-        end = self.cause or Cause("succeeded", "")
+        end = self.cause or next(iter(self._cut), Cause("succeeded", ""))
         order = {"type": "end", **dataclasses.asdict(end)}
         for rank, node in enumerate(self.nodes):
             if node.place not in (ABSENT, LOST):
                 self._orders.append((rank, order))
 
+    def _is_cause(self, report: dict[str, Any]) -> bool:
+        return report["attempt"] < self.attempt or (self.cause is not None and report["node"] == self.cause.node)
+
     def _keep(self, rank: int, report: dict[str, Any]) -> None:
+        own = {"node": self.nodes[rank].name, "node_rank": rank, "attempt": self.attempt}
+        for number, kept in enumerate(self._reports):
+            if (kept["node_rank"], kept["attempt"]) == (rank, self.attempt):
+                self._reports[number] = {**own, **report}
+                return
         if len(self._reports) < KEPT_REPORTS:
-            own = {"node": self.nodes[rank].name, "node_rank": rank, "attempt": self.attempt}
-            if not any(kept["node_rank"] == rank and kept["attempt"] == self.attempt for kept in self._reports):
-                self._reports.append({**own, **report})
+            self._reports.append({**own, **report})

@@ -29,14 +29,14 @@ def split_status(code: int) -> tuple[int | None, str | None]:
 
 
 def parse_report(data: bytes) -> list[dict[str, Any]]:
-    """Read what ``torchrun.py`` reported: a JSON list of failed ranks; empty when it could not report.
+    """Read what ``torchrun.py`` reported: JSON lists, a line each, of failed ranks; empty when it could not report.
 
     The likeliest cause comes first: torchrun ends the others by SIGTERM, and its times have a resolution of a second.
 
     Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
     file as torch's ErrorHandler writes it, or null).
     """
-    failures = [describe(record) for record in _records(data) if "killed" not in record]
+    failures = [describe(record) for record in _records(data) if "rank" in record]
     return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
 
 
@@ -46,12 +46,21 @@ def killed_ranks(data: bytes, first_rank: int) -> list[str]:
     return [str(first_rank + local_rank) for local_rank in killed if isinstance(local_rank, int)]
 
 
+def is_closing(data: bytes) -> bool:
+    """Return whether torchrun said that it ends its ranks, as one of them has failed."""
+    return any("closing" in record for record in _records(data))
+
+
 def _records(data: bytes) -> list[dict[str, Any]]:
-    try:
-        records = json.loads(data)
-    except ValueError:
-        return []
-    return [record for record in records if isinstance(record, dict)] if isinstance(records, list) else []
+    found: list[dict[str, Any]] = []
+    for line in data.splitlines():
+        try:
+            records = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(records, list):
+            found += [record for record in records if isinstance(record, dict)]
+    return found
 
 
 def explain_stop(why: str, killed: list[str | None]) -> str:

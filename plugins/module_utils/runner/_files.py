@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import stat
+import time
 from typing import Any
 
 RESERVE = "reserve"
@@ -36,12 +38,13 @@ def make_dir(path: str) -> None:
         os.chown(path, owner.st_uid, owner.st_gid)
 
 
-def give_back(directory: str) -> None:
+def give_back(directory: str, seconds: float = math.inf) -> None:
     """Give all below a directory to its owner, where a container's root has written for one who must read it.
 
     Links are not followed, and a file with several names stays as it is: it may be one outside. What is gone
-    meanwhile, or does not let itself be given, waits for the next time.
+    meanwhile, or does not let itself be given, waits for the next time; so does what would take longer than `seconds`.
     """
+    until = time.monotonic() + seconds
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):
@@ -51,6 +54,8 @@ def give_back(directory: str) -> None:
         for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
             for name in (*folders, *names):
                 _give(name, folder, owner)
+            if time.monotonic() > until:
+                return
 
 
 def _give(name: str, folder: int, owner: os.stat_result) -> None:

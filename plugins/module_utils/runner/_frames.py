@@ -32,13 +32,25 @@ def new_nonce() -> str:
 
 def proof(key: bytes, *parts: object) -> str:
     """Return the HMAC-SHA256 over the parts; each goes in with its length, so that no other parts give the same."""
-    texts = [str(part).encode() for part in parts]
+    texts = [_bytes(part) for part in parts]
     return hmac.digest(key, b"".join(b"%d:%s" % (len(text), text) for text in texts), "sha256").hex()
 
 
 def is_proof(given: object, key: bytes, *parts: object) -> bool:
     """Return whether it is the HMAC over the parts, in a time that tells nothing of it."""
-    return hmac.compare_digest(str(given).encode(), proof(key, *parts).encode())
+    return hmac.compare_digest(_bytes(given), proof(key, *parts).encode())
+
+
+def _bytes(value: object) -> bytes:
+    # JSON has halves of characters too.
+    return str(value).encode("utf-8", "surrogatepass")
+
+
+def short(text: str, limit: int) -> str:
+    """Return the beginning of a text, so much of it that its JSON has at most `limit` bytes."""
+    while (size := len(json.dumps(text))) > limit:
+        text = text[: min(len(text) - 1, len(text) * limit // size)]
+    return text
 
 
 def plain(message: dict[str, Any]) -> bytes:

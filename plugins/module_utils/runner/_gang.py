@@ -8,11 +8,13 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from ._frames import short
+
 # Both ways; of a large gang the head hears enough anyway.
 HEARTBEAT_S, LARGE_HEARTBEAT_S, LARGE = 2.0, 4.0, 256
 BEATS_UNTIL_LOST = 3
-# What of a report is sent: a frame has 4 KiB.
-MOST_WHY = 600
+# What of a report is sent, in bytes of JSON: a frame has 4 KiB.
+MOST_WHY = 900
 MOST_TRACEBACK = 1800
 
 
@@ -68,10 +70,11 @@ def heartbeat_s(nnodes: int, lost_after: float) -> float:
 def report_of(phase: str, fields: dict[str, Any], step: object, stuck: bool) -> dict[str, Any]:
     """Return how a node's part ended, small enough to be sent: of the first failing rank what tells most."""
     first = fields.get("first") or {}
-    traceback = "\n".join(first.get("traceback") or [])[-MOST_TRACEBACK:]
+    # Its end tells most.
+    traceback = short("\n".join(first.get("traceback") or [])[::-1], MOST_TRACEBACK)[::-1]
     return {
         "phase": phase,
-        "why": str(fields.get("why") or "")[:MOST_WHY],
+        "why": short(str(fields.get("why") or ""), MOST_WHY),
         "exit_code": fields.get("exit_code"),
         "signal": first.get("signal") or fields.get("signal"),
         "rank": first.get("rank"),

@@ -11,11 +11,12 @@ import functools
 import resource
 import selectors
 import socket
+import sys
 import time
 from typing import Any
 
 from .._job_records import Job
-from ._council import OVER, Council, Limits
+from ._council import OVER, Council, Limits, some
 from ._frames import FROM_HEAD, PROVEN_BYTES, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from ._gang import Gang, heartbeat_s
 from ._link import Link
@@ -26,6 +27,8 @@ BACKLOG = 4096
 # Connections that have proven nothing yet, beyond two for each node: the oldest makes room.
 STRANGERS = 1024
 ACCEPTED_AT_ONCE = 256
+# What the runner opens beside connections: logs and pipes of the ranks.
+OWN_FILES = 1024
 # The head hosts nothing after its last word, but a connection that is closed too early may lose it.
 GOOD_BYE_S = 10.0
 BIND_S = 5.0
@@ -78,15 +81,15 @@ class Head(Gang):
         self._guests: dict[int, _Guest] = {}
         self._members: dict[int, _Member] = {}
         self._lost: list[tuple[int, str]] = []
+        self._most_guests = 0
         self._leaving_since: float | None = None
         self._listener = self._listen(job) if job.nnodes > 1 else None
         self.council.joined(0, now)
         self._carry()
 
     def _listen(self, job: Job) -> socket.socket:
-        with contextlib.suppress(OSError, ValueError):
-            _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        room = _make_room(OWN_FILES + 3 * job.nnodes + STRANGERS)
+        self._most_guests = max(job.nnodes, min(2 * job.nnodes + STRANGERS, room - job.nnodes - OWN_FILES // 2))
         listener = _bound(job.rendezvous.address, job.gang.port)
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -128,7 +131,7 @@ class Head(Gang):
 
     def waits_for(self) -> str:
         missing = self.council.missing()
-        return f"{len(missing)} of {len(self.council.nodes)} nodes have not joined yet: {', '.join(missing[:8])}"
+        return f"{len(missing)} of {len(self.council.nodes)} nodes have not joined yet: {some(missing)}"
 
     def summary(self) -> dict[str, Any] | None:
         return self.council.summary()
@@ -166,7 +169,7 @@ class Head(Gang):
                 sock, _address = self._listener.accept()
             except OSError:  # nobody more, or no descriptor left: the next turn
                 return
-            if len(self._guests) >= 2 * len(self.council.nodes) + STRANGERS:
+            if len(self._guests) >= self._most_guests:
                 self._forget(next(iter(self._guests)))
             guest = _Guest(time.monotonic())
             number = id(guest)
@@ -192,16 +195,23 @@ class Head(Gang):
         if link is None:
             return
         message = parse(line)
-        rank, theirs = message.get("rank"), str(message.get("nonce"))
+        rank, theirs, stop = message.get("rank"), str(message.get("nonce")), str(message.get("stop") or "")
         if not isinstance(rank, int) or not 0 < rank < len(self.council.nodes):
             rank = -1
-        known = is_proof(message.get("mac"), self._key, "join", self._run, rank, guest.nonce, theirs)
+        known = is_proof(message.get("mac"), self._key, "join", self._run, rank, guest.nonce, theirs, stop)
+        if known and stop:
+            self.council.asked_to_stop(stop, 0.0)
         # A place is taken once, and a node that was lost stays out.
-        if not known or not self.council.joined(rank, time.monotonic()):
+        elif not known or not self.council.joined(rank, time.monotonic()):
             link.send(plain({"type": "refused"}))
             raise Forged("no proof of the run's key, or its place is taken")
         del self._guests[number]
         session = Session(self._key, self._run, rank, (guest.nonce, theirs), FROM_HEAD)
+        if stop:
+            link.send(plain({"type": "welcome", "mac": proof(session.key, "welcome")}))
+            link.close()
+            self._carry()
+            return
         member = self._members[rank] = _Member(link, session)
         link.lines.limit = PROVEN_BYTES
         link.listen_to(functools.partial(self._hear, rank), functools.partial(self._miss, rank))
@@ -239,6 +249,18 @@ class Head(Gang):
                 self._members[rank].send(order)
 
 
+def _make_room(files: int) -> int:
+    """Raise the limit of open files to so many at most, since the ranks inherit it; return what it is then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files if hard == resource.RLIM_INFINITY else min(files, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return files if soft == resource.RLIM_INFINITY else soft
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return soft
+
+
 def _bound(address: str, port: int) -> socket.socket:
     """Return a socket on the head's address; on all of them where the address is a router's, that maps it here."""
     family, _type, _proto, _name, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
@@ -253,6 +275,7 @@ def _bound(address: str, port: int) -> socket.socket:
         except OSError as error:
             listener.close()
             if error.errno == errno.EADDRNOTAVAIL and place != everywhere:
+                sys.stderr.write(f"{address} is no address of this node: the runner listens on all that it has\n")
                 place = everywhere
             elif error.errno != errno.EADDRINUSE or time.monotonic() >= deadline:
                 raise

@@ -91,6 +91,9 @@ class Link:
                 self._on_line(line)
         except Forged as error:
             self._end(str(error))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # Whatever a stranger thinks of must not be the end of the runner.
+            self._end(f"a line that makes no sense ({type(error).__name__})")
 
     def _flush(self) -> None:
         try:

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import os
 import selectors
 import socket
 import time
 from typing import Any
 
 from .._job_records import Job
-from ._frames import FROM_MEMBER, PROVEN_BYTES, Forged, Session, is_proof, new_nonce, parse, plain, proof
+from ._frames import FROM_MEMBER, PROVEN_BYTES, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
 from ._gang import Gang, heartbeat_s
-from ._head import run_mark
+from ._head import GOOD_BYE_S, run_mark
 from ._link import Link
 
 # Before the start a member that hears nothing of its head for so long ends by itself.
@@ -24,6 +23,8 @@ RETRY_S = 0.5
 CONNECT_S = 2.0
 # Who is asked to stop before it has found the head still tries so long to tell it.
 ASK_S = 3.0
+# Of its reason, in bytes of JSON: a line of one that is not proven yet is short.
+MOST_ASKED = 120
 
 
 class Member(Gang):
@@ -48,6 +49,7 @@ class Member(Gang):
         self._over = False
         self._adrift: str | None = None
         self._asked: dict[str, Any] | None = None
+        self._leaving_since: float | None = None
         self._ask_until = 0.0
         self._empty: dict[str, Any] | None = None
         self._why = "not tried yet"
@@ -93,18 +95,20 @@ class Member(Gang):
 
     def _tell_ask(self) -> None:
         if self._asked is not None:
-            self._send(self._asked)
             if not self._begun:  # nobody waits for it
                 self._end({"type": "end", "verdict": "stopped", "why": self._asked["why"], "node": None, "rank": None})
+            self._send(self._asked)
 
     def waits_for(self) -> str:
         return "joined; the head waits for the others" if self._proven else f"reaching the head at {self._where()}"
 
     def leave(self) -> bool:
         if self._link is not None:
-            self._send({"type": "bye"})
-            if self._link is not None and self._link.unsent:
-                return False
+            now = time.monotonic()
+            if self._leaving_since is None:
+                self._leaving_since = now
+                self._send({"type": "bye"})
+            return self._link is None or not self._link.unsent or now - self._leaving_since > GOOD_BYE_S
         return True
 
     def close(self) -> None:
@@ -125,7 +129,7 @@ class Member(Gang):
         try:
             sock = socket.create_connection(self._place, timeout=CONNECT_S)
         except OSError as error:
-            self._why = os.strerror(error.errno) if error.errno else str(error)
+            self._why = error.strerror or str(error)
             return
         self._link = Link(sock, self._selector, self._hear, self._cut_off)
 
@@ -140,21 +144,25 @@ class Member(Gang):
             if message.get("type") == "end":
                 self._end(message)
             elif message.get("type") in ("go", "stop") and not self._over:
-                self._begun = self._begun or message["type"] == "go"
+                if message["type"] == "go":
+                    self._begun, self._empty = True, None
                 self.orders.append(message)
 
     def _join(self, hello: dict[str, Any]) -> None:
         rank, run = self._job.node_rank, run_mark(self._job)
         self._nonces = (str(hello.get("nonce")), new_nonce())
-        mac = proof(self._key, "join", run, rank, *self._nonces)
+        # Who was asked to stop by now says so before it could be counted: nobody starts then.
+        stop = short(str(self._asked["why"]), MOST_ASKED) if self._asked is not None else ""
+        mac = proof(self._key, "join", run, rank, *self._nonces, stop)
         self._session = Session(self._key, run, rank, self._nonces, FROM_MEMBER)
         if self._link is not None:
-            self._link.send(plain({"type": "join", "rank": rank, "nonce": self._nonces[1], "mac": mac}))
+            join = {"type": "join", "rank": rank, "nonce": self._nonces[1], "stop": stop, "mac": mac}
+            self._link.send(plain(join))
 
     def _welcome(self, message: dict[str, Any], session: Session) -> None:
         if message.get("type") == "refused":
             # Not proven by anybody: whoever holds the head's address can say so to one that has not begun.
-            self._lose(f"{self._where()} is another run's head, or has this node already")
+            self._lose(f"the head at {self._where()} refused: it is another launch's, or does not wait any more")
             return
         if not is_proof(message.get("mac"), session.key, "welcome"):
             raise Forged("not the head of this run")
@@ -202,6 +210,5 @@ class Member(Gang):
         if self._job.gang.lost_after or not self._begun:
             verdict = "lost" if self._begun else "failed"
             self._end({"type": "end", "verdict": verdict, "why": why, "node": None, "rank": None})
-        else:
-            phase = str((self._empty or {}).get("phase"))
-            self._end({"type": "end", "verdict": phase, "why": f"{why}; it went on", "node": None, "rank": None})
+        else:  # how its own part ended says nothing of the run
+            self._end({"type": "end", "verdict": None, "why": f"{why}; it went on", "node": None, "rank": None})

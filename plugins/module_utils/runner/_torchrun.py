@@ -42,8 +42,25 @@ class RankPipes:
 
 def _lengthen_exit_barrier(api: Any) -> None:
     """Let the head's agent, which hosts the store, outstay its peers."""
-    if "exit_barrier_timeout" in inspect.signature(api.LocalElasticAgent).parameters:
-        api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=EXIT_BARRIER_S)
+    if "exit_barrier_timeout" not in inspect.signature(api.LocalElasticAgent).parameters:
+        sys.stderr.write("muster: this torch waits 5 minutes at its end: nodes that need longer than that will fail\n")
+        return
+    api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=EXIT_BARRIER_S)
+
+
+def _hurry(processes: Any, report: int, grace: float) -> None:
+    """Tell at once that a rank has failed, and give its neighbours only the run's grace, not torch's half a minute."""
+    if not hasattr(processes, "PContext"):
+        return
+    close = processes.PContext.close
+
+    def closing(self: Any, death_sig: Any = None, timeout: float = grace) -> None:
+        if getattr(self, "_failures", None):
+            os.write(report, b'[{"closing": true}]\n')
+            timeout = min(timeout, grace)
+        close(self, death_sig, timeout)
+
+    processes.PContext.close = closing
 
 
 def _note_kills(handlers: Any) -> list[int]:
@@ -91,10 +108,12 @@ def main(argv: list[str]) -> int:
     errors: Any = importlib.import_module("torch.distributed.elastic.multiprocessing.errors")
 
     report = int(os.environ.pop("MUSTER_REPORT_FD"))  # ours, not the ranks'
+    grace = float(os.environ.pop("MUSTER_ABORT_GRACE"))
     args = torchrun.parse_args(argv)
     os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts has a place of its own
     _lengthen_exit_barrier(api)
     killed = _note_kills(logs)
+    _hurry(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
     try:
         if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pwd
 import selectors
@@ -29,12 +30,14 @@ TICK_S = 0.2
 HEARTBEAT_S = 1.0
 # What ranks write as root is its owner's by then, also of a run that ends without a word.
 GIVE_BACK_S = 10.0
+# Of many files only some while the run goes on: the gang must not wait for it.
+GIVE_BACK_AT_ONCE_S = 0.5
 REFUSED = 3
 # A member whose slot is taken waits for the loser of a race; longer while its own head is there to wait for it.
 SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
 HEAD_LOOK_S = 1.0
-# A node that was asked to stop and whose attempt is over waits so much longer than the grace for the head's last word.
-END_S = 15.0
+# Who was asked to stop waits so much longer than the grace for the gang's last word; who asked waits a little longer.
+END_S = 3.0
 
 
 class Runner:
@@ -49,7 +52,9 @@ class Runner:
         self._locks: list[_lock.Lock] = []
         self._selector = selectors.DefaultSelector()
         self._attempt: Attempt | None = None
+        self._request: dict[str, Any] | None = None
         self._asked_at: float | None = None
+        self._began: float | None = None
         self._next_beat = self._next_give_back = self._next_told = 0.0
         self._told = ""
 
@@ -173,12 +178,12 @@ class Runner:
         while not gang.orders:
             now = self._turn(gang)
             self._tell(state, gang, now)
-            request = self._asked_to_stop()
-            if request is not None and self._asked_at is None:
-                self._asked_at = now + float(request.get("grace", self.job.stop_grace)) + END_S
-                gang.ask(str(request["why"]), float(request.get("grace", self.job.stop_grace)))
-            elif self._asked_at is not None and now >= self._asked_at:
-                return {"type": "end", "verdict": "stopped", "why": "stop was asked for; the head said nothing of it"}
+            if not self._heed_request(gang, self._asked_to_stop(), now) and now >= (self._asked_at or math.inf):
+                return {
+                    "type": "end",
+                    "verdict": "stopped",
+                    "why": "stop was asked for, and not all nodes have answered",
+                }
         return gang.orders.popleft()
 
     def _tell(self, state: State, gang: Gang, now: float) -> None:
@@ -215,7 +220,7 @@ class Runner:
             if now >= self._next_beat:
                 self._beat(state)
             summary = None if told_running else gang.summary()
-            if summary is not None and summary["running"] == summary["nodes"]:
+            if summary is not None and summary["begun"] == summary["nodes"]:
                 told_running = state.change(state.phase, gang=summary)
             if attempt.failed and not told_failed:
                 told_failed = True
@@ -223,28 +228,38 @@ class Runner:
                 gang.failed(report_of(phase, fields, self._step(), stuck))
         attempt.close()
         phase, fields, stuck = attempt.verdict()
-        self._give_back()
-        self._beat(state)
-        if job.nnodes > 1 or phase == "failed":
-            state.change("between", **fields)
         gang.empty(report_of(phase, fields, self._step(), stuck))
+        self._beat(state)
+        state.change("between", gang=gang.summary(), **fields)
         return phase, fields
 
     def _heed(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """End the attempt where somebody wants its end: the user, the clock, or the gang."""
         request = self._asked_to_stop()
-        if request is None and self.job.time_limit and now - attempt.began >= self.job.time_limit:
+        self._began = attempt.began if self._began is None else self._began  # the limit is the run's
+        if request is None and self.job.time_limit and now - self._began >= self.job.time_limit:
             request = {"why": f"time limit of {self.job.time_limit} s reached"}
-        if request is not None and self._asked_at is None:
-            grace = float(request.get("grace", self.job.stop_grace))
-            self._asked_at = now + grace + END_S
-            gang.ask(str(request["why"]), grace)
-            attempt.stop(str(request["why"]), grace)
+        if self._heed_request(gang, request, now) and request is not None:
+            attempt.stop(str(request["why"]), self._grace(request))
         while gang.orders and gang.orders[0]["type"] == "stop":
             order = gang.orders.popleft()
             attempt.stop(str(order["why"]), float(order["grace"]))
+        if gang.orders and attempt.why is None:  # nothing but the end comes while an attempt goes on
+            attempt.stop(str(gang.orders[0].get("why")), self.job.abort_grace)
         if attempt.why is not None and state.phase == "running":
             state.change("stopping", why=attempt.why)
+
+    def _heed_request(self, gang: Gang, request: dict[str, Any] | None, now: float) -> bool:
+        """Tell the gang of a request to stop that is new; whether it is."""
+        if request is None or request == self._request:
+            return False
+        self._request = request
+        self._asked_at = now + self._grace(request) + END_S
+        gang.ask(str(request["why"]), self._grace(request))
+        return True
+
+    def _grace(self, request: dict[str, Any]) -> float:
+        return float(request.get("grace", self.job.stop_grace))
 
     def _write_end(
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
@@ -271,15 +286,15 @@ class Runner:
         self._next_beat = now + HEARTBEAT_S
         if now >= self._next_give_back:
             self._next_give_back = now + GIVE_BACK_S
-            self._give_back()
+            self._give_back(GIVE_BACK_AT_ONCE_S)
         if self._attempt is None:
             state.beat(None, 0.0, 0)
         else:
             state.beat(self._progress(), now - self._attempt.began, self._attempt.output.dropped())
 
-    def _give_back(self) -> None:
+    def _give_back(self, seconds: float = float("inf")) -> None:
         for name in ("errors", "outputs"):
-            _files.give_back(os.path.join(self.run_dir, name))
+            _files.give_back(os.path.join(self.run_dir, name), seconds)
 
     @staticmethod
     def _end_tree() -> None:

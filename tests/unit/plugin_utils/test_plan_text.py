@@ -132,6 +132,7 @@ def test_the_head_of_a_plan_says_that_nothing_was_started() -> None:
         "  ranks       2 on 2 nodes, 1 each",
         "  head        node0 at 10.0.0.1",
         "  port        29656",
+        "  runners     29655",
         "  fabric      tcp",
         f"  experiment  /home/ann/experiments/{RUN_ID}",
         "  code        aaaaaaaaaaaa",

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
@@ -12,6 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._progress_line import
     clock,
     eta_s,
     progress_line,
+    read_sample,
     told,
 )
 
@@ -66,3 +69,27 @@ def test_no_eta_without_movement() -> None:
 
 def test_nothing_is_left_after_the_last_step() -> None:
     assert progress_line(sample(12, 20), sample(22, 400)) == "running  step 400/400  0:22 elapsed"
+
+
+def test_who_waits_says_for_whom() -> None:
+    state = {"phase": "waiting", "why": "1 of 2 nodes have not joined yet: node1"}
+    sample = read_sample(json.dumps(state))
+    assert sample is not None and not sample.begun
+    assert told(sample) == "waiting  1 of 2 nodes have not joined yet: node1"
+
+
+@pytest.mark.parametrize(
+    ("phase", "started", "gang", "begun"),
+    [
+        ("waiting", None, None, False),
+        ("running", "2026-11-20T14:30:52Z", None, False),
+        ("running", "2026-11-20T14:30:52Z", {"nodes": 2}, True),
+        ("failed", "2026-11-20T14:30:52Z", None, True),
+        ("failed", None, None, False),
+    ],
+)
+def test_a_run_has_begun_when_every_launcher_was_started(
+    phase: str, started: str | None, gang: dict[str, int] | None, begun: bool
+) -> None:
+    sample = read_sample(json.dumps({"phase": phase, "started": started, "gang": gang}))
+    assert sample is not None and sample.begun is begun

@@ -101,7 +101,7 @@ def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
     made = council()
     made.failed(1, report("failed", rank=5), 1.0)
     stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
-    assert made.take() == [(rank, stop) for rank in range(3)]
+    assert made.take() == [(rank, stop) for rank in (0, 2)], "who failed is ending already"
     made.empty(1, report("failed", rank=5), 2.0)
     made.empty(0, report("stopped"), 2.0)
     assert made.take() == []
@@ -144,6 +144,17 @@ def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
     made.heard(2, 10.0)
     assert made.tick(13.1) == [1]
     assert end_of(made.take())["why"] == "n1: its runner was not heard for 12 s"
+
+
+def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None:
+    made = council(lost_after=0)
+    made.gone(1, "the connection was closed")
+    assert made.take() == []
+    made.empty(0, report("succeeded", ""), 9.0)
+    made.empty(2, report("succeeded", ""), 9.0)
+    end = end_of(made.take())
+    assert (end["verdict"], end["node"]) == ("lost", "n1")
+    assert end["why"] == "n1: the connection was closed; it went on by itself"
 
 
 def test_a_loss_after_a_failure_is_no_cause() -> None:
@@ -280,5 +291,12 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
         goes += look()
     assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
     assert goes % 4 == 0, "all or none"
-    if made.phase == OVER:
+    for _attempt in range(4):  # whoever is left says that nothing is left there
+        for rank in range(4):
+            made.empty(rank, report("stopped"), now)
+        look()
+    made.tick(now + 2 * GATHER_S)
+    look()
+    assert made.phase == OVER
+    if ended:
         assert sorted(rank for rank, _order in ended) == sorted(rank for rank in came if made.nodes[rank].place != LOST)

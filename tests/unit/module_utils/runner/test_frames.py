@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner._frames import (
@@ -18,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner._frames import
     is_proof,
     parse,
     proof,
+    short,
 )
 
 KEY = b"k" * 32
@@ -89,6 +92,18 @@ def test_parts_of_a_proof_do_not_run_into_each_other() -> None:
     assert is_proof(proof(KEY, "ab", 1), KEY, "ab", "1")
     for wrong in (None, "", 1, "ä", proof(b"x" * 32, "ab", 1)):
         assert not is_proof(wrong, KEY, "ab", 1)
+
+
+def test_a_text_is_cut_to_the_bytes_that_its_json_takes() -> None:
+    for letter in ("a", "\U0001f525", "\x01", "\ud800", "\u2500"):
+        for limit in (2, 100, 901):
+            cut = short(letter * 1000, limit)
+            assert len(json.dumps(cut)) <= limit < len(json.dumps(cut + letter))
+    assert short("as it is", 100) == "as it is"
+
+
+def test_halves_of_letters_can_be_proven() -> None:
+    assert not is_proof("\ud800", KEY, "\udfff")
 
 
 def test_lines_come_whole_however_they_arrive() -> None:

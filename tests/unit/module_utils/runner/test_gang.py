@@ -53,7 +53,7 @@ def test_nobody_starts_before_all_have_come(gang: Make) -> None:
     running.start(1)
     running.wait_phase("running")
     wait_for(lambda: running.state(0)["gang"] is not None, "the head knows that all run")
-    assert running.state(0)["gang"]["running"] == 3
+    assert running.state(0)["gang"]["begun"] == 3
 
 
 def test_all_end_well(gang: Make) -> None:
@@ -105,7 +105,7 @@ def test_a_stop_before_all_have_come_wins(gang: Make, rank: int) -> None:
     running.runners[rank].send_signal(signal.SIGTERM)
     assert running.codes() == [0, 0]
     assert running.phases() == ["stopped", "stopped", None]
-    assert not Path(running.jobs[0].run_dir, "logs/node.log").exists()
+    assert [running.state(rank).get("started") for rank in range(3)] == [None] * 3
 
 
 def test_a_member_that_is_asked_to_stop_before_it_comes_tells_the_head(gang: Make) -> None:
@@ -118,7 +118,69 @@ def test_a_member_that_is_asked_to_stop_before_it_comes_tells_the_head(gang: Mak
     running.start(1)
     assert running.codes() == [0, 0, 0]
     assert running.phases() == ["stopped"] * 3
-    assert not Path(running.jobs[0].run_dir, "logs/node.log").exists()
+    assert [running.state(rank).get("started") for rank in range(3)] == [None] * 3
+
+
+def test_a_member_that_comes_last_and_was_asked_to_stop_starts_nobody(gang: Make) -> None:
+    running = gang(SLEEP, SLEEP)
+    running.start(0)
+    wait_for(lambda: "have not joined" in str(running.state(0).get("why")), "the head waits")
+    job = running.jobs[1]
+    Path(job.run_dir).mkdir(parents=True)
+    Path(f"{job.run_dir}/stop.{job.nonce}").write_text("{}")
+    running.start(1)
+    assert running.codes() == [0, 0]
+    assert running.phases() == ["stopped", "stopped"]
+    assert [running.state(rank)["started"] for rank in range(2)] == [None, None]
+
+
+def test_words_of_any_kind_reach_the_others(gang: Make) -> None:
+    """A frame has a longest, whatever letters a failure is told in."""
+    said = "\U0001f525\u2500\x01" * 2000
+    running = gang(SLEEP, python(f"print({said!r}); raise SystemExit(7)"))
+    running.start()
+    assert running.codes() == [0, 1]
+    end = running.state(0)["end"]
+    assert (end["verdict"], end["node"]) == ("failed", "node1")
+    assert end["why"].startswith("node1: the launcher exited with code 7: \U0001f525\u2500")
+
+
+def test_torchrun_that_ends_its_ranks_is_a_failure_at_once(gang: Make) -> None:
+    """It gives the neighbours of a failed rank half a minute; nobody else waits for that."""
+    code = """
+import json, os, sys, time
+report = int(os.environ["MUSTER_REPORT_FD"])
+os.write(report, b'[{"closing": true}]\\n')
+while not os.path.exists("go"):
+    time.sleep(0.05)
+os.write(report, json.dumps([{"rank": 1, "local_rank": 0, "code": 7, "time": 1.0, "error": None}]).encode())
+sys.exit(1)
+"""
+    running = gang(SLEEP, python(code))
+    running.start()
+    running.wait_phase("between", 0)
+    assert running.state(0)["why"] == "node1: a rank failed; torchrun is ending its neighbours"
+    Path(running.jobs[1].code_dir, "go").touch()
+    assert running.codes() == [0, 1]
+    assert (running.state(0)["end"]["why"], running.state(0)["end"]["rank"]) == ("node1: rank 1 exited with code 7", 1)
+
+
+def test_a_failure_that_a_stop_overtakes_is_still_told(gang: Make) -> None:
+    code = """
+import json, os, signal, sys, time
+def asked(*_):
+    record = {"rank": 1, "local_rank": 0, "code": 7, "time": 1.0, "error": None}
+    os.write(int(os.environ["MUSTER_REPORT_FD"]), json.dumps([record]).encode())
+    sys.exit(1)
+signal.signal(signal.SIGTERM, asked)
+open("up", "w").close()
+time.sleep(600)
+"""
+    running = gang(python("import time; time.sleep(1); raise SystemExit(5)"), python(code))
+    running.start()
+    assert running.codes() == [1, 1]
+    assert running.phases() == ["failed", "failed"]
+    assert running.state(1)["first"]["rank"] == 1
 
 
 def test_a_runner_that_is_killed_is_lost_and_ends_the_others(gang: Make) -> None:
@@ -176,8 +238,19 @@ def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
     assert running.runners[1].wait(60) == 0
     state = running.state(1)
     assert state["phase"] == "succeeded"
-    assert state["end"]["verdict"] == "succeeded"
+    assert state["end"]["verdict"] is None, "its own part says nothing of the run"
     assert state["end"]["why"].endswith("it went on")
+
+
+def test_a_head_that_loses_nobody_goes_on_without_a_member(gang: Make) -> None:
+    running = gang(python("import time; time.sleep(4)"), SLEEP, lost_after=0)
+    running.start()
+    running.wait_phase("running")
+    running.runners[1].kill()
+    assert running.runners[0].wait(60) == 0
+    state = running.state(0)
+    assert state["phase"] == "succeeded"
+    assert (state["end"]["verdict"], state["end"]["node"]) == ("lost", "node1")
 
 
 def test_another_key_is_no_member(gang: Make) -> None:
@@ -186,7 +259,7 @@ def test_another_key_is_no_member(gang: Make) -> None:
     running.start(1, key="another key")
     assert running.runners[1].wait(60) == 1
     assert running.state(1)["phase"] == "failed"
-    assert "is another run's head" in running.state(1)["why"]
+    assert " refused: it is another launch's, " in running.state(1)["why"]
     assert running.state(0)["phase"] == "waiting"
 
 
@@ -228,6 +301,33 @@ with open(os.environ["MUSTER_OUTPUT_DIR"] + "/rank_00_metrics.jsonl", "a") as st
         ("node1", 0, 5),
         ("node1", 1, 5),
     ]
+
+
+def test_the_head_is_lost_in_a_later_attempt(gang: Make) -> None:
+    """What a member reported of the attempt before is no reason to leave this one to itself."""
+    code = """
+import os, sys, time
+again = os.environ["MUSTER_RUN_DIR"] + "/again"
+if os.path.exists(again):
+    time.sleep(600)
+open(again, "w").close()
+sys.exit(5)
+"""
+    running = gang(SLEEP, python(code), max_restarts=1)
+    running.start()
+    wait_for(lambda: (running.state(1).get("attempt"), running.state(1).get("phase")) == (1, "running"), "again", 60)
+    running.runners[0].kill()
+    assert running.runners[1].wait(60) == 0
+    assert (running.state(1)["phase"], running.state(1)["end"]["verdict"]) == ("stopped", "lost")
+
+
+def test_a_time_limit_is_the_runs_not_an_attempts(gang: Make) -> None:
+    code = "import os, time; time.sleep(1.5); raise SystemExit(5)"
+    running = gang(SLEEP, python(code), max_restarts=50, time_limit=2)
+    running.start()
+    assert running.codes() == [0, 0]
+    assert running.state(0)["end"]["verdict"] == "stopped"
+    assert running.state(0)["end"]["why"] == "time limit of 2 s reached"
 
 
 def test_attempts_that_get_nowhere_end(gang: Make) -> None:

@@ -79,10 +79,14 @@ def check_the_run_goes_on(running: Running) -> None:
         b'{"type": "join", "rank": -1, "nonce": "aa", "mac": "00"}\n',
         b'{"type": "join", "rank": 1e99, "nonce": "aa", "mac": "00"}\n',
         b'{"type": "ask", "why": "stop", "grace": 0}\n',
+        b'{"type": "join", "rank": 1, "nonce": "aa", "mac": "\\ud800"}\n',
+        b'{"type": "join", "rank": 1, "nonce": "\\ud800", "mac": "00"}\n',
+        b'{"type": "join", "rank": 1, "nonce": "aa", "stop": "\\udfff", "mac": "00"}\n',
+        b'{"rank": ' + b"9" * 480 + b"}\n",
         b"x" * 100_000,
         b"x" * 511 + b"\n",
     ],
-    ids=range(15),
+    ids=range(19),
 )
 def test_a_stranger_is_sent_away(waiting: Running, line: bytes) -> None:
     with connect(waiting) as stranger:
@@ -99,7 +103,7 @@ def test_a_join_is_good_for_one_connection(waiting: Running) -> None:
     job = waiting.jobs[1]
     with connect(waiting) as first, connect(waiting) as second:
         seen = hello(first)["nonce"]
-        mac = proof(KEY.encode(), "join", f"{job.run_id} {job.nonce}", 1, seen, "aa")
+        mac = proof(KEY.encode(), "join", f"{job.run_id} {job.nonce}", 1, seen, "aa", "")
         hello(second)
         second.sendall(json.dumps({"type": "join", "rank": 1, "nonce": "aa", "mac": mac}).encode() + b"\n")
         assert answer(second) == b'{"type": "refused"}\n'
@@ -143,5 +147,5 @@ def test_a_member_believes_no_head_without_the_key(tmp_path: Path) -> None:
                 member.sendall(json.dumps(welcome).encode() + b"\n")
                 answer(member)
     assert running.runners[1].wait(60) == 1
-    assert not Path(running.jobs[1].run_dir, "logs/node.log").exists()
+    assert running.state(1)["started"] is None
     running.end()
