@@ -15,6 +15,7 @@ from . import _job_records
 from .runner import (
     _attempt,
     _child,
+    _claim,
     _council,
     _failures,
     _files,
@@ -36,7 +37,22 @@ from .runner import (
 )
 
 _PARTS = (
-    *(_attempt, _child, _council, _failures, _files, _frames, _gang, _head, _inherited, _link, _lock, _logs, _member),
+    *(
+        _attempt,
+        _child,
+        _claim,
+        _council,
+        _failures,
+        _files,
+        _frames,
+        _gang,
+        _head,
+        _inherited,
+        _link,
+        _lock,
+        _logs,
+        _member,
+    ),
     *(_output, _processes, _progress, _state, _unit, runner),
 )
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"

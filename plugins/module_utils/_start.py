@@ -20,8 +20,8 @@ from ._runs import muster_dir, read_run
 from ._starter import Starter, StartError
 from ._starters import starter_named
 from .runner import _files
+from .runner._claim import SLOT_WITH_HEAD_S
 from .runner._inherited import base_environment
-from .runner.runner import SLOT_WITH_HEAD_S
 
 # Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
 START_PATIENCE_S = 20.0

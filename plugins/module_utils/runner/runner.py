@@ -8,21 +8,19 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import pwd
 import selectors
 import shutil
 import signal
-import socket
 import time
 from typing import Any
 
 from .._job_records import Job
-from . import _failures, _files, _lock, _processes, _progress, _unit
+from . import _claim, _failures, _files, _lock, _processes, _progress, _unit
 from ._attempt import Attempt
 from ._child import adopt_orphans
 from ._gang import Gang, report_of
 from ._head import Head
-from ._inherited import base_environment
+from ._inherited import environment_of
 from ._member import Member
 from ._state import State, identity, utc
 
@@ -33,9 +31,6 @@ GIVE_BACK_S = 10.0
 # Of many files only some while the run goes on: the gang must not wait for it.
 GIVE_BACK_AT_ONCE_S = 0.5
 REFUSED = 3
-# A member whose slot is taken waits for the loser of a race; longer while its own head is there to wait for it.
-SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
-HEAD_LOOK_S = 1.0
 # Who was asked to stop waits so much longer than the grace for the gang's last word; who asked waits a little longer.
 END_S = 3.0
 
@@ -60,33 +55,12 @@ class Runner:
 
     # -- before the launcher -------------------------------------------------------------------------------------
 
-    def take_locks(self) -> str | None:
-        """Take this run's lock and its slot; return why not, None on success.
-
-        The head decides a race: it fails at once, while a member waits for the loser to leave.
-        """
-        holder = {
-            "run_id": self.job.run_id,
-            "nonce": self.job.nonce,
-            "node": self.job.node,
-            "pid": os.getpid(),
-            "since": utc(),
-        }
-        began = alone_since = time.monotonic()
-        next_look = began
-        for path in (_lock.run_path(self.run_dir), _lock.slot_path(self.job.workdir, self.job.slot)):
-            lock = _lock.Lock(path)
-            while not lock.acquire(holder):
-                if self._asked_to_stop() is not None:
-                    return f"stopped while it waited for slot '{self.job.slot}'"
-                now = time.monotonic()
-                if now >= next_look:
-                    next_look = now + HEAD_LOOK_S
-                    alone_since = time.monotonic() if head_is_there(self.job) else alone_since
-                if self.job.node_rank == 0 or now - alone_since >= SLOT_S or now - began >= SLOT_WITH_HEAD_S:
-                    return describe_holder(lock.holder() or {}, self.job.slot)
-                time.sleep(TICK_S)
-            self._locks.append(lock)
+    def claim(self) -> str | None:
+        """Take this run's lock and its slot; return why not, None on success."""
+        try:
+            self._locks = _claim.take(self.job, self.run_dir, lambda: self._asked_to_stop() is not None)
+        except _claim.Taken as taken:
+            return str(taken)
         return None
 
     def refuse(self, why: str) -> int:
@@ -94,17 +68,6 @@ class Runner:
         _files.write_json(os.path.join(self.run_dir, f"refused.{self.job.nonce}.json"), {"why": why})
         _remove(os.path.join(self.run_dir, f"job.{self.job.nonce}.json"))
         return REFUSED
-
-    def _environment(self) -> dict[str, str]:
-        inherited = self._private.get("environment")
-        environment = base_environment(dict(os.environ)) if inherited is None else dict(inherited)
-        me = pwd.getpwuid(os.getuid()) if _has_passwd() else None
-        environment.setdefault("HOME", me.pw_dir if me else self.job.workdir)
-        for name in ("USER", "LOGNAME"):
-            environment.setdefault(name, me.pw_name if me else str(os.getuid()))
-        environment.update(self._private.get("secrets") or {})
-        environment.update({item.name: item.value for item in self.job.environment})
-        return environment
 
     # -- the run -------------------------------------------------------------------------------------------------
 
@@ -203,7 +166,9 @@ class Runner:
         shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
         _files.make_dir(os.path.join(self.run_dir, "errors"))
         try:
-            attempt = self._attempt = Attempt(job, self.run_dir, number, self._environment(), self._selector)
+            attempt = self._attempt = Attempt(
+                job, self.run_dir, number, environment_of(job, self._private), self._selector
+            )
         except OSError as error:
             fields = {"why": f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"}
             gang.empty(report_of("failed", fields, None, False))
@@ -316,34 +281,6 @@ class Runner:
         return None
 
 
-def head_is_there(job: Job) -> bool:
-    """Return whether somebody listens where the head of this run should."""
-    try:
-        socket.create_connection((job.rendezvous.address, job.gang.port), timeout=HEAD_LOOK_S).close()
-    except OSError:
-        return False
-    return True
-
-
-def describe_holder(holder: dict[str, Any], slot: str) -> str:
-    """Name who holds a slot, for whoever comes second."""
-    return "slot '{}' is held by run {} (launch {}) on {} since {}".format(
-        slot,
-        holder.get("run_id", "?"),
-        str(holder.get("nonce", "?"))[:8],
-        holder.get("node", "?"),
-        holder.get("since", "?"),
-    )
-
-
-def _has_passwd() -> bool:
-    try:
-        pwd.getpwuid(os.getuid())
-    except KeyError:
-        return False
-    return True
-
-
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(path)
@@ -370,5 +307,5 @@ def main(argv: list[str]) -> int:
     runner = Runner(job, run_dir, private)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, runner.note_signal)
-    why = runner.take_locks()
+    why = runner.claim()
     return runner.refuse(why) if why is not None else runner.run()
