@@ -77,6 +77,10 @@ def look(running: Running, verdicts: Iterable[str], node: str | None = None) -> 
     found = judge(runs)
     assert found.verdict in verdicts, f"verdict {found.verdict} ({found.why}), expected {' or '.join(verdicts)}"
     assert node in (None, found.node) or node in str(found.why), f"the cause is {found.why}, expected {node}"
+    for rank, runner in running.runners.items():
+        if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself: nobody has to sweep
+            job = running.jobs[rank]
+            assert _processes.of_run(job.run_id, job.run_dir) == [], f"{job.node}: its runner left processes behind"
     for job in running.jobs:
         stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])
         left = _processes.of_run(job.run_id, job.run_dir)
@@ -123,7 +127,7 @@ def a_node_is(how: signal.Signals, head: bool) -> Callable[[Path, random.Random]
             for process in hit:
                 _processes.send(process, signal.SIGCONT)
             running.runners[bad].wait(PATIENCE_S)
-            look(running, ["lost"])
+            look(running, ["lost"], f"node{bad}")
         finally:
             running.end()
         return seconds

@@ -99,6 +99,11 @@ class Council:
         """Note a sign of life."""
         self.nodes[rank].heard = now
 
+    def all_heard(self, now: float) -> None:
+        """Give every node its time anew: the head itself stood still, and could not have heard them."""
+        for node in self.nodes:
+            node.heard = now
+
     def running(self, rank: int) -> None:
         """Note that a node's launcher runs."""
         if self.nodes[rank].place == JOINED:
@@ -139,13 +144,21 @@ class Council:
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
 
-    def gone(self, rank: int, why: str, silent: bool = False) -> None:
-        """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long."""
+    def gone(self, rank: int, why: str, silent: bool = False, head_still: float = 0.0) -> None:
+        """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long.
+
+        head_still is how many seconds the head stood still just before: then the others had to go without it.
+        """
         node = self.nodes[rank]
         if node.place in (ABSENT, LOST) or self.phase == OVER:
             return
         before, node.place = node.place, LOST
         cause = Cause("lost", f"{node.name}: {why}", node.name)
+        if head_still:
+            head = self.nodes[0].name
+            cause = Cause(
+                "lost", f"{head}: its runner stood still for {head_still:.0f} s; others went without it", head
+            )
         if self.phase == GATHER:
             self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
             self._end()
@@ -224,8 +237,9 @@ class Council:
         self.phase = DRAIN
         order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
         for rank, node in enumerate(self.nodes):
-            # Who failed is ending already, and has yet to tell how.
-            if node.place in (JOINED, RUNNING) and (grace is not None or node.name != cause.node):
+            # Whose rank failed is ending already, and has yet to tell how.
+            ending = cause.verdict == "failed" and node.name == cause.node
+            if node.place in (JOINED, RUNNING) and not ending:
                 self._orders.append((rank, order))
 
     def _conclude(self) -> None:

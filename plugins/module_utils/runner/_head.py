@@ -77,7 +77,9 @@ class Head(Gang):
         self._run = run_mark(job)
         self._selector = selector
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
-        self._next_beat = self._next_look = now
+        self._next_beat = self._next_look = self._ticked = now
+        self._lost_after = gang.lost_after
+        self._still = self._still_until = 0.0
         self._guests: dict[int, _Guest] = {}
         self._members: dict[int, _Member] = {}
         self._lost: list[tuple[int, str]] = []
@@ -99,10 +101,16 @@ class Head(Gang):
     # -- the runner's side ---------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> None:
+        still, self._ticked = now - self._ticked, now
+        if self._lost_after and still >= self._lost_after / 2:
+            self._still, self._still_until = still, now + self._lost_after
+            self.council.all_heard(now)  # it was this node that said nothing
+        elif now > self._still_until:
+            self._still = 0.0
         self._send_away(now)
         for rank, why in self._lost:
             self._members.pop(rank, None)
-            self.council.gone(rank, why)
+            self.council.gone(rank, why, head_still=self._still)
         self._lost.clear()
         if now >= self._next_look:
             self._next_look = now + LOOK_S
@@ -199,24 +207,22 @@ class Head(Gang):
         if not isinstance(rank, int) or not 0 < rank < len(self.council.nodes):
             rank = -1
         known = is_proof(message.get("mac"), self._key, "join", self._run, rank, guest.nonce, theirs, stop)
-        if known and stop:
+        session = Session(self._key, self._run, rank, (guest.nonce, theirs), FROM_HEAD)
+        welcome = plain({"type": "welcome", "mac": proof(session.key, "welcome")})
+        if known and stop:  # it comes to say so, not to stay
+            link.send(welcome)
+            self._forget(number)
             self.council.asked_to_stop(stop, 0.0)
         # A place is taken once, and a node that was lost stays out.
-        elif not known or not self.council.joined(rank, time.monotonic()):
+        elif known and self.council.joined(rank, time.monotonic()):
+            del self._guests[number]
+            self._members[rank] = _Member(link, session)
+            link.lines.limit = PROVEN_BYTES
+            link.listen_to(functools.partial(self._hear, rank), functools.partial(self._miss, rank))
+            link.send(welcome)
+        else:
             link.send(plain({"type": "refused"}))
             raise Forged("no proof of the run's key, or its place is taken")
-        del self._guests[number]
-        session = Session(self._key, self._run, rank, (guest.nonce, theirs), FROM_HEAD)
-        if stop:
-            link.send(plain({"type": "welcome", "mac": proof(session.key, "welcome")}))
-            link.close()
-            self._carry()
-            return
-        member = self._members[rank] = _Member(link, session)
-        link.lines.limit = PROVEN_BYTES
-        link.listen_to(functools.partial(self._hear, rank), functools.partial(self._miss, rank))
-        link.send(plain({"type": "welcome", "mac": proof(session.key, "welcome")}))
-        member.send({"type": "beat"})
         self._carry()
 
     def _hear(self, rank: int, line: bytes) -> None:

@@ -167,6 +167,19 @@ def test_a_loss_after_a_failure_is_no_cause() -> None:
     assert end_of(made.take())["why"] == "n2: it broke"
 
 
+def test_a_head_that_stood_still_blames_nobody_else() -> None:
+    made = council()
+    made.all_heard(20.0)
+    assert made.tick(20.0) == [], "they could not be heard"
+    made.gone(2, "the connection was closed", head_still=20.0)
+    made.gone(1, "the connection was closed", head_still=20.0)
+    assert kinds(made.take()) == [(0, "stop"), (1, "stop")], "its own ranks are stopped too"
+    made.empty(0, report("stopped"), 21.0)
+    end = end_of(made.take()[-1:])
+    assert (end["verdict"], end["node"]) == ("lost", "n0")
+    assert end["why"] == "n0: its runner stood still for 20 s; others went without it"
+
+
 def test_a_node_that_was_done_may_go() -> None:
     made = council()
     made.empty(1, report("succeeded"), 1.0)

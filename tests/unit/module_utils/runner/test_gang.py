@@ -228,6 +228,9 @@ def test_a_frozen_head_is_lost_too(gang: Make) -> None:
     assert running.state(1)["end"]["why"] == "the head's runner was not heard for 6 s"
     running.runners[0].send_signal(signal.SIGCONT)
     assert running.runners[0].wait(60) == 0
+    end = running.state(0)["end"]
+    assert (end["verdict"], end["node"]) == ("lost", "node0"), "it blames nobody who had to go without it"
+    assert end["why"].startswith("node0: its runner stood still for ")
 
 
 def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
