@@ -32,7 +32,11 @@ def free_ports() -> int:
 
 
 def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Job]:
-    """Return the jobs of a gang whose nodes run these commands; `lost_after` and `max_restarts` are the gang's."""
+    """Return the jobs of a gang whose nodes run these commands; `lost_after` and `max_restarts` are the gang's.
+
+    The last `spares` of them are spares.
+    """
+    nnodes = len(argvs) - changes.pop("spares", 0)
     port = free_ports()
     names = [f"node{rank}" for rank in range(len(argvs))]
     lost_after, restarts = changes.pop("lost_after", 12), changes.pop("max_restarts", 0)
@@ -43,8 +47,8 @@ def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Jo
             **{
                 "node": name,
                 "node_rank": rank,
-                "nnodes": len(argvs),
-                "world_size": len(argvs),
+                "nnodes": nnodes,
+                "world_size": nnodes,
                 "first_rank": rank,
                 "rendezvous": Rendezvous("127.0.0.1", port + 1),
                 "gang": Gang(port, lost_after, restarts, names if rank == 0 else []),

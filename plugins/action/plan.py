@@ -16,11 +16,11 @@ from ansible_collections.muster.train.plugins.module_utils._gpu_records import G
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
 
 display = Display()
 
@@ -46,16 +46,18 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": NO_REQUEST}
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
         policy = {name: plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
+        names = [*request["nodes"], *request["spares"]]
         own = {
-            node: {**({} if rank else policy), **self._own_policy(node, variables)}
-            for rank, node in enumerate(request["nodes"])
+            node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
         }
         try:
-            nodes = _nodes(request["nodes"], variables["hostvars"], own)
-            plan = make_plan(request, Policy.from_variables(policy), nodes)
+            known, silent = _nodes(names, variables["hostvars"], own)
+            plan, left_out = plan_with_spares(request, Policy.from_variables(policy), known, silent)
         except PlanError as error:
             return {**result, "failed": True, "msg": str(error)}
         result.update(changed=self._task.check_mode, plan=plan)
+        if left_out:
+            result["warnings"] = lines(left_out)
         if self._task.check_mode and not self._task.diff:
             for line in ("", *header(plan)):
                 display.display(line)
@@ -73,30 +75,26 @@ class ActionModule(ActionBase):
 
 def _nodes(
     names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]], policies: Mapping[str, Mapping[str, Any]]
-) -> list[NodeInput]:
-    """Read every node's facts and variables; raise PlanError with those that gave no facts."""
-    nodes, missing = [], []
+) -> tuple[dict[str, NodeInput], dict[str, Finding]]:
+    """Read every node's facts and variables; return them, and a finding for each node that gave no facts."""
+    nodes, missing = {}, {}
     for name in names:
         variables = hostvars[name]
         all_facts = variables.get("ansible_facts", {})
         facts, rdma, gpu = (all_facts.get(part) for part in ("node", "rdma", "gpu"))
         if facts is None:
-            missing.append(_no_facts(name))
+            missing[name] = _no_facts(name)
             continue
-        nodes.append(
-            NodeInput(
-                name=name,
-                address=str(variables.get("ansible_host", name)),
-                facts=NodeFacts.from_dict(plain(facts)),
-                env=plain(variables.get("launch_node_env", {})),
-                policy=policies[name],
-                rdma=None if rdma is None else Rdma.from_dict(plain(rdma)),
-                gpu=None if gpu is None else Gpu.from_dict(plain(gpu)),
-            )
+        nodes[name] = NodeInput(
+            name=name,
+            address=str(variables.get("ansible_host", name)),
+            facts=NodeFacts.from_dict(plain(facts)),
+            env=plain(variables.get("launch_node_env", {})),
+            policy=policies[name],
+            rdma=None if rdma is None else Rdma.from_dict(plain(rdma)),
+            gpu=None if gpu is None else Gpu.from_dict(plain(gpu)),
         )
-    if missing:
-        raise PlanError(missing)
-    return nodes
+    return nodes, missing
 
 
 def _no_facts(node: str) -> Finding:
@@ -104,8 +102,8 @@ def _no_facts(node: str) -> Finding:
         check="facts",
         node=node,
         status="error",
-        observed="nothing is known about this node",
+        observed="it gave no facts",
         expected="its facts",
         source="module node_facts",
-        remedy="run the whole playbook, with -e nnodes=N and not --limit for fewer nodes",
+        remedy="Ansible said above why; where it did not, run the whole playbook, with -e nnodes=N and not --limit",
     )

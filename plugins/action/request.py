@@ -64,6 +64,7 @@ class ActionModule(ActionBase):
             nodes=tuple(_node(name, hostvars[name]) for name in names),
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
             limit=context.CLIARGS.get("subset"),
+            spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
         )
         lines += _left_out()
         try:

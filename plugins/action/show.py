@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
 from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, has_runner, judge, members
 
 display = Display()
 
@@ -69,7 +69,7 @@ class ActionModule(ActionBase):
             _print(_report.asking(infos, run_id, args["grace"]))
             return result
         own = members(runs_of(infos))
-        infos = [info for info in infos if info.run in own]
+        infos = [info for info in infos if info.run in own or has_runner(info.run)]
         verdict = judge(own)
         if args["what"] == "logs":
             if wrong := _report.no_such_rank(own, request.get("parameters", {}).get("rank")):

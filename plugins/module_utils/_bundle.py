@@ -30,6 +30,7 @@ from .runner import (
     _output,
     _processes,
     _progress,
+    _seats,
     _state,
     _torchrun,
     _unit,
@@ -53,7 +54,7 @@ _PARTS = (
         _logs,
         _member,
     ),
-    *(_output, _processes, _progress, _state, _unit, runner),
+    *(_output, _processes, _progress, _seats, _state, _unit, runner),
 )
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)

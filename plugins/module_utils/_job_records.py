@@ -56,7 +56,7 @@ class JobContainer:
 class Gang:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
-    nodes are the names in node-rank order; only the head's job has them.
+    nodes are the names in node-rank order, the spares behind them; only the head's job has them.
     """
 
     port: int
@@ -67,7 +67,10 @@ class Gang:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes."""
+    """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
+
+    A spare's node_rank is its number behind the nodes (at least nnodes), until it takes one of theirs.
+    """
 
     schema: int
     run_id: str
@@ -100,6 +103,15 @@ class Job:
     label: str | None
     created: str
     container: JobContainer | None = None
+
+    @property
+    def is_spare(self) -> bool:
+        """Whether this node waits for another's rank."""
+        return self.node_rank >= self.nnodes
+
+    def at(self, node_rank: int) -> Job:
+        """Return the job with this node rank."""
+        return dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:

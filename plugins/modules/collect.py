@@ -65,7 +65,7 @@ EXAMPLES = r"""
     workdir: /home/me/muster
     run_id: multinode_42ch_256th_20261120_143052
     node: "{{ inventory_hostname }}"
-    node_rank: "{{ groups['nodes'].index(inventory_hostname) }}"
+    node_rank: "{{ (groups['nodes'] + groups['spares'] | default([])).index(inventory_hostname) }}"
     experiment: experiments/multinode_42ch_256th_20261120_143052
 """
 

@@ -64,6 +64,12 @@ plan:
       description: The nodes in node-rank order; the first is the head.
       type: list
       elements: str
+    spares:
+      description:
+        - The hosts of the group C(spares) that wait in this run for the rank of a node that is lost.
+        - None without C(max_restarts); those that took the place of a refused node are among the C(nodes).
+      type: list
+      elements: str
     nnodes:
       description: How many nodes there are.
       type: int

@@ -105,6 +105,12 @@ request:
       type: list
       elements: str
       sample: [node0, node1]
+    spares:
+      description:
+        - For C(launch) the names of the hosts in the group C(spares), which replace refused or lost nodes.
+        - Any other verb has them among the C(nodes).
+      type: list
+      elements: str
     hosts:
       description: Pattern for the play on these nodes.
       type: str

@@ -31,7 +31,7 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
         return None
     folder, _slash, rest = path.partition("/")
     if path == "plan.json":
-        return "plan.json" if node_rank == 0 else None
+        return "plan.json" if 0 in ranks else None
     if path in KEPT_PER_NODE or folder == "errors":
         return f"nodes/{node_rank}/{path}"
     if folder in ("logs", "outputs") and rest.startswith("rank_"):
@@ -43,7 +43,7 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
     if folder == "logs":
         return f"nodes/{node_rank}/{rest}"
     if folder == "outputs" and rest:
-        return f"outputs/{rest}" if node_rank == 0 else f"outputs/node_{node_rank}/{rest}"
+        return f"outputs/{rest}" if 0 in ranks else f"outputs/node_{node_rank}/{rest}"
     return None
 
 

@@ -37,7 +37,7 @@ class Info:
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
     """Return the answers of the nodes that a task is about: its own, its plan's or request's, or the whole group."""
     known = args.get("plan") or args["request"]
-    nodes = args["nodes"] or known.get("nodes") or variables["groups"].get("nodes", [])
+    nodes = args["nodes"] or [*(known.get("nodes") or variables["groups"].get("nodes", [])), *known.get("spares", [])]
     return gather(variables, nodes, args["register"])
 
 
@@ -50,7 +50,10 @@ def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) ->
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
     """Return each node's answer, from (node, result of `job_info`, `job` or `collect`; None: there is none)."""
-    return [_read(node, result) for node, result in results]
+    # Whoever was skipped has no part in it: a spare has its place.
+    return [
+        _read(node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
+    ]
 
 
 def _read(node: str, result: Any) -> Info:

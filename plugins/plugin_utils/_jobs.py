@@ -33,6 +33,7 @@ class Run:
     settings: _environment.Settings
     policy: Policy
     nodes: Sequence[str]
+    spares: Sequence[str]
     world_size: int
     rendezvous: Rendezvous
 
@@ -93,7 +94,7 @@ def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variab
             port=_ports.of_gang(run.rendezvous.port),
             lost_after=policy.lost_after,
             max_restarts=settings["max_restarts"]["value"],
-            nodes=list(run.nodes) if place.node_rank == 0 else [],
+            nodes=[*run.nodes, *run.spares] if place.node_rank == 0 else [],
         ),
         argv=command.argv,
         environment=whole,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The group `nodes` as the inventory describes it, and its faults. (`_nodes.py` is private to the collection.)"""
+"""The groups `nodes` and `spares` as the inventory describes them, and their faults. (`_nodes.py` is private.)"""
 
 from __future__ import annotations
 
@@ -31,16 +31,22 @@ class Node:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The group `nodes` in node-rank order, where it was read from, and what `--limit` said."""
+    """The group `nodes` in node-rank order, the group `spares`, where they were read from, and what `--limit` said."""
 
     nodes: tuple[Node, ...]
     sources: tuple[str, ...]
     limit: str | None
+    spares: tuple[Node, ...] = ()
 
     @property
     def names(self) -> list[str]:
         """The nodes' names in node-rank order."""
         return [node.name for node in self.nodes]
+
+    @property
+    def everybody(self) -> list[str]:
+        """The names of nodes and spares."""
+        return [node.name for node in (*self.nodes, *self.spares)]
 
 
 # What to do instead of --limit.
@@ -71,15 +77,18 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
     lines += [
         f"inventory: {display(node.name)} is no name for a node (letters, digits, '.', '_' and '-'); "
         "give the node a plain name and its address as ansible_host"
-        for node in inventory.nodes
+        for node in (*inventory.nodes, *inventory.spares)
         if not NODE_NAME.fullmatch(node.name)
     ]
     seen: dict[str, str] = {}
-    for node in inventory.nodes if distinct else ():
+    for node in (*inventory.nodes, *inventory.spares) if distinct else ():
         first = seen.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(
                 f"inventory: {first} and {node.name} are the same machine ({node.endpoint}); "
-                "keep one name of it in the group 'nodes', or correct ansible_host"
+                "keep one name of it in the groups 'nodes' and 'spares', or correct ansible_host"
             )
+    both = [node.name for node in inventory.spares if node.name in inventory.names]
+    if both:
+        lines.append(f"inventory: {', '.join(both)}: in the group 'nodes' and in 'spares'; keep it in one of them")
     return lines

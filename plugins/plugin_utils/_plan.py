@@ -41,8 +41,13 @@ SCHEMA = 1
 KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
 
 
-def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput]) -> dict[str, Any]:
-    """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it."""
+def make_plan(
+    request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput], spares: int = 0
+) -> dict[str, Any]:
+    """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it.
+
+    The last ones, so many, are spares: they get a job too, and no ranks.
+    """
     settings = request["parameters"]
     findings = _check(settings, policy, nodes, request["call"])
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
@@ -52,15 +57,17 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
         )  # and here is where it stops: without these nothing more can be decided
     decided = _decide(request, policy, nodes, nets)
     findings += decided.findings
-    places = _ranks.place([node.name for node in nodes], decided.count.nproc)
-    world_size = len(nodes) * decided.count.nproc
+    names = [node.name for node in nodes]
+    seated, waiting = names[: len(names) - spares], names[len(names) - spares :]
+    world_size = len(seated) * decided.count.nproc
     run = Run(
         run_id=request["run_id"],
         nonce=request["nonce"],
         created=request["created"],
         settings=settings,
         policy=policy,
-        nodes=[node.name for node in nodes],
+        nodes=seated,
+        spares=waiting,
         world_size=world_size,
         rendezvous=Rendezvous(decided.address.value, decided.port.number),
     )
@@ -72,7 +79,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     findings += environments.findings
     jobs = {
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
-        for node, place in zip(nodes, places, strict=True)
+        for node, place in zip(nodes, _ranks.place(names, decided.count.nproc), strict=True)
     }
     findings = _launch.levelled(findings, policy.levels)
     _stop_at(findings)
@@ -80,9 +87,10 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeIn
     return {
         "schema": SCHEMA,
         **{name: request[name] for name in KEPT},
-        "nodes": [node.name for node in nodes],
+        "nodes": seated,
+        "spares": waiting,
         "head": {"node": head.name, "address": decided.address.value, "reason": decided.address.reason},
-        "nnodes": len(nodes),
+        "nnodes": len(seated),
         "nproc": decided.count.nproc,
         "nproc_reason": decided.count.reason,
         "world_size": world_size,

@@ -31,13 +31,15 @@ def render(plan: Mapping[str, Any]) -> str:
     left = _left(plan["not_set"])
     if left:
         sections.append(["not set", *_table(left)])
-    sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in plan["nodes"]]
+    sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in (*plan["nodes"], *plan["spares"])]
     return "\n\n".join("\n".join(clean(line) for line in section) for section in sections) + "\n"
 
 
 def header(plan: Mapping[str, Any]) -> list[str]:
     """Write what holds for the run, for a check that does not ask for more."""
     rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
+    if plan["spares"]:
+        rows.append(("spares", ", ".join(plan["spares"]), "take the ranks of nodes that are lost"))
     last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
     return [clean(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
 
@@ -86,6 +88,7 @@ def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str,
 
 
 def _node(job: Mapping[str, Any], head: str) -> list[str]:
+    spare = job["node_rank"] >= job["nnodes"]
     last = job["first_rank"] + job["nproc"] - 1
     ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
     rows = [
@@ -100,8 +103,9 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
     ]
     variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))
+    who = f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}"
     return [
-        f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}",
+        f"spare: {job['node']}, takes the ranks of a node that is lost" if spare else who,
         *_table(rows),
         "  command",
         *_command(job["argv"]),

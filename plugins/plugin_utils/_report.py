@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._job_records import E
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS, Verdict, members
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS, Verdict, is_idle_spare, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -58,7 +58,7 @@ def losses(progress: Mapping[str, Any] | None) -> str:
 
 def _ranks(run: Mapping[str, Any]) -> str:
     first, count = run.get("first_rank"), run.get("nproc")
-    if first is None or not count:
+    if first is None or not count or is_idle_spare(run):
         return ""
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 
@@ -96,7 +96,7 @@ def status_table(runs: Sequence[Mapping[str, Any]], width: int) -> list[str]:
         rows.append(
             (
                 str(run["node"]),
-                "" if rank is None else str(rank),
+                "" if rank is None else "spare" if is_idle_spare(run) else str(rank),
                 str(run["phase"]),
                 _ranks(run),
                 _step(progress),

@@ -52,6 +52,7 @@ class Request(TypedDict):
     created: str
     parameters: dict[str, Setting]
     nodes: list[str]
+    spares: list[str]
     hosts: str
     experiment: str | None
     experiments: str
@@ -97,7 +98,8 @@ def make_request(
     if lines:
         raise Refused(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
-    nodes = inventory.names
+    # Only a launch tells spares from nodes, any other verb asks them all.
+    nodes = inventory.names if launch else inventory.everybody
     if launch:
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
@@ -114,7 +116,8 @@ def make_request(
         "created": f"{situation.now:%Y-%m-%dT%H:%M:%SZ}",
         "parameters": settings,
         "nodes": nodes,
-        "hosts": "nodes" if nodes == inventory.names else f"nodes[0:{len(nodes) - 1}]",
+        "spares": [node.name for node in inventory.spares] if launch else [],
+        "hosts": _pattern(len(nodes) if launch else None, inventory),
         "experiment": posixpath.join(situation.experiments, run_id) if run_id else None,
         "experiments": situation.experiments,
         "controller": {"host": situation.host, "user": situation.user},
@@ -123,6 +126,12 @@ def make_request(
         "call": _hints.call_of(situation.argv, situation.collections),
         "versions": dict(situation.versions),
     }
+
+
+def _pattern(nnodes: int | None, inventory: Inventory) -> str:
+    """Return the pattern for the play on so many nodes, all for None, and on the spares."""
+    nodes = "nodes" if nnodes in (None, len(inventory.nodes)) else f"nodes[0:{nnodes - 1}]"
+    return f"{nodes}:spares" if inventory.spares else nodes
 
 
 def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mapping[str, str]) -> str:
@@ -173,9 +182,9 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
 
 def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
     node = settings.get("node")
-    if node is None or node["value"] in (None, *inventory.names):
+    if node is None or node["value"] in (None, *inventory.everybody):
         return []
-    return [f"node: expected one of {', '.join(inventory.names)}, saw {display(node['value'])} ({node['origin']})"]
+    return [f"node: expected one of {', '.join(inventory.everybody)}, saw {display(node['value'])} ({node['origin']})"]
 
 
 def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:

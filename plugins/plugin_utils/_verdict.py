@@ -50,14 +50,31 @@ class Verdict:
 def members(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the parts that belong to the run: of the group's, in node-rank order, as many as it has nodes.
 
-    Where all its ranks are found no other node has a part in it, even if the group's order is another by now.
+    Where all its ranks are found no other node has a part in it, even if the group's order is another by now. Nor has a
+    spare that waits for a rank, or a node whose rank a spare took.
     """
-    parts = list(runs)
-    found = [run for run in parts if run["phase"] not in (*SILENT, *MISSING)]
+    parts = [run for run in runs if not is_idle_spare(run)]
+    last: dict[object, int] = {}
+    for run in parts:
+        last[run.get("node_rank")] = max(run.get("attempt") or 0, last.get(run.get("node_rank"), 0))
+    parts = [
+        run for run in parts if run.get("node_rank") is None or (run.get("attempt") or 0) == last[run["node_rank"]]
+    ]
+    found = [run for run in parts if has_runner(run)]
     world = max((run.get("world_size") or 0 for run in found), default=0)
     complete = world and sum(run.get("nproc") or 0 for run in found) >= world
     nnodes = max((run.get("nnodes") or 0 for run in found), default=0) or len(parts)
     return found if complete else [run for rank, run in enumerate(parts) if rank < nnodes or run in found]
+
+
+def has_runner(run: Mapping[str, Any]) -> bool:
+    """Say whether a runner took this run up on a node that answered."""
+    return run["phase"] not in (*SILENT, *MISSING)
+
+
+def is_idle_spare(run: Mapping[str, Any]) -> bool:
+    """Say whether a node has a runner of this run, but no ranks."""
+    return bool(run.get("nnodes")) and (run.get("node_rank") or 0) >= run["nnodes"]
 
 
 def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:

@@ -44,7 +44,7 @@ class Played:
     @property
     def phases(self) -> dict[str, str]:
         """The phase of each node in the table of `status`, `stop` or a verdict."""
-        return dict(re.findall(r"^(node\d+) +(?:\d+ +)?([a-z]+)\b", self.out, re.MULTILINE))
+        return dict(re.findall(r"^(node\d+) +(?:(?:\d+|spare) +)?([a-z]+)\b", self.out, re.MULTILINE))
 
     @property
     def changed(self) -> dict[str, int]:
@@ -68,6 +68,7 @@ class Cluster:
     names: list[str] = field(default_factory=lambda: ["node0", "node1"])
     policy: dict[str, Any] = field(default_factory=dict)
     per_node: dict[str, dict[str, Any]] = field(default_factory=dict)
+    spares: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.policy = {
@@ -109,8 +110,12 @@ class Cluster:
 
     def write(self) -> None:
         """Write the inventory (again, after a change of the fields)."""
-        hosts = {name: self.per_node.get(name, {}) for name in self.names}
-        self.inventory.write_text(yaml.safe_dump({"nodes": {"hosts": hosts, "vars": self.policy}}))
+        names = {"nodes": self.names, **({"spares": self.spares} if self.spares else {})}
+        groups = {
+            group: {"hosts": {name: self.per_node.get(name, {}) for name in members}, "vars": self.policy}
+            for group, members in names.items()
+        }
+        self.inventory.write_text(yaml.safe_dump(groups))
 
     def command(self, playbook: str, *extra: str) -> list[str]:
         """Return the command line of a playbook of the checkout."""

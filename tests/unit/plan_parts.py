@@ -174,6 +174,7 @@ def request(count: int = 2, **changes: Any) -> dict[str, Any]:
         "created": "2026-11-20T14:30:52Z",
         "parameters": settings(**changes),
         "nodes": [f"node{number}" for number in range(count)],
+        "spares": [],
         "hosts": "nodes",
         "experiment": f"/home/ann/experiments/{RUN_ID}",
         "experiments": "/home/ann/experiments",

@@ -40,7 +40,7 @@ class Attempt:
         ranks = range(job.first_rank, job.first_rank + job.nproc)
         self.output = Output(run_dir, ranks, self._own_rank, job.log_limit, selector)
         told = () if self._own_rank is not None else (self.output.report_end,)
-        environment = {**environment, **meeting_place(job, number)}
+        environment = {**environment, **place_of(job, number)}
         if told:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
             environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
@@ -136,13 +136,14 @@ class Attempt:
         return "failed", {**fields, "first": first, "failures": failures, "log_tail": tail, "why": why}, False
 
 
-def meeting_place(job: Job, number: int) -> dict[str, str]:
-    """Return what tells the ranks where to meet: each attempt has a port of its own, so that no rank of the last joins.
+def place_of(job: Job, number: int) -> dict[str, str]:
+    """Return what tells the ranks who they are and where they meet.
 
-    torchrun reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
+    Each attempt has a port of its own, so that no rank of the last joins, and a spare has another's ranks. torchrun
+    reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
     """
     port = job.rendezvous.port + number
     host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address
     if job.launcher == "python":
-        return {"MASTER_PORT": str(port)}
-    return {"PET_RDZV_ENDPOINT": f"{host}:{port}"}
+        return {"MASTER_PORT": str(port), "RANK": str(job.first_rank), "GROUP_RANK": str(job.node_rank)}
+    return {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}

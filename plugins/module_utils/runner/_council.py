@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._frames import short
+from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
@@ -26,7 +27,6 @@ NAMED = 8
 MOST_WHY = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
-ABSENT, JOINED, RUNNING, EMPTY, LOST = "absent", "joined", "running", "empty", "lost"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,16 +37,6 @@ class Limits:
     lost_after: float
     abort_grace: float
     max_restarts: int
-
-
-@dataclasses.dataclass
-class Node:
-    """What the head knows of a node; report is the last word of its runner on the attempt's end."""
-
-    name: str
-    place: str = ABSENT
-    heard: float = 0.0
-    report: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,10 +56,11 @@ def some(names: Sequence[str]) -> str:
 
 
 class Council:
-    """The head's decisions; `take` gives the orders they led to, each with the node rank it is for."""
+    """The head's decisions; `take` gives the orders they led to, each with the number of the node it is for."""
 
-    def __init__(self, names: Sequence[str], limits: Limits, now: float) -> None:
-        self.nodes = [Node(name) for name in names]
+    def __init__(self, names: Sequence[str], nnodes: int, limits: Limits, now: float) -> None:
+        self._seats = Seats(names, nnodes)
+        self.nodes = self._seats.nodes
         self.phase = GATHER
         self.attempt = 0
         self.cause: Cause | None = None
@@ -85,50 +76,52 @@ class Council:
 
     # -- events --------------------------------------------------------------------------------------------------
 
-    def joined(self, rank: int, now: float) -> bool:
+    def joined(self, number: int, now: float) -> bool:
         """Note a runner that has come; False when it may not: a place is taken once, a lost node stays out."""
-        if self.phase != GATHER or self.nodes[rank].place != ABSENT:
+        node = self.nodes[number]
+        # Nobody waits for a spare, so it may come late.
+        if node.place != ABSENT or self.phase not in ((GATHER,) if node.rank is not None else (GATHER, RUN, DRAIN)):
             return False
-        self.nodes[rank].place, self.nodes[rank].heard = JOINED, now
-        self._last_arrival = now
-        if all(node.place == JOINED for node in self.nodes):
-            self._go()
+        node.place, node.heard = JOINED, now
+        if self.phase == GATHER:
+            self._last_arrival = now
+            self._go_when_all_are_here()
         return True
 
-    def heard(self, rank: int, now: float) -> None:
+    def heard(self, number: int, now: float) -> None:
         """Note a sign of life."""
-        self.nodes[rank].heard = now
+        self.nodes[number].heard = now
 
     def all_heard(self, now: float) -> None:
         """Give every node its time anew: the head itself stood still, and could not have heard them."""
         for node in self.nodes:
             node.heard = now
 
-    def running(self, rank: int) -> None:
+    def running(self, number: int) -> None:
         """Note that a node's launcher runs."""
-        if self.nodes[rank].place == JOINED:
-            self.nodes[rank].place = RUNNING
+        if self.nodes[number].place == JOINED:
+            self.nodes[number].place = RUNNING
 
-    def failed(self, rank: int, report: dict[str, Any], now: float) -> None:
+    def failed(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that a node's launcher failed; its other processes may still be ending."""
         if self.phase not in (RUN, DRAIN):
             return
-        self._keep(rank, report)
+        self._keep(number, report)
         if self.cause is None:
             self._cause_at = now
-        name = self.nodes[rank].name
+        name = self.nodes[number].name
         cause = Cause("failed", short(f"{name}: {report.get('why')}", MOST_WHY), name, report.get("rank"))
         if self.cause is not None and (self.cause.verdict, self.cause.node) == ("failed", name):
             self.cause = cause  # by now it knows more
         self._end_attempt(cause)
 
-    def empty(self, rank: int, report: dict[str, Any], now: float) -> None:
+    def empty(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that nothing of the attempt is left on a node, and how its part ended."""
-        node = self.nodes[rank]
+        node = self.nodes[number]
         if self.phase not in (RUN, DRAIN) or node.place not in (JOINED, RUNNING):
             return
         if report.get("phase") == "failed":
-            self.failed(rank, report, now)
+            self.failed(number, report, now)
         elif report.get("phase") == "stopped" and self.cause is None:
             self.asked_to_stop(str(report.get("why")), self._limits.abort_grace)
         node.place, node.report = EMPTY, report
@@ -144,15 +137,17 @@ class Council:
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
 
-    def gone(self, rank: int, why: str, silent: bool = False, head_still: float = 0.0) -> None:
+    def gone(self, number: int, why: str, silent: bool = False, head_still: float = 0.0) -> None:
         """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long.
 
         head_still is how many seconds the head stood still just before: then the others had to go without it.
         """
-        node = self.nodes[rank]
+        node = self.nodes[number]
         if node.place in (ABSENT, LOST) or self.phase == OVER:
             return
         before, node.place = node.place, LOST
+        if node.rank is None:
+            return  # a spare the less
         cause = Cause("lost", f"{node.name}: {why}", node.name)
         if head_still:
             head = self.nodes[0].name
@@ -160,6 +155,10 @@ class Council:
                 "lost", f"{head}: its runner stood still for {head_still:.0f} s; others went without it", head
             )
         if self.phase == GATHER:
+            if self._seats.can_replace([node]):
+                self._seats.replace([node])
+                self._go_when_all_are_here()
+                return
             self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
             self._end()
         elif before == EMPTY:
@@ -168,7 +167,7 @@ class Council:
             self._cut.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
             self._conclude()
         else:
-            self._keep(rank, {"phase": "lost", "why": why})
+            self._keep(number, {"phase": "lost", "why": why})
             if silent and self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
                 self.cause = cause  # what failed before was its peers, who lost it
             self._end_attempt(cause)
@@ -181,12 +180,12 @@ class Council:
         if not self._limits.lost_after or self.phase == OVER:
             return []
         silent = [
-            rank
-            for rank, node in enumerate(self.nodes)
-            if rank and node.place not in (ABSENT, LOST) and now - node.heard > self._limits.lost_after
+            number
+            for number, node in enumerate(self.nodes)
+            if number and node.place not in (ABSENT, LOST) and now - node.heard > self._limits.lost_after
         ]
-        for rank in silent:
-            self.gone(rank, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
+        for number in silent:
+            self.gone(number, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
         return silent
 
     # -- what follows from them ----------------------------------------------------------------------------------
@@ -198,7 +197,7 @@ class Council:
 
     def summary(self) -> dict[str, Any]:
         """Return what the head's state says of all nodes: counts, and the reports of those that did not end well."""
-        places = [node.place for node in self.nodes]
+        places = [node.place for node in self._seats.taken()]
         return {
             "nodes": len(places),
             "joined": len(places) - places.count(ABSENT),
@@ -208,8 +207,12 @@ class Council:
         }
 
     def missing(self) -> list[str]:
-        """Return the nodes that have not joined."""
-        return [node.name for node in self.nodes if node.place == ABSENT]
+        """Return the nodes that the run can't begin without and that have not joined."""
+        return [node.name for node in self._seats.missing()]
+
+    def _go_when_all_are_here(self) -> None:
+        if self._seats.all_here():
+            self._go()
 
     def _tire(self, now: float) -> None:
         waited, patience = now - self._last_arrival, GATHER_S
@@ -217,16 +220,22 @@ class Council:
             waited, patience = now - self._began, self._limits.join_timeout
         if waited < patience:
             return
-        came = len(self.nodes) - len(self.missing())
+        if self._seats.can_replace(self._seats.missing()):
+            self._seats.replace(self._seats.missing())
+            self._go_when_all_are_here()
+            return
+        wanted = len(self._seats.taken())
+        came = wanted - len(self.missing())
         self.cause = Cause(
-            "failed", f"{some(self.missing())} did not join; {came} of {len(self.nodes)} nodes waited {patience:.0f} s"
+            "failed", f"{some(self.missing())} did not join; {came} of {wanted} nodes waited {patience:.0f} s"
         )
         self._end()
 
     def _go(self) -> None:
         self.phase = RUN
-        for rank in range(len(self.nodes)):
-            self._orders.append((rank, {"type": "go", "attempt": self.attempt}))
+        for number, node in enumerate(self.nodes):
+            if node.rank is not None:
+                self._orders.append((number, {"type": "go", "attempt": self.attempt, "node_rank": node.rank}))
 
     def _end_attempt(self, cause: Cause, grace: float | None = None) -> None:
         """End the attempt on all nodes; the first cause stays, a later request to stop may shorten the grace."""
@@ -236,32 +245,34 @@ class Council:
             return
         self.phase = DRAIN
         order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
-        for rank, node in enumerate(self.nodes):
+        for number, node in enumerate(self.nodes):
             # Whose rank failed is ending already, and has yet to tell how.
             ending = cause.verdict == "failed" and node.name == cause.node
-            if node.place in (JOINED, RUNNING) and not ending:
-                self._orders.append((rank, order))
+            if node.rank is not None and node.place in (JOINED, RUNNING) and not ending:
+                self._orders.append((number, order))
 
     def _conclude(self) -> None:
-        if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self.nodes):
+        if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self._seats.taken()):
             return
         if self._may_try_again():
             # Of an attempt that is over its cause is enough: the next one may need the room.
             self._reports = [kept for kept in self._reports if self._is_cause(kept)]
             self.attempt += 1
             self.cause = None
-            for node in self.nodes:
+            for node in self._seats.taken():
                 node.place, node.report = JOINED, None
             self._go()
         else:
             self._end()
 
     def _may_try_again(self) -> bool:
-        if self.cause is None or self.cause.verdict != "failed" or self.attempt >= self._limits.max_restarts:
+        if self.cause is None or self._stop_asked or self.attempt >= self._limits.max_restarts:
             return False
-        if self._stop_asked or any(node.place == LOST or (node.report or {}).get("stuck") for node in self.nodes):
+        # Where something can't be killed, nothing new is started either.
+        away = [node for node in self._seats.taken() if node.place == LOST or (node.report or {}).get("stuck")]
+        if not self._seats.can_replace(away):
             return False
-        step = max((int((node.report or {}).get("step") or 0) for node in self.nodes), default=0)
+        step = max((int((node.report or {}).get("step") or 0) for node in self._seats.taken()), default=0)
         self._idle = 0 if step > self._best_step else self._idle + 1
         self._best_step = max(step, self._best_step)
         if self._idle >= IDLE_ATTEMPTS:
@@ -269,24 +280,26 @@ class Council:
                 self.cause, why=f"{self.cause.why}; {self._idle} attempts in a row made no step"
             )
             return False
+        self._seats.replace(away)
         return True
 
     def _end(self) -> None:
         self.phase = OVER
         end = self.cause or next(iter(self._cut), Cause("succeeded", ""))
         order = {"type": "end", **dataclasses.asdict(end)}
-        for rank, node in enumerate(self.nodes):
+        for number, node in enumerate(self.nodes):
             if node.place not in (ABSENT, LOST):
-                self._orders.append((rank, order))
+                self._orders.append((number, order))
 
     def _is_cause(self, report: dict[str, Any]) -> bool:
         return report["attempt"] < self.attempt or (self.cause is not None and report["node"] == self.cause.node)
 
-    def _keep(self, rank: int, report: dict[str, Any]) -> None:
-        own = {"node": self.nodes[rank].name, "node_rank": rank, "attempt": self.attempt}
-        for number, kept in enumerate(self._reports):
-            if (kept["node_rank"], kept["attempt"]) == (rank, self.attempt):
-                self._reports[number] = {**own, **report}
+    def _keep(self, number: int, report: dict[str, Any]) -> None:
+        node = self.nodes[number]
+        own = {"node": node.name, "node_rank": node.rank, "attempt": self.attempt}
+        for index, kept in enumerate(self._reports):
+            if (kept["node"], kept["attempt"]) == (node.name, self.attempt):
+                self._reports[index] = {**own, **report}
                 return
         if len(self._reports) < KEPT_REPORTS:
             self._reports.append({**own, **report})

@@ -72,10 +72,11 @@ class Head(Gang):
         now = time.monotonic()
         gang = job.gang
         limits = Limits(job.join_timeout, gang.lost_after, job.abort_grace, gang.max_restarts)
-        self.council = Council(gang.nodes, limits, now)
+        self.council = Council(gang.nodes, job.nnodes, limits, now)
         self._key = key
         self._run = run_mark(job)
         self._selector = selector
+        self._nnodes = job.nnodes
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = self._next_look = self._ticked = now
         self._lost_after = gang.lost_after
@@ -90,8 +91,9 @@ class Head(Gang):
         self._carry()
 
     def _listen(self, job: Job) -> socket.socket:
-        room = _make_room(OWN_FILES + 3 * job.nnodes + STRANGERS)
-        self._most_guests = max(job.nnodes, min(2 * job.nnodes + STRANGERS, room - job.nnodes - OWN_FILES // 2))
+        nodes = len(job.gang.nodes)
+        room = _make_room(OWN_FILES + 3 * nodes + STRANGERS)
+        self._most_guests = max(nodes, min(2 * nodes + STRANGERS, room - nodes - OWN_FILES // 2))
         listener = _bound(job.rendezvous.address, job.gang.port)
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -108,14 +110,14 @@ class Head(Gang):
         elif now > self._still_until:
             self._still = 0.0
         self._send_away(now)
-        for rank, why in self._lost:
-            self._members.pop(rank, None)
-            self.council.gone(rank, why, head_still=self._still)
+        for number, why in self._lost:
+            self._members.pop(number, None)
+            self.council.gone(number, why, head_still=self._still)
         self._lost.clear()
         if now >= self._next_look:
             self._next_look = now + LOOK_S
-            for rank in self.council.tick(now):
-                self._members.pop(rank).link.close()  # fenced: it may not come back
+            for number in self.council.tick(now):
+                self._members.pop(number).link.close()  # fenced: it may not come back
         self._carry()
         if now >= self._next_beat:
             self._next_beat = now + self._beat_s
@@ -139,7 +141,7 @@ class Head(Gang):
 
     def waits_for(self) -> str:
         missing = self.council.missing()
-        return f"{len(missing)} of {len(self.council.nodes)} nodes have not joined yet: {some(missing)}"
+        return f"{len(missing)} of {self._nnodes} nodes have not joined yet: {some(missing)}"
 
     def summary(self) -> dict[str, Any] | None:
         return self.council.summary()
@@ -225,34 +227,34 @@ class Head(Gang):
             raise Forged("no proof of the run's key, or its place is taken")
         self._carry()
 
-    def _hear(self, rank: int, line: bytes) -> None:
-        message = self._members[rank].open(line)
+    def _hear(self, number: int, line: bytes) -> None:
+        message = self._members[number].open(line)
         now = time.monotonic()
-        self.council.heard(rank, now)
+        self.council.heard(number, now)
         kind, report = message.get("type"), message.get("report")
         if kind == "running":
-            self.council.running(rank)
+            self.council.running(number)
         elif kind == "failed" and isinstance(report, dict):
-            self.council.failed(rank, report, now)
+            self.council.failed(number, report, now)
         elif kind == "empty" and isinstance(report, dict):
-            self.council.empty(rank, report, now)
+            self.council.empty(number, report, now)
         elif kind == "ask":
             self.council.asked_to_stop(str(message.get("why")), float(message.get("grace") or 0))
         elif kind == "bye":
-            self._members.pop(rank).link.close()
+            self._members.pop(number).link.close()
             if self.council.phase != OVER:
-                self.council.gone(rank, "its runner left")
+                self.council.gone(number, "its runner left")
         self._carry()
 
-    def _miss(self, rank: int, why: str) -> None:
-        self._lost.append((rank, why))
+    def _miss(self, number: int, why: str) -> None:
+        self._lost.append((number, why))
 
     def _carry(self) -> None:
-        for rank, order in self.council.take():
-            if rank == 0:
+        for number, order in self.council.take():
+            if number == 0:
                 self.orders.append(order)
-            elif rank in self._members:
-                self._members[rank].send(order)
+            elif number in self._members:
+                self._members[number].send(order)
 
 
 def _make_room(files: int) -> int:

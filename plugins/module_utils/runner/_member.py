@@ -100,7 +100,11 @@ class Member(Gang):
             self._send(self._asked)
 
     def waits_for(self) -> str:
-        return "joined; the head waits for the others" if self._proven else f"reaching the head at {self._where()}"
+        if not self._proven:
+            return f"reaching the head at {self._where()}"
+        return (
+            "a spare: takes the ranks of a lost node" if self._job.is_spare else "joined; the head waits for the others"
+        )
 
     def leave(self) -> bool:
         if self._link is not None:

@@ -113,7 +113,7 @@ class Runner:
         while True:
             order = self._next_order(state, gang)
             if order["type"] == "go":
-                phase, fields = self._try(state, gang, int(order["attempt"]))
+                phase, fields = self._try(state, gang, int(order["attempt"]), self.job.at(int(order["node_rank"])))
             elif order["type"] == "end":
                 break
         self._write_end(state, gang, phase, fields, order)
@@ -160,9 +160,8 @@ class Runner:
         if now >= self._next_beat:
             self._beat(state)
 
-    def _try(self, state: State, gang: Gang, number: int) -> tuple[str, dict[str, Any]]:
-        """Make one attempt; return its phase and what the state says of it."""
-        job = self.job
+    def _try(self, state: State, gang: Gang, number: int, job: Job) -> tuple[str, dict[str, Any]]:
+        """Make one attempt, with the node rank that this job has; return its phase and what the state says of it."""
         shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
         _files.make_dir(os.path.join(self.run_dir, "errors"))
         try:
@@ -175,7 +174,8 @@ class Runner:
             return "failed", fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         fresh: dict[str, Any] = {"exit_code": None, "signal": None, "first": None, "failures": [], "log_tail": []}
-        state.change("running", why=None, attempt=number, started=utc(), launcher=launcher, **fresh)
+        ranks = {"node_rank": job.node_rank, "first_rank": job.first_rank}
+        state.change("running", why=None, attempt=number, started=utc(), launcher=launcher, **ranks, **fresh)
         gang.running()
         told_running = told_failed = False
         while not attempt.over():
@@ -231,7 +231,9 @@ class Runner:
     ) -> None:
         """Write the terminal state: how this node's part ended, and the whole run with it."""
         end = {name: order.get(name) for name in ("verdict", "why", "node", "rank")}
-        if phase is None:  # nothing was started here
+        if phase is None and self.job.is_spare:
+            phase, fields = "stopped", {"why": f"a spare that was not needed: {end['why'] or 'the run is done'}"}
+        elif phase is None:  # nothing was started here
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
             fields = {"why": end["why"] if phase == "failed" else f"stopped before it began: {end['why']}"}
         self._give_back()

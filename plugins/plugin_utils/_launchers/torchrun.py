@@ -14,8 +14,8 @@ MEET_SECONDS = 300
 def command(start: Start) -> Command:
     """Run torchrun with static rendezvous: rank order is inventory order, and restarts are not torchrun's.
 
-    The endpoint is no argument: each attempt has a port of its own, and torchrun reads PET_* where an option is
-    missing (torch/distributed/argparse_util.py).
+    The endpoint and the node rank are no arguments: each attempt has a port of its own, a spare takes another's rank,
+    and torchrun reads PET_* where an option is missing (torch/distributed/argparse_util.py).
     """
     address = f"[{start.address}]" if ":" in start.address else start.address
     argv = [
@@ -23,7 +23,6 @@ def command(start: Start) -> Command:
         f"{start.run_dir}/torchrun.py",
         f"--nnodes={start.nnodes}",
         f"--nproc-per-node={start.nproc}",
-        f"--node-rank={start.node_rank}",
         "--rdzv-backend=static",
         f"--rdzv-id={start.run_id}",
         f"--rdzv-conf=timeout={MEET_SECONDS}",
@@ -32,6 +31,8 @@ def command(start: Start) -> Command:
     ]
     if start.program.kind == "module":
         argv.append("--module")
-    reason = "where the ranks meet; a restart takes the next port"
-    environment = {"PET_RDZV_ENDPOINT": (f"{address}:{start.port}", reason)}
+    environment = {
+        "PET_NODE_RANK": (str(start.node_rank), "a spare takes that of a lost node"),
+        "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks meet; a restart takes the next port"),
+    }
     return Command([*argv, start.program.name, *start.program.arguments], environment)

@@ -43,7 +43,6 @@ def test_torchrun() -> None:
         "/w/.muster/runs/r1/torchrun.py",
         "--nnodes=2",
         "--nproc-per-node=4",
-        "--node-rank=1",
         "--rdzv-backend=static",
         "--rdzv-id=r1",
         "--rdzv-conf=timeout=300",
@@ -54,7 +53,8 @@ def test_torchrun() -> None:
         "3e-4; rm -rf /",
     ]
     assert {name: value for name, (value, _reason) in command.environment.items()} == {
-        "PET_RDZV_ENDPOINT": "10.0.0.1:29400"
+        "PET_NODE_RANK": "1",
+        "PET_RDZV_ENDPOINT": "10.0.0.1:29400",
     }
 
 

@@ -135,7 +135,6 @@ def test_two_cpu_nodes() -> None:
             f"{RUN_DIR}/torchrun.py",
             "--nnodes=2",
             "--nproc-per-node=1",
-            "--node-rank=1",
             "--rdzv-backend=static",
             f"--rdzv-id={RUN_ID}",
             "--rdzv-conf=timeout=300",

@@ -44,7 +44,6 @@ node 0: node0 (head), ranks 0-1
       {RUN_DIR}/torchrun.py \\
       --nnodes=1 \\
       --nproc-per-node=2 \\
-      --node-rank=0 \\
       --rdzv-backend=static \\
       --rdzv-id={RUN_ID} \\
       --rdzv-conf=timeout=300 \\
@@ -66,6 +65,7 @@ node 0: node0 (head), ranks 0-1
     NCCL_MIN_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric D4: has the head's address 10.0.0.1; {EXACTLY}
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
+    PET_NODE_RANK=0                           # muster: a spare takes that of a lost node
     PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks meet; a restart takes the next port
     PYTHONUNBUFFERED=1                        # muster: logs show what a rank printed when it printed it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s
@@ -89,7 +89,7 @@ def test_every_node_is_shown_in_full() -> None:
         "node 2: node2, rank 2",
     ]
     for number, section in enumerate(sections):
-        assert f"--node-rank={number}" in section
+        assert f"PET_NODE_RANK={number} " in section
         assert f"MUSTER_NODE=node{number} " in section
         assert "to stop         60 s\n  time limit      90 s\n" in section
 

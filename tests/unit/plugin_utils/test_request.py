@@ -89,6 +89,7 @@ def test_the_whole_request() -> None:
         "nonce": "0" * 32,
         "created": "2026-11-20T14:30:52Z",
         "nodes": ["node0", "node1"],
+        "spares": [],
         "hosts": "nodes",
         "experiment": f"/work/experiments/{RUN_ID}_base",
         "experiments": "/work/experiments",
@@ -511,6 +512,23 @@ def test_two_machines(pair: tuple[Node, Node]) -> None:
 
 def test_two_names_do_not_keep_anyone_from_stopping() -> None:
     assert make(verb="stop", nodes=Inventory((Node("a", "x"), Node("b", "x")), (), None))["hosts"] == "nodes"
+
+
+def test_a_launch_knows_its_spares_and_any_other_verb_asks_them_all() -> None:
+    inventory = Inventory((Node("a"), Node("b"), Node("c")), (), None, (Node("s"),))
+    launch = make({"nnodes": 2}, nodes=inventory)
+    assert (launch["nodes"], launch["spares"], launch["hosts"]) == (["a", "b"], ["s"], "nodes[0:1]:spares")
+    status = make(verb="status", nodes=inventory)
+    assert (status["nodes"], status["spares"], status["hosts"]) == (["a", "b", "c", "s"], [], "nodes:spares")
+    logs = make({"node": "s"}, verb="logs", nodes=inventory)
+    assert logs["parameters"]["node"]["value"] == "s"
+
+
+def test_a_host_is_a_node_or_a_spare() -> None:
+    line = only_line(nodes=Inventory((Node("a"), Node("b")), (), None, (Node("b"),)))
+    assert line == "inventory: b: in the group 'nodes' and in 'spares'; keep it in one of them"
+    line = only_line(nodes=Inventory((Node("a", "x"),), (), None, (Node("b", "x"),)))
+    assert line.startswith("inventory: a and b are the same machine (x port 22)")
 
 
 @pytest.mark.parametrize(

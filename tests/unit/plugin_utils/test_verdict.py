@@ -29,6 +29,31 @@ def first(rank: int, message: str | None = None, **more: Any) -> dict[str, Any]:
     return {"rank": rank, "exit_code": 1, "signal": None, "message": message, "traceback": [], "time": 1.0, **more}
 
 
+def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes() -> None:
+    nnodes = {"nnodes": 2}
+    waits = run("node2", "waiting", **nnodes)
+    runs = [run("node0", "running", **nnodes, attempt=0), run("node1", "running", **nnodes, attempt=0), waits]
+    assert members(runs) == runs[:2]
+    assert judge(runs).verdict == "running"
+    again = [
+        run("node0", "succeeded", **nnodes, attempt=1),
+        run("node1", "lost", **nnodes, attempt=0),
+        {**run("node2", "succeeded", **nnodes, attempt=1), "node_rank": 1, "first_rank": 2},
+    ]
+    assert members(again) == [again[0], again[2]]
+    assert judge(again).verdict == "succeeded"
+    assert list(judge(again).exit_codes) == ["node0", "node2"]
+
+
+def test_a_node_whose_place_a_spare_took_before_the_start_has_no_part() -> None:
+    runs = [
+        run("node0", "succeeded", nnodes=2),
+        run("node1", "unreachable"),
+        {**run("node2", "succeeded", nnodes=2), "node_rank": 1, "first_rank": 2},
+    ]
+    assert judge(runs).verdict == "succeeded"
+
+
 def test_succeeded() -> None:
     verdict = judge([run("node0", "succeeded", elapsed_s=30.04), run("node1", "succeeded", elapsed_s=31.26)])
     assert verdict.to_dict() == {
@@ -53,7 +78,11 @@ def test_other_nodes_of_the_group_are_no_members() -> None:
     assert members([one, run("node1", "absent"), run("node2", "unreachable")]) == [one]
     two = [run("node0", "running", nnodes=2), run("node1", "unreachable")]
     assert members([*two, run("node2", "absent"), run("node3", "unreachable")]) == two
-    moved = [run("node0", "absent"), run("node1", "running", nnodes=2), run("node2", "running", nnodes=2)]
+    moved = [
+        run("node0", "absent"),
+        run("node1", "running", nnodes=2, node_rank=0),
+        run("node2", "running", nnodes=2, node_rank=1),
+    ]
     assert members([*moved, run("node3", "absent")]) == moved[1:]
     assert len(members([run("node0", "absent"), run("node1", "prepared")])) == 2
 

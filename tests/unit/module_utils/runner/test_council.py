@@ -12,29 +12,34 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner._council import (
     GATHER_S,
-    LOST,
     OVER,
     Council,
     Limits,
     some,
 )
+from ansible_collections.muster.train.plugins.module_utils.runner._seats import LOST
 
 NAMES = ["n0", "n1", "n2"]
 
 
-def council(count: int = 3, gathered: bool = True, **limits: Any) -> Council:
+def council(count: int = 3, gathered: bool = True, spares: int = 0, **limits: Any) -> Council:
     made = Council(
-        [f"n{rank}" for rank in range(count)],
+        [f"n{number}" for number in range(count + spares)],
+        count,
         Limits(**{"join_timeout": 600, "lost_after": 12, "abort_grace": 10, "max_restarts": 0, **limits}),
         0.0,
     )
     if gathered:
-        for rank in range(count):
-            assert made.joined(rank, 0.0)
-        assert made.take() == [(rank, {"type": "go", "attempt": 0}) for rank in range(count)]
+        for number in reversed(range(count + spares)):
+            assert made.joined(number, 0.0)
+        assert made.take() == [(rank, go(0, rank)) for rank in range(count)]
         for rank in range(count):
             made.running(rank)
     return made
+
+
+def go(attempt: int, node_rank: int) -> dict[str, Any]:
+    return {"type": "go", "attempt": attempt, "node_rank": node_rank}
 
 
 def report(phase: str, why: str = "it broke", **more: Any) -> dict[str, Any]:
@@ -246,6 +251,77 @@ def test_a_lost_node_ends_it() -> None:
     assert kinds(made.take())[-2:] == [(0, "end"), (2, "end")]
 
 
+def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> None:
+    made = council(max_restarts=1, spares=2)
+    made.gone(1, "the connection was closed")
+    assert kinds(made.take()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
+    for number in (0, 2):
+        made.empty(number, report("stopped", step=5), 1.0)
+    assert made.take() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+    assert not made.joined(1, 2.0), "whose rank is taken stays out"
+    made.running(3)
+    made.gone(3, "the connection was closed")  # the last attempt
+    for number in (0, 2):
+        made.empty(number, report("stopped", step=7), 3.0)
+    orders = made.take()
+    assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
+    assert (end_of(orders)["verdict"], end_of(orders)["why"]) == ("lost", "n3: the connection was closed")
+
+
+def test_too_few_spares_end_it() -> None:
+    made = council(max_restarts=5, spares=1)
+    made.gone(1, "the connection was closed")
+    made.gone(2, "the connection was closed")
+    made.empty(0, report("stopped", step=5), 1.0)
+    assert kinds(made.take())[-2:] == [(0, "end"), (3, "end")]
+
+
+def test_spares_that_are_lost_end_nobody_and_replace_nobody() -> None:
+    made = council(max_restarts=5, spares=1)
+    made.gone(3, "the connection was closed")
+    assert made.take() == []
+    made.gone(1, "the connection was closed")
+    for number in (0, 2):
+        made.empty(number, report("stopped", step=5), 1.0)
+    assert kinds(made.take())[-2:] == [(0, "end"), (2, "end")]
+
+
+def test_a_spare_takes_the_place_of_who_does_not_come_or_leaves_before_the_start() -> None:
+    made = council(gathered=False, spares=2, lost_after=0)
+    for number in (0, 2, 3, 4):
+        assert made.joined(number, 0.0)
+    assert made.missing() == ["n1"]
+    made.gone(2, "the connection was closed")
+    made.tick(GATHER_S - 0.1)
+    assert made.take() == []
+    made.tick(GATHER_S)
+    assert made.take() == [(0, go(0, 0)), (3, go(0, 2)), (4, go(0, 1))]
+    assert not made.joined(1, GATHER_S), "its rank is taken"
+    assert made.summary()["nodes"] == made.summary()["joined"] == 3
+
+
+def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
+    made = council(2, gathered=False, spares=1, max_restarts=1)
+    assert made.joined(0, 0.0) and made.joined(1, 0.0)
+    assert made.take() == [(0, go(0, 0)), (1, go(0, 1))]
+    assert made.joined(2, 50.0)
+    made.gone(1, "the connection was closed")
+    made.empty(0, report("stopped", step=5), 51.0)
+    assert made.take()[-1] == (2, go(1, 1))
+
+
+def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
+    made = council(max_restarts=1, spares=1)
+    made.take()
+    made.failed(1, report("failed"), 1.0)
+    for number in range(3):
+        made.empty(number, report("failed" if number == 1 else "stopped", step=3, stuck=number == 1), 1.0)
+    assert made.take()[-3:] == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+    for number in (0, 2, 3):
+        made.empty(number, report("succeeded"), 2.0)
+    assert kinds(made.take()) == [(0, "end"), (1, "end"), (2, "end"), (3, "end")]
+
+
 def test_of_many_reports_the_first_are_kept() -> None:
     made = council(100)
     for rank in range(100):
@@ -262,7 +338,8 @@ def test_names() -> None:
 def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
     """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
     turn = random.Random(seed)
-    made = council(4, gathered=False, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12]))
+    spares = turn.choice([0, 0, 2])
+    made = council(4, gathered=False, spares=spares, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12]))
     now, came, goes = 0.0, {0}, 0
     ended: list[tuple[int, dict[str, Any]]] = []
     made.joined(0, now)
@@ -274,14 +351,16 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
             assert made.nodes[told].place != LOST
             if order["type"] == "go":
                 started += 1
-                assert came == set(range(4))
+                assert spares or came == set(range(4))
+                assert told in came and made.nodes[told].rank == order["node_rank"]
+                assert spares or told == order["node_rank"]
             elif order["type"] == "end":
                 ended.append((told, order))
         return started
 
     for _step in range(400):
         now += turn.random() * 4
-        rank = turn.randrange(4)
+        rank = turn.randrange(4 + spares)
         event = turn.choice(["join", "hear", "hear", "run", "fail", "empty", "empty", "gone", "stop", "tick"])
         if event in ("gone", "stop") and turn.random() < 0.9:
             continue
@@ -305,7 +384,7 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
     assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
     assert goes % 4 == 0, "all or none"
     for _attempt in range(4):  # whoever is left says that nothing is left there
-        for rank in range(4):
+        for rank in range(4 + spares):
             made.empty(rank, report("stopped"), now)
         look()
     made.tick(now + 2 * GATHER_S)

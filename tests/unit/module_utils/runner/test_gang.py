@@ -366,3 +366,44 @@ def test_a_member_without_a_head_does_not_wait_long_for_its_slot(gang: Make) -> 
     late.start(1)
     assert late.runners[1].wait(60) == 3
     assert holder.phases() == ["running", "running"]
+
+
+def test_a_spare_takes_the_rank_of_a_lost_node(gang: Make) -> None:
+    """Node 1 is killed in its first attempt; the spare makes the second one with its rank, and nobody else moves."""
+    code = """
+import os, time
+with open(os.environ["MUSTER_RUN_DIR"] + "/attempts", "a") as stream:
+    stream.write(os.environ["PET_NODE_RANK"] + " " + os.environ["PET_RDZV_ENDPOINT"] + "\\n")
+while not os.path.exists("go"):
+    time.sleep(0.02)
+"""
+    running = gang(*[python(code)] * 4, max_restarts=1, spares=1)
+    for job in running.jobs:
+        job.environment.append(type(job.environment[0])("MUSTER_RUN_DIR", job.run_dir, "test", ""))
+    running.start()
+    running.wait_phase("running", 0, 1, 2)
+    running.wait_phase("waiting", 3)
+    wait_for(lambda: "a spare" in str(running.state(3)["why"]), "the spare has joined", 60)
+    running.runners[1].kill()
+    wait_for(lambda: running.state(3).get("phase") == "running", "the spare runs", 60)
+    for number in (0, 2, 3):
+        Path(running.jobs[number].code_dir, "go").touch()
+    assert [running.runners[number].wait(60) for number in (0, 2, 3)] == [0, 0, 0]
+    port = running.jobs[0].rendezvous.port
+    began = {number: Path(running.jobs[number].run_dir, "attempts").read_text().splitlines() for number in (0, 2, 3)}
+    assert began == {
+        0: [f"0 127.0.0.1:{port}", f"0 127.0.0.1:{port + 1}"],
+        2: [f"2 127.0.0.1:{port}", f"2 127.0.0.1:{port + 1}"],
+        3: [f"1 127.0.0.1:{port + 1}"],
+    }
+    state = running.state(3)
+    assert (state["phase"], state["node_rank"], state["first_rank"], state["attempt"]) == ("succeeded", 1, 1, 1)
+    assert running.state(0)["end"]["verdict"] == "succeeded"
+
+
+def test_a_spare_that_nobody_needs_ends_with_the_others(gang: Make) -> None:
+    running = gang(python(""), python("import time; time.sleep(1)"), SLEEP, max_restarts=1, spares=1)
+    running.start()
+    assert running.codes() == [0, 0, 0]
+    assert running.phases() == ["succeeded", "succeeded", "stopped"]
+    assert running.state(2)["why"] == "a spare that was not needed: the run is done"

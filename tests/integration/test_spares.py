@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Spares take the place of a node that is refused at the launch, and of one that dies while the run goes on."""
+
+from __future__ import annotations
+
+import signal
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+
+def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same(cluster: Cluster) -> None:
+    """Node 0, the head, is away and the spare node2 no good: node3 is the head; node1 dies, and node4 has its rank."""
+    cluster.spares = ["node2", "node3", "node4"]
+    cluster.per_node = {
+        "node0": {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9},
+        "node2": {"launch_python": str(cluster.home / "no_python")},
+    }
+    cluster.write()
+    until = cluster.home / "until"
+    launched = cluster.launch(max_restarts=1, script_args=f"--seconds 3000 --until {until}")
+    assert launched.rc == 0, launched.out
+    told = " ".join(launched.out.split())
+    assert "node0: facts: it gave no facts, so the spare node3 takes its place" in told
+    assert "node2: python: " in told and "so it is no spare in this run" in told
+    cluster.wait_phase(RUN_ID, "running", "node3", "node1")
+    wait_for(lambda: "a spare" in str(cluster.state("node4").get("why")), "the spare has joined")
+    status = cluster.verb("status")
+    assert {node: status.phases[node] for node in ("node1", "node3", "node4")} == {
+        "node1": "running",
+        "node3": "running",
+        "node4": "waiting",
+    }
+    assert "running · 2 ranks on 2 nodes" in status.out
+
+    runner = _processes.look(int(cluster.state("node1")["pid"]))
+    assert runner is not None
+    _processes.send(runner, signal.SIGKILL)
+    cluster.wait_phase(RUN_ID, "running", "node4")
+    until.touch()
+    followed = cluster.verb("follow", run_id=RUN_ID)
+    assert followed.rc == 0, followed.out
+    assert (followed.phases["node1"], followed.phases["node3"], followed.phases["node4"]) == (
+        "lost",
+        "succeeded",
+        "succeeded",
+    )
+    record = cluster.record()
+    assert (record["verdict"], record["nodes"]) == ("succeeded", ["node3", "node1"])
+    ranks = cluster.experiments / RUN_ID / "ranks"
+    assert sorted(path.name for path in ranks.iterdir()) == ["rank_00.log", "rank_01.log"]
+    assert cluster.processes() == []
+
+
+def test_too_few_spares_refuse_the_launch_and_name_all_that_is_wrong(cluster: Cluster) -> None:
+    cluster.spares = ["node2"]
+    no_python = {"launch_python": str(cluster.home / "no_python")}
+    cluster.per_node = {"node1": no_python, "node2": no_python}
+    cluster.write()
+    launched = cluster.launch()
+    assert launched.rc != 0
+    [line] = launched.messages
+    assert line.startswith("node1 and node2: python: ")
+    assert cluster.processes() == []
