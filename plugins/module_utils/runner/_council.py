@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from .._record import record
 from ._frames import short
 
 # So long after the last arrival the head still waits for the next.
@@ -29,7 +30,7 @@ GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 ABSENT, JOINED, RUNNING, EMPTY, LOST = "absent", "joined", "running", "empty", "lost"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Limits:
     """The run's times in seconds (lost_after 0: silence is no reason to end), and how often it is started again."""
 
@@ -49,7 +50,7 @@ class Node:
     report: dict[str, Any] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Cause:
     """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began."""
 
