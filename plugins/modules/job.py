@@ -121,15 +121,16 @@ import base64
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils._run_files import list_files
 from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, read_ended
-from ansible_collections.muster.train.plugins.module_utils._start import start
-from ansible_collections.muster.train.plugins.module_utils._starter import StartError
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
+
+# Each state imports what it needs: on the node every file of a module is compiled anew.
 
 
 def _start(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+    from ansible_collections.muster.train.plugins.module_utils._start import start
+    from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+
     job = Job.from_dict(module.params["job"])
     if module.check_mode:
         module.exit_json(changed=True)
@@ -142,12 +143,16 @@ def _start(module: AnsibleModule) -> None:
 
 
 def _read(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._run_files import list_files
+
     params, host = module.params, Host()
     run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
     module.exit_json(changed=False, run=run, files=list_files(host, run["run_dir"], params["limit_mib"] << 20))
 
 
 def _stop(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._stop import stop
+
     params = module.params
     changed, run = stop(
         Host(),
