@@ -37,5 +37,5 @@ class ActionModule(ActionBase):
 
 def _waits(variables: Mapping[str, Any]) -> bool:
     """Say whether this is the node whose worker would only wait for the first node's, which makes the module."""
-    nodes = variables.get("ansible_play_hosts_all") or ()
+    nodes = list(variables.get("ansible_play_hosts_all") or [])
     return len(nodes) > 1 and variables.get("inventory_hostname") == nodes[-1]

@@ -19,7 +19,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._environments import 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 
 display = Display()
@@ -56,12 +55,16 @@ class ActionModule(ActionBase):
         except PlanError as error:
             return {**result, "failed": True, "msg": str(error)}
         result.update(changed=self._task.check_mode, plan=plan)
-        if self._task.check_mode and not self._task.diff:
-            for line in ("", *header(plan)):
+        if not (self._task.check_mode or self._task.diff):
+            return result
+        # A launch shows no plan and does without.
+        from ansible_collections.muster.train.plugins.plugin_utils import _plan_text
+
+        if not self._task.diff:
+            for line in ("", *_plan_text.header(plan)):
                 display.display(line)
-        if self._task.check_mode or self._task.diff:
-            headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
-            result["diff"] = {"before": "", "after": render(plan), **headers}
+        headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
+        result["diff"] = {"before": "", "after": _plan_text.render(plan), **headers}
         return result
 
     def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:

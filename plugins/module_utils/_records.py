@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._known import known
 from ._record import record
+from ._subsets import HEALTH
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
@@ -243,6 +244,8 @@ class NodeFacts:
 
 
 def _health(data: dict[str, Any]) -> dict[str, Any]:
+    if all(data.get(name) is None for name in HEALTH):
+        return {}
     from ._health_records import health_from_dict
 
     return health_from_dict(data)
