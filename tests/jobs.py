@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils import _bundle
 from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils.runner import _files
+from ansible_collections.muster.train.plugins.plugin_utils._bundle import runner_zipapp
+
+RUNNER = runner_zipapp()
 
 
 def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
@@ -66,7 +68,7 @@ def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
     os.makedirs(job.run_dir, mode=0o700, exist_ok=True)
     os.makedirs(job.workdir + "/.muster/slots", exist_ok=True)
     archive = job.run_dir + "/runner.pyz"
-    _files.write_atomic(archive, _bundle.runner_zipapp())
+    _files.write_atomic(archive, RUNNER)
     _files.write_json(
         f"{job.run_dir}/private.{job.nonce}.json", private or {"environment": {"PATH": os.environ["PATH"]}}
     )

@@ -40,7 +40,7 @@ ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
 class ActionModule(ActionBase):
-    """Ask `job_info` for the run's files and fetch those whose checksum differs."""
+    """Ask `job` for the run's files and fetch those whose checksum differs."""
 
     # It only fetches: nothing needs a temporary directory on the node.
     TRANSFERS_FILES = False
@@ -49,8 +49,9 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _spec, args = self.validate_argument_spec(OPTIONS)
-        asked = {"files": True, **{key: args[key] for key in ASKED}}
-        found = self._execute_module("muster.train.job_info", asked, task_vars=task_vars)
+        # Not `job_info`: after a launch Ansible has `job` ready to be sent, and to make that one ready takes a while.
+        asked = {"state": "read", **{key: args[key] for key in ASKED}}
+        found = self._execute_module("muster.train.job", asked, task_vars=task_vars)
         if found.get("failed"):
             return {**result, **found}
         run, home = found["run"], Path(args["experiment"])

@@ -18,7 +18,6 @@ from ansible_collections.muster.train.plugins.module_utils._records import NodeF
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._plan_text import header, render
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
 
@@ -58,12 +57,16 @@ class ActionModule(ActionBase):
         result.update(changed=self._task.check_mode, plan=plan)
         if left_out:
             result["warnings"] = lines(left_out)
-        if self._task.check_mode and not self._task.diff:
-            for line in ("", *header(plan)):
+        if not (self._task.check_mode or self._task.diff):
+            return result
+        # A launch shows no plan and does without.
+        from ansible_collections.muster.train.plugins.plugin_utils import _plan_text
+
+        if not self._task.diff:
+            for line in ("", *_plan_text.header(plan)):
                 display.display(line)
-        if self._task.check_mode or self._task.diff:
-            headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
-            result["diff"] = {"before": "", "after": render(plan), **headers}
+        headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
+        result["diff"] = {"before": "", "after": _plan_text.render(plan), **headers}
         return result
 
     def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import selectors
 import signal
@@ -13,13 +12,15 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from ._record import record
+
 # More than any tool says about a machine; the rest of a command gone wild is read and dropped.
 OUTPUT_LIMIT = 16 * 1024 * 1024
 # A killed process needs a moment to go; one stuck in the kernel never goes, and is left behind.
 REAP_S = 0.2
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class CommandResult:
     """What came of a command; rc is None when it could not be started (missing) or was given up (timed_out)."""
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._health_records import Image
+from ._record import record
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
 INSPECT = (
@@ -35,7 +36,7 @@ _MISSING = re.compile(
 MESSAGE_LIMIT = 300
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Info:
     """What `docker info` says; version is the engine's, None where it did not answer."""
 

@@ -12,12 +12,13 @@ import dataclasses
 from typing import Any
 
 from ._known import known
+from ._record import record
 
 # How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
 RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Device:
     """One logical GPU: a partition is a device of its own (partition: MIG profile or CPX/TPX/… mode)."""
 
@@ -30,7 +31,7 @@ class Device:
     partition: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Link:
     """What lies between the GPUs a < b: the vendor's own word (NV18, XGMI, PCIE, PIX …) and how many links, if told."""
 
@@ -40,7 +41,7 @@ class Link:
     count: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class NicLink:
     """The PCI relation between a GPU and an HCA: PIX, PXB, PHB, NODE or SYS."""
 
@@ -49,7 +50,7 @@ class NicLink:
     relation: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Nearest:
     """The HCAs with the smallest relation to a GPU; on some machines the nearest is SYS."""
 
@@ -58,7 +59,7 @@ class Nearest:
     names: list[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Gpu:
     """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None."""
 

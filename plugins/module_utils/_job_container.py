@@ -9,7 +9,6 @@ is called comes from the controller alone: a run's files lie in a directory that
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import Any
 from ._command import CommandResult
 from ._host import Host
 from ._job_records import ENDED, JobContainer
+from ._record import record
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
@@ -32,7 +32,7 @@ class EngineError(Exception):
     """Docker gave no answer that can be used; the message has its own last line."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Box:
     """How to speak of one container: the words that call Docker, and its name."""
 
@@ -40,7 +40,7 @@ class Box:
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Seen:
     """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
 

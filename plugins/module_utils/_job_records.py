@@ -12,13 +12,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ._record import record
+
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Rendezvous:
     """Where the ranks meet: the head's address and the run's port."""
 
@@ -26,7 +28,7 @@ class Rendezvous:
     port: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Variable:
     """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …)."""
 
@@ -37,7 +39,7 @@ class Variable:
     rule: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class JobContainer:
     """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
 
@@ -52,7 +54,7 @@ class JobContainer:
     labels: dict[str, str]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Gang:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
@@ -65,7 +67,7 @@ class Gang:
     nodes: list[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 

@@ -8,7 +8,6 @@ IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/pr
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import socket
 import sys
@@ -17,6 +16,7 @@ from typing import Callable
 
 from ._host import Host
 from ._port_holders import find_holders
+from ._record import record
 from ._records import Address, Net, Route
 
 LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
@@ -27,7 +27,7 @@ TCP_LISTEN = "0A"
 _LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Listener:
     """One TCP socket that waits for connections."""
 

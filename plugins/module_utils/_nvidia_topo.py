@@ -10,9 +10,10 @@ missing: what is left is read, and what is not certain is not told. Other makers
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Sequence
+
+from ._record import record
 
 # From the nearest to the farthest; SOC is SYS of drivers before 375. PSB and PIX are one board or one switch.
 PCI_RELATIONS = {"PSB": "PIX", "PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
@@ -44,7 +45,7 @@ _NOBODY = "?"
 _NIC_NAME = re.compile(r"\b(NIC[0-9]{1,4})\s*:\s*([A-Za-z0-9_.:-]+)", re.ASCII)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Affinity:
     """CPUs and NUMA nodes as printed ("0-31,64-95", "0,3-9"), the NUMA node of the GPU's own memory, or why not."""
 
@@ -54,7 +55,7 @@ class Affinity:
     why: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Topology:
     """What the table says: relations by (row, column) in the tool's own words; vendor nvidia, or None (unknown)."""
 
@@ -75,7 +76,7 @@ class Topology:
         return self.legend.get(nic, nic)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Row:
     label: str
     words: list[str]

@@ -11,7 +11,6 @@ ended. What lives, or nobody can judge, stays, with the reason.
 from __future__ import annotations
 
 import calendar
-import dataclasses
 import json
 import os
 import time
@@ -23,6 +22,7 @@ from ._host import Host
 from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from ._job_records import ENDED
 from ._mounts import mounts_in, parse_mountinfo
+from ._record import record
 from ._runs import list_runs, muster_dir, read_run
 from .runner import _lock
 
@@ -35,7 +35,7 @@ GONE = ".gone."  # no run id begins so: a directory that is being removed is no 
 OVER = ("exited", "dead", "created")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Thing:
     """A container or a run directory, and why it stays (None: it goes)."""
 

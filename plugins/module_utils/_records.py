@@ -13,6 +13,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ._known import known
+from ._record import record
+from ._subsets import HEALTH
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
@@ -31,7 +33,7 @@ if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and on
     )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class User:
     """Who the facts were gathered as, which is who the ranks will run as."""
 
@@ -40,7 +42,7 @@ class User:
     home: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Address:
     """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
 
@@ -48,7 +50,7 @@ class Address:
     interface: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Route:
     """One IPv4 route; gateway is None where the destination is on the link itself."""
 
@@ -58,7 +60,7 @@ class Route:
     metric: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class PortHolder:
     """The process that listens on a port; another user's shows no more than its uid."""
 
@@ -68,7 +70,7 @@ class PortHolder:
     uid: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Net:
     """How this node reaches others. Holders are there only for the ports asked for that somebody listens on."""
 
@@ -87,7 +89,7 @@ class Net:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Workdir:
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
@@ -101,7 +103,7 @@ class Workdir:
     filesystem: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Code:
     """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
@@ -120,7 +122,7 @@ class Code:
     why: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class TrainingPython:
     """The training interpreter as asked for, and where it was found (None: not found)."""
 
@@ -128,7 +130,7 @@ class TrainingPython:
     path: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class File:
     """One file that was asked for; readable is true for regular files only."""
 
@@ -138,7 +140,7 @@ class File:
     sha256: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Config:
     """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
 
@@ -146,7 +148,7 @@ class Config:
     text: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Systemd:
     """Whether systemd runs this machine, and whether this user's services outlive their last session."""
 
@@ -154,7 +156,7 @@ class Systemd:
     linger: bool
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Holder:
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
@@ -169,7 +171,7 @@ class Holder:
         return cls(**known(cls, data))
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class NodeFacts:
     """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
 
@@ -242,6 +244,8 @@ class NodeFacts:
 
 
 def _health(data: dict[str, Any]) -> dict[str, Any]:
+    if all(data.get(name) is None for name in HEALTH):
+        return {}
     from ._health_records import health_from_dict
 
     return health_from_dict(data)

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
 import sys
 import time
+import zipfile
 from typing import Any
 
-from . import _bundle
 from ._host import Host
 from ._job_records import ENDED, Job
 from ._runs import muster_dir, read_run
@@ -46,13 +47,15 @@ def _make_private(path: str, workdir: str) -> None:
     os.chmod(path, 0o700)
 
 
-def _lay_out(job: Job, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
+def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
     os.makedirs(job.workdir, exist_ok=True)
     top = muster_dir(job.workdir)
     for path in (top, os.path.join(top, "slots"), os.path.join(top, "runs"), job.run_dir):
         _make_private(path, job.workdir)
-    _files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), _bundle.runner_zipapp())
-    _files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), _bundle.torchrun_launcher())
+    _files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), runner)
+    # The training interpreter runs it, so it lies there as a file of its own.
+    with zipfile.ZipFile(io.BytesIO(runner)) as archive:
+        _files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), archive.read("muster/runner/_torchrun.py"))
     if plan is not None:
         # As the controller keeps it, to the letter: nothing of it has to be collected.
         text = json.dumps(plan, indent=2) + "\n"
@@ -76,11 +79,12 @@ def _read(host: Host, job: Job) -> dict[str, Any]:
 def start(
     host: Host,
     job: Job,
+    runner: bytes,
     plan: dict[str, Any] | None = None,
     key: str | None = None,
     secrets: dict[str, str] | None = None,
 ) -> tuple[bool, dict[str, Any]]:
-    """Start the job; return (changed, run record) once its launcher runs. Raise StartError otherwise."""
+    """Start the job by this runner (a zipapp); return (changed, run record) once it runs, or raise StartError."""
     now = _read(host, job)
     if now["alive"] and now["nonce"] == job.nonce:
         return False, now
@@ -88,7 +92,7 @@ def start(
     if job.container is None:  # a container has an environment of its own
         private["environment"] = base_environment(dict(os.environ))
     try:
-        _lay_out(job, plan, private)
+        _lay_out(job, runner, plan, private)
     except OSError as error:
         raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
     starter = starter_named(job.starter)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from ._record import record
 
-@dataclasses.dataclass(frozen=True)
+
+@record(frozen=True)
 class Memlock:
     """Limits of locked memory in bytes; -1 is unlimited.
 
@@ -24,7 +26,7 @@ class Memlock:
     effective: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Limit:
     """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
 
@@ -32,7 +34,7 @@ class Limit:
     hard: int | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Container:
     """What kind of container this is (None: none that can be told), and what of the host it shares.
 
@@ -47,7 +49,7 @@ class Container:
     host_ipc: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Disk:
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
@@ -65,7 +67,7 @@ class Disk:
     write_error: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Versions:
     """Versions as written in files, and in sources which file; nothing was started to learn them.
 
@@ -88,7 +90,7 @@ class Versions:
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Tools:
     """Versions of container runtimes and schedulers by their own word; None where there is none of that name."""
 
@@ -98,7 +100,7 @@ class Tools:
     slurm: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Kernel:
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 

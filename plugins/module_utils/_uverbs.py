@@ -9,12 +9,12 @@ what the SR-IOV device plugin granted.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 
 from . import _pci, _sysfs
 from ._host import Host
+from ._record import record
 
 CLASS = "/sys/class/infiniband_verbs"
 NODES = "/dev/infiniband"
@@ -64,7 +64,7 @@ def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
     return None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Grants:
     """What the SR-IOV device plugin gave to this pod: PCI addresses, names of HCAs; empty where it gave nothing."""
 

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start or stop one node's part of a run."""
+"""Start, read or stop one node's part of a run."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: job
-short_description: Start or stop one node's part of a training run
+short_description: Start, read or stop one node's part of a training run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
@@ -24,8 +24,12 @@ options:
     description:
       - V(started) lays out the run directory, starts the runner and waits until it has its slot.
       - V(stopped) ends the run on this node.
+      - >-
+        V(read) changes nothing: it returns the run and its files, as M(muster.train.job_info) does.
+        M(muster.train.collect) asks this way, because after a launch this module is ready to be sent and that one is
+        not.
     type: str
-    choices: [started, stopped]
+    choices: [started, stopped, read]
     default: started
   job:
     description: The node's job, as the plan has it. Needed to start.
@@ -36,14 +40,17 @@ options:
   key:
     description: The run's key, by which its runners know each other. It never enters the job's data.
     type: str
+  runner:
+    description: The runner as one file, in base64. The action adds it; whatever is given here is replaced.
+    type: str
   secrets:
     description: Environment variables of the ranks that must not be seen in files, process lists or logs.
     type: dict
   workdir:
-    description: The node's work directory. Needed to stop.
+    description: The node's work directory. Needed to stop and to read.
     type: path
   run_id:
-    description: The run to stop.
+    description: The run to stop or to read.
     type: str
   nonce:
     description: Stop this launch of the run only.
@@ -60,6 +67,14 @@ options:
     type: list
     elements: str
     default: [docker]
+  wait:
+    description: Seconds to wait, before reading, for a runner that still lives to end.
+    type: int
+    default: 0
+  limit_mib:
+    description: Of files above this size in MiB read no checksum; 0 for no limit.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:
@@ -89,6 +104,11 @@ run:
     The run on this node, as M(muster.train.job_info) returns it. After a stop also C(swept) and C(unkillable).
   returned: always, in check mode of a start not
   type: dict
+files:
+  description: The files of the run, as M(muster.train.job_info) returns them.
+  returned: when O(state=read)
+  type: list
+  elements: dict
 log_tail:
   description: The last lines of the log when the job did not start.
   returned: failed
@@ -96,31 +116,44 @@ log_tail:
   elements: str
 """
 
+import base64
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._start import start
-from ansible_collections.muster.train.plugins.module_utils._starter import StartError
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, read_ended
+
+# Each state imports what it needs: on the node every file of a module is compiled anew.
 
 
 def _start(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+    from ansible_collections.muster.train.plugins.module_utils._start import start
+    from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+
     job = Job.from_dict(module.params["job"])
     if module.check_mode:
         module.exit_json(changed=True)
+    runner = base64.b64decode(module.params["runner"])
     try:
-        changed, run = start(Host(), job, module.params["plan"], module.params["key"], module.params["secrets"])
+        changed, run = start(Host(), job, runner, *(module.params[name] for name in ("plan", "key", "secrets")))
     except StartError as error:
         module.fail_json(msg=f"{job.node}: {error}", log_tail=error.tail)
     module.exit_json(changed=changed, run=run)
 
 
+def _read(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._run_files import list_files
+
+    params, host = module.params, Host()
+    run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
+    module.exit_json(changed=False, run=run, files=list_files(host, run["run_dir"], params["limit_mib"] << 20))
+
+
 def _stop(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._stop import stop
+
     params = module.params
-    if not RUN_ID.fullmatch(params["run_id"]):
-        module.fail_json(msg=f"run_id: {params['run_id']!r} is no run id")
     changed, run = stop(
         Host(),
         params["node"],
@@ -140,10 +173,11 @@ def _stop(module: AnsibleModule) -> None:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
+            "state": {"type": "str", "choices": ["started", "stopped", "read"], "default": "started"},
             "job": {"type": "dict"},
             "plan": {"type": "dict"},
             "key": {"type": "str", "no_log": True},
+            "runner": {"type": "str", "no_log": True},  # no secret, but too long for the node's system log
             "secrets": {"type": "dict", "no_log": True},
             "workdir": {"type": "path"},
             "run_id": {"type": "str"},
@@ -151,14 +185,20 @@ def main() -> None:
             "grace": {"type": "int", "default": 60},
             "node": {"type": "str"},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+            "wait": {"type": "int", "default": 0},
+            "limit_mib": {"type": "int", "default": 0},
         },
-        required_if=[("state", "started", ("job",)), ("state", "stopped", ("workdir", "run_id"))],
+        required_if=[
+            ("state", "started", ("job", "runner")),
+            ("state", "stopped", ("workdir", "run_id")),
+            ("state", "read", ("workdir", "run_id")),
+        ],
         supports_check_mode=True,
     )
-    if module.params["state"] == "started":
-        _start(module)
-    else:
-        _stop(module)
+    run_id = module.params["run_id"]
+    if run_id is not None and not RUN_ID.fullmatch(run_id):
+        module.fail_json(msg=f"run_id: {run_id!r} is no run id")
+    {"started": _start, "stopped": _stop, "read": _read}[module.params["state"]](module)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._compose_devices import requests_for, vendor_of
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import SECRET
@@ -38,7 +39,7 @@ REFUSED = {
 APPENDED = ("cap_add", "devices", "group_add", "security_opt", "volumes")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Options:
     """The policy of a node's container, as the role's variables container_NAME have it; paths are absolute."""
 

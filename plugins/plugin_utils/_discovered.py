@@ -17,6 +17,7 @@ import jinja2
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
 from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
@@ -30,7 +31,7 @@ GIB = 1 << 30
 MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Found:
     """A host that was named: where it is, and its facts, or the finding that says why there are none."""
 
@@ -48,7 +49,7 @@ class Found:
         return NodeFacts.from_dict(self.facts["node"]) if self.facts else None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Choice:
     """A value of the policy (None: none is written) and why."""
 
@@ -56,7 +57,7 @@ class Choice:
     why: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Discovered:
     """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
 

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 
-@dataclasses.dataclass(frozen=True)
+
+@record(frozen=True)
 class Fabric:
     """What the ranks talk over, and why."""
 

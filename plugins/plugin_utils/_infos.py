@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 # What every action takes that works on the nodes' answers.
@@ -22,7 +23,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Info:
     """One node's answer; the run of a node that did not give one has the phase `unreachable` or `unknown`."""
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import File
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _ports
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
@@ -23,7 +23,7 @@ SCHEMA = 1
 MIB = 1 << 20
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Run:
     """What is the same on every node of the run."""
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._system_records import Versions
 
@@ -34,7 +34,7 @@ RCCL_OF_ROCM = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Library:
     """The library by name; version is (major, minor, patch) or None when unknown, source where that is from."""
 

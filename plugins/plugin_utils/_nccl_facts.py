@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _head
 from ansible_collections.muster.train.plugins.plugin_utils._environment import FILTER_MODE
@@ -57,7 +58,7 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
     }
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Parts:
     rdma: Rdma | None
     gpu: Gpu | None

@@ -9,14 +9,15 @@ matchIfList): `^` first, then `=`, once for the whole list; a name without `=` i
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._record import record
 
 EMPTY_PORT_IS_ANY = (2, 30)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Entry:
     """One name of a list; port None is any port."""
 
@@ -27,7 +28,7 @@ class Entry:
         return self.name if self.port is None else f"{self.name}:{self.port}"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class DeviceList:
     """A list as NCCL understands it."""
 

@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable
 
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import AMAZON, Hca, Port, Rdma
+from ansible_collections.muster.train.plugins.module_utils._record import record
 
 ACTIVE = "ACTIVE"
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
 _NUMBERS = re.compile(r"[0-9a-f:.]*[0-9][0-9a-f:.]*")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class HcaPort:
     """One port together with its device."""
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import SSH_PORT
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 
@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._parameters import di
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Node:
     """A node as the inventory describes it; without an address its name is its address."""
 
@@ -29,7 +29,7 @@ class Node:
         return f"{(self.address or self.name).lower()} port {self.port or SSH_PORT}"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Inventory:
     """The group `nodes` in node-rank order, the group `spares`, where they were read from, and what `--limit` said."""
 

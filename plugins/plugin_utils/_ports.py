@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net, PortHolder
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Port:
     """A TCP port of the head, and why this one."""
 

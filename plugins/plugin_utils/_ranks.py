@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Place:
     """One node's ranks: first_rank … first_rank + nproc - 1 of the run."""
 
@@ -23,7 +23,7 @@ class Place:
     nproc: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Count:
     """How many ranks every node starts, and why."""
 

@@ -8,15 +8,15 @@ The words are those of OpenSSH 8.0 to 9.9 and of ansible-core 2.19; what nothing
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import re
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Reason:
     """One way not to be reached: `check` is the word for it, `says` how the others tell of it."""
 
@@ -132,7 +132,7 @@ ERRNOS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Tried:
     """What was tried: the node, its host, port and user, and where its key would be known."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _causes
 from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line
@@ -21,7 +22,7 @@ MISSING = ("absent", "prepared")
 NO_METRICS = ", no metrics reported"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Verdict:
     """What became of a run. Times are UTC (2026-11-20T14:30:52Z), elapsed_s is the seconds of the longest part.
 

@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._start import start
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.jobs import make_job, wait_for
+from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, wait_for
 
 GRACE = 5
 OBEYS = "import time; print('up', flush=True); time.sleep(600)"
@@ -55,7 +55,7 @@ def main() -> None:
     for name, (script, victim, harm) in CASES.items():
         with tempfile.TemporaryDirectory() as home:
             job = make_job(Path(home), [sys.executable, "-c", script])
-            start(Host(), job)
+            start(Host(), job, RUNNER)
             log = Path(job.run_dir, "logs", "node.log")
             wait_for(partial(is_up, log), "the job is up")
             if harm is not None:

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from .._record import record
 from ._frames import short
 from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
 
@@ -29,7 +30,7 @@ MOST_WHY = 1500
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Limits:
     """The run's times in seconds (lost_after 0: silence is no reason to end), and how often it is started again."""
 
@@ -39,7 +40,7 @@ class Limits:
     max_restarts: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Cause:
     """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began."""
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
+
+from .._record import record
 
 PROC = "/proc"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Process:
     """One process, told apart from a later one with the same pid by its start time (clock ticks since boot)."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Look, LookAtNode, on_nodes
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
@@ -15,7 +16,7 @@ Level = Literal["fail", "warn", "off"]
 LEVELS: tuple[Level, ...] = ("fail", "warn", "off")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Check:
     """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default."""
 
@@ -27,7 +28,7 @@ class Check:
     blind: Level = "fail"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Result:
     """A finding, and the level of its check: what is only worth a warning never stops anything."""
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from ansible_collections.muster.train.plugins.module_utils._health_records import GpuState
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Node,
@@ -20,6 +20,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
+
+if TYPE_CHECKING:  # of a launch's plan no node was asked how it is
+    from ansible_collections.muster.train.plugins.module_utils._health_records import GpuState
 
 RESET = "reset it (nvidia-smi --gpu-reset -i N) or restart the node; again: have it replaced"
 NO_GPU = "there is no GPU"

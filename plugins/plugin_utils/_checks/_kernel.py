@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ansible_collections.muster.train.plugins.module_utils._health_records import KernelError
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Node,
@@ -17,6 +17,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Status
+
+if TYPE_CHECKING:  # of a launch's plan no node was asked how it is
+    from ansible_collections.muster.train.plugins.module_utils._health_records import KernelError
 
 # Severities as in NVIDIA's r590 table (docs.nvidia.com/deploy/xid-errors) by aws-samples/awsome-distributed-training,
 # 2.gpu-cluster-healthcheck: what is not named isolates the node.

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, Status
@@ -21,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 PROFILE = "preflight_expected"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Node:
     """A node that answered. env is what the inventory sets for its ranks."""
 
@@ -33,7 +34,7 @@ class Node:
     env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Launch:
     """What a launch would do here, as far as checks depend on it. call is how commands are called."""
 
@@ -52,7 +53,7 @@ class Launch:
     call: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
@@ -77,7 +78,7 @@ class Cluster:
         return {name: node.facts for name, node in self.nodes.items()}
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Seen:
     """What a check saw on a node."""
 

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._record import record
 
-@dataclasses.dataclass(frozen=True)
+
+@record(frozen=True)
 class Program:
     """What the ranks run: an absolute path, or a module's name, and its arguments."""
 
@@ -19,7 +20,7 @@ class Program:
     arguments: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Start:
     """One node's part of a run, as far as a launcher cares. Times are seconds."""
 
@@ -36,7 +37,7 @@ class Start:
     port: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Command:
     """What the runner executes, and the variables that the launcher needs beside it: name -> (value, reason)."""
 

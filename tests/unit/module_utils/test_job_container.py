@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._job_records import J
 from ansible_collections.muster.train.plugins.module_utils._runs import read_run
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.tests.jobs import make_job
+from ansible_collections.muster.train.tests.jobs import RUNNER, make_job
 
 NAME = "muster-test_run-0"
 DOCKER = ["sudo", "-n", "docker"]
@@ -181,7 +181,7 @@ def test_a_start_that_fails_leaves_no_container_and_no_files(tmp_path: Path) -> 
         return answer
 
     with pytest.raises(StartError, match=r"the runner did not start: the container .* ended .exit code 2."):
-        _start.start(Host(run=failing), job)
+        _start.start(Host(run=failing), job, RUNNER)
     assert engine.told[-2:] == ["stop", "rm"]
     assert not list(Path(job.run_dir).glob("private.*"))
 
@@ -197,7 +197,7 @@ def test_the_login_gives_a_container_no_environment(tmp_path: Path, monkeypatch:
         return engine(argv, timeout, cwd)
 
     with pytest.raises(StartError, match="enough"):
-        _start.start(Host(run=look), job, secrets={"TOKEN": "x"})
+        _start.start(Host(run=look), job, RUNNER, secrets={"TOKEN": "x"})
     assert written == {"key": None, "secrets": {"TOKEN": "x"}}
 
 

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils import _bundle, _runs
+from ansible_collections.muster.train.plugins.module_utils import _runs
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock, _unit
 
@@ -140,17 +138,3 @@ def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
 def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
     with pytest.raises(ValueError, match="is no run id"):
         _runs.run_directory(str(tmp_path), run_id)
-
-
-def test_the_zipapp_is_whole_and_always_the_same() -> None:
-    data = _bundle.runner_zipapp()
-    assert data == _bundle.runner_zipapp()
-    source = Path(_runs.__file__).parent
-    shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
-    expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")} - {
-        "muster/runner/_torchrun.py"
-    }
-    assert shipped == expected | {"muster/_job_records.py", "__main__.py", "muster/__init__.py"}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()
-    assert _bundle.torchrun_launcher() == (source / "runner" / "_torchrun.py").read_bytes()

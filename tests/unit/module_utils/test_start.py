@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError
 from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner._inherited import base_environment
-from ansible_collections.muster.train.tests.jobs import make_job
+from ansible_collections.muster.train.tests.jobs import RUNNER, make_job
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -56,12 +56,12 @@ def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
     host = Booted(run=lambda argv, timeout, cwd: _failed())
     job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
     try:
-        changed, run = _start.start(host, job)
+        changed, run = _start.start(host, job, RUNNER)
         assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")
     finally:
         stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     with pytest.raises(StartError, match="systemd-run failed: no bus"):
-        _start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32))
+        _start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32), RUNNER)
 
 
 def _failed() -> Any:
@@ -72,7 +72,7 @@ def test_the_plan_lies_on_the_head_as_on_the_controller(tmp_path: Path) -> None:
     """To the letter, so that collecting it changes nothing, and for people's eyes."""
     job = make_job(tmp_path, [sys.executable, "-c", "pass"])
     plan = {"run_id": job.run_id, "jobs": {"node0": {"argv": ["ä"]}}}
-    _start.start(Host(), job, plan)
+    _start.start(Host(), job, RUNNER, plan)
     assert Path(job.run_dir, "plan.json").read_text() == json.dumps(plan, indent=2) + "\n"
 
 
@@ -80,7 +80,7 @@ def test_the_plan_lies_on_the_head_as_on_the_controller(tmp_path: Path) -> None:
 def test_what_root_makes_belongs_to_the_directorys_owner(tmp_path: Path) -> None:
     os.chown(tmp_path, 65534, 65534)
     job = make_job(tmp_path, [sys.executable, "-c", "print('here')"])
-    _start.start(Host(), job)
+    _start.start(Host(), job, RUNNER)
     stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     owners = {path.stat().st_uid for path in (tmp_path / ".muster").rglob("*")}
     assert owners == {65534}

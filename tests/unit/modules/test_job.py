@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import os
@@ -17,12 +18,14 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.jobs import make_job, prepare, state_of, wait_for
+from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, prepare, state_of, wait_for
 
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
 
 def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str, Any]:
+    if "job" in args:
+        args["runner"] = base64.b64encode(RUNNER).decode()  # which the action adds
     module = importlib.import_module(f"ansible_collections.muster.train.plugins.modules.{name}")
     with patch_module_args(args), pytest.raises(SystemExit):
         module.main()
@@ -49,6 +52,11 @@ def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureF
     assert {"job.json", "plan.json", "state.json", "logs/node.log"} <= {file["path"] for file in info["files"]}
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["phase"], stopped["run"]["swept"]) == (True, "stopped", 0)
+    read = call(capsys, "job", state="read", workdir=str(tmp_path), run_id="test_run")
+    info = call(capsys, "job_info", workdir=str(tmp_path), run_id="test_run", files=True)
+    passing = {"heartbeat_age_s": 0}
+    assert ({**read["run"], **passing}, read["files"]) == ({**info["run"], **passing}, info["files"])
+    assert read["changed"] is False
     twice = stop(capsys, tmp_path)
     assert (twice["changed"], twice["run"]["phase"]) == (False, "stopped")
 
@@ -128,7 +136,9 @@ def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.
     assert stop(capsys, tmp_path)["changed"] is False
 
 
-@pytest.mark.parametrize(("module", "more"), [("job", {"state": "stopped"}), ("job_info", {})])
+@pytest.mark.parametrize(
+    ("module", "more"), [("job", {"state": "stopped"}), ("job", {"state": "read"}), ("job_info", {})]
+)
 def test_a_run_id_that_is_a_path_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, more: dict[str, Any]
 ) -> None:
