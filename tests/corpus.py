@@ -64,7 +64,7 @@ TEMPLATES = {
 DOCUMENTS = {
     "yaml object": "!!python/object/apply:os.system ['touch @']",
     "yaml new": "!!python/object/new:subprocess.check_call [[touch, '@']]",
-    "yaml unsafe": "!unsafe '{{ lookup(\"pipe\", \"touch @\") }}'",
+    "yaml unsafe": '!unsafe \'{{ lookup("pipe", "touch @") }}\'',
     "yaml vault": "!vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162",
     "yaml key": "a: b\ntouch: @",
     "yaml anchors": "[&a [*a,*a], *a] # touch @",

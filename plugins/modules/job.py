@@ -100,6 +100,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._start import start
 from ansible_collections.muster.train.plugins.module_utils._starter import StartError
@@ -113,7 +114,7 @@ def _start(module: AnsibleModule) -> None:
     try:
         changed, run = start(Host(), job, module.params["plan"], module.params["key"], module.params["secrets"])
     except StartError as error:
-        module.fail_json(msg=f"{job.node}: {error}", log_tail=error.tail)
+        module.fail_json(msg=clean(f"{job.node}: {error}"), log_tail=error.tail)
     module.exit_json(changed=changed, run=run)
 
 
