@@ -114,7 +114,8 @@ class ActionModule(ActionBase):
             self._away_since = self._clock() if self._away_since is None else self._away_since
             if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
                 raise AnsibleActionFail(
-                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); the run goes on"
+                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); "
+                    "the run goes on"
                 ) from None
             return None
         self._away_since = None

@@ -16,7 +16,7 @@ NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 
 
 # What Ansible gives to ssh, kubectl and the like as a word of its own: names, IPv4, IPv6 with its interface, user@host.
-ADDRESS = re.compile(r"[A-Za-z0-9_.:\[][A-Za-z0-9_.:%@\[\]-]{0,254}")
+ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 
 
