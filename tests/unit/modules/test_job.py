@@ -178,3 +178,22 @@ def test_what_a_rank_says_reaches_no_terminal(tmp_path: Path, capsys: pytest.Cap
     failed = call(capsys, "job", job=job.to_dict())
     assert "/nowhere/" in failed["msg"]
     assert failed["msg"].isprintable()
+
+
+def test_a_short_secret_leaves_no_stars_in_the_runs_own_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A launch goes on by what this task answers."""
+    job = make_job(tmp_path, [sys.executable, "-c", "import time; time.sleep(600)"])
+    started = call(
+        capsys, "job", job=job.to_dict(), secrets={"PORT": "1", "WORD": "running", "TOKEN": "kept-to-itself"}
+    )
+    try:
+        assert (started["run"]["run_dir"], started["run"]["phase"]) == (job.run_dir, "running")
+        assert started["run"]["nonce"] == job.nonce
+    finally:
+        stop(capsys, tmp_path)
+    failing = make_job(tmp_path, ["/bin/sh", "-c", "echo $TOKEN; exit 3"], run_id="other")
+    failed = call(capsys, "job", job=failing.to_dict(), secrets={"PORT": "1", "TOKEN": "kept-to-itself"})
+    assert failed["log_tail"]
+    assert "kept-to-itself" not in json.dumps(failed)
