@@ -18,7 +18,8 @@ MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
 # Of the nodes' side, what the controller may import: the records, and the order of names.
-SHARED = ("_records", "_job_records", "_gpu_records", "_rdma_records", "_system_records", "_health_records", "_order")
+RECORDS = ("_records", "_job_records", "_gpu_records", "_rdma_records", "_system_records", "_health_records")
+SHARED = (*RECORDS, "_order", "_printable")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,
