@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._collected import (
     ranks_of,
     target,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line
 
 display = Display()
 
@@ -69,7 +70,7 @@ class ActionModule(ActionBase):
 
     def _bring(self, file: dict[str, Any], run: dict[str, Any], local: Path) -> bool:
         """Fetch one file; True when it was (in check mode: would be) brought."""
-        name = f"{run['node']}: {file['path']}"
+        name = clean(f"{run['node']}: {file['path']}")
         if file["sha256"] is None:
             display.warning(f"{name} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
             return False
@@ -84,7 +85,7 @@ class ActionModule(ActionBase):
         except AnsibleConnectionFailure:
             raise
         except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile
-            display.warning(f"{name} was not brought: {error}")
+            display.warning(f"{name} was not brought: {one_line(error)}")
             return False
         new.replace(local)
         return True

@@ -114,7 +114,8 @@ class ActionModule(ActionBase):
             self._away_since = self._clock() if self._away_since is None else self._away_since
             if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
                 raise AnsibleActionFail(
-                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({error}); the run goes on"
+                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); "
+                    "the run goes on"
                 ) from None
             return None
         self._away_since = None
@@ -157,7 +158,7 @@ class ActionModule(ActionBase):
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 run = self._ask(asked, task_vars, line)
                 if run is not None and not run["alive"]:
-                    return {"failed": True, "msg": f"{asked['node']}: {run['why']}"}
+                    return {"failed": True, "msg": f"{asked['node']}: {one_line(run['why'])}"}
                 moved = self._clock()
             time.sleep(SHORT_POLL_S)
 

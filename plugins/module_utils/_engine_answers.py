@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._health_records import Image
+from ._printable import clean
 from ._record import record
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
@@ -118,7 +119,7 @@ def reason(said: Iterable[str]) -> str:
     """Return the first line of the first text that has one; a warning is none."""
     lines = (line.strip() for text in said for line in text[:65536].splitlines())
     found = (line for line in lines if line and not line.startswith(("{", "WARNING")))
-    return next(found, "no reason given")[:MESSAGE_LIMIT]
+    return clean(next(found, "no reason given"))[:MESSAGE_LIMIT]
 
 
 def _loads(text: str) -> Any:

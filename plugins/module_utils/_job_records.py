@@ -14,6 +14,7 @@ from typing import Any
 
 from ._record import record
 
+ACTIVE = ("waiting", "running", "between", "stopping")
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).

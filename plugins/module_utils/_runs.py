@@ -35,6 +35,23 @@ def run_directory(workdir: str, run_id: str) -> str:
     return os.path.join(muster_dir(os.path.realpath(workdir)), "runs", run_id)
 
 
+def strange(host: Host, workdir: str, directory: str) -> str | None:
+    """Say which part of the way to a run is a link or another user's, whose word nobody takes; None where all is well.
+
+    root's word is taken, and that of the work directory's owner, for whom root and containers write.
+    """
+    real = os.path.realpath(workdir)
+    trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
+    files = (os.path.join(directory, name) for name in ("state.json", "job.json"))
+    for path in (muster_dir(real), os.path.join(muster_dir(real), "runs"), directory, *files):
+        if host.is_link(path):
+            return f"{path} is a link, which Muster does not make: nothing of it is read"
+        owner = host.owner(path)
+        if owner is not None and owner.uid not in trusted:
+            return f"{path} belongs to uid {owner.uid}, not to the owner of {real}: nothing of it is read"
+    return None
+
+
 def _document(host: Host, path: str) -> dict[str, Any] | None:
     text = host.read_text(path)
     try:
@@ -127,6 +144,9 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     """
     directory = run_directory(workdir, run_id)
     record = nothing_of(node, run_id, directory)
+    refused = strange(host, workdir, directory)
+    if refused is not None:
+        return {**record, "why": refused}
     names = host.list_dir(directory)
     if names is None:
         return record
@@ -187,9 +207,12 @@ def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
             file == "state.json" or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []
         ):
             continue  # somebody else's directory
-        state = _document(host, os.path.join(base, name, "state.json")) or {}
-        created = state.get("created") or utc(host.modified(os.path.join(base, name)))
+        path = os.path.join(base, name)
+        # Listed all the same: asked for by name, it is told why.
+        refused = strange(host, workdir, path) is not None
+        state = {} if refused else _document(host, os.path.join(path, "state.json")) or {}
+        created = state.get("created") or utc(host.modified(path))
         phase = state.get("phase")
-        alive = phase not in ENDED and _lock.Lock(_lock.run_path(os.path.join(base, name))).holder() is not None
+        alive = phase not in ENDED and _lock.Lock(_lock.run_path(path)).holder() is not None
         runs.append({"run_id": name, "created": created, "phase": phase, "alive": alive})
     return sorted(runs, key=lambda run: (run["created"], run["run_id"]), reverse=True)

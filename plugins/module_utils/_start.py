@@ -32,10 +32,10 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
     """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
     for name, value in secrets.items():
+        if not NAME.fullmatch(str(name)):
+            raise StartError(f"launch_secrets: {str(name)[:60]!r} is no name of an environment variable")
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
             raise StartError(f"launch_secrets: {name} must be a text without NUL or a number")
-        if not NAME.fullmatch(str(name)):
-            raise StartError(f"launch_secrets: {name!r} is no name of an environment variable")
     return {str(name): str(value) for name, value in secrets.items()}
 
 

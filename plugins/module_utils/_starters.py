@@ -53,7 +53,9 @@ class Systemd(Starter):
         unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
         manager = ["env", f"XDG_RUNTIME_DIR=/run/user/{os.geteuid()}", "systemd-run", "--user"]
         head = [*(manager if self._user else ["systemd-run", "--system"]), "--quiet", "--collect", "--unit", unit]
-        return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + argv
+        # systemd replaces ${NAME} in a unit's words, which here are paths (systemd.service(5), Command lines).
+        words = [word.replace("$", "$$") for word in argv]
+        return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
         result = host.run(self.command(job, argv), timeout=30.0)

@@ -17,7 +17,7 @@ from . import _job_container
 from ._host import Host
 from ._job_container import Box, EngineError
 from ._job_records import ENDED, Job
-from ._runs import how_ended, read_run, run_directory
+from ._runs import how_ended, read_run, run_directory, strange
 from .runner import _files, _lock, _processes
 from .runner._state import State, identity, utc
 
@@ -98,6 +98,8 @@ def stop(
     docker is how Docker is called.
     """
     directory = run_directory(workdir, run_id)
+    if strange(host, workdir, directory) is not None:
+        return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
     # A runner in another pid namespace is not seen; its lock is, and its container.
     held = _holds(directory, nonce)

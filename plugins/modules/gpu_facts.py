@@ -118,6 +118,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._gpu import read_gpu
 from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 
 
 def main() -> None:
@@ -125,7 +126,7 @@ def main() -> None:
     host = Host(module.params["root"])
     if not host.is_dir("/"):
         module.warn(f"root {host.root} is not a directory: nothing can be seen there")
-    gpu = read_gpu(host, lambda warning: module.warn(f"{host.node_name()}: {warning}"))
+    gpu = read_gpu(host, lambda warning: module.warn(clean(f"{host.node_name()}: {warning}")))
     module.exit_json(changed=False, ansible_facts={"gpu": gpu.to_dict() if gpu else None})
 
 

@@ -222,10 +222,11 @@ def main() -> None:
         else nothing_of(params["node"])
     )
     result = {"run": run, "runs": runs}
+    here = run["phase"] != "absent"
     if params["lines"] > 0:
-        result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if run_id else []
+        result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if here else []
     if params["files"]:
-        result["files"] = list_files(host, run["run_dir"], params["limit_mib"] << 20) if run_id else []
+        result["files"] = list_files(host, run["run_dir"], params["limit_mib"] << 20) if here else []
     module.exit_json(changed=False, **result)
 
 

@@ -497,6 +497,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES, select
 
 
@@ -559,7 +560,7 @@ def main() -> None:
         module.warn(f"root {host.root} is not a directory: nothing can be seen there")
     gathered = gather(host, asked)
     for warning in gathered.warnings:
-        module.warn(f"{gathered.node.hostname}: {warning}")
+        module.warn(clean(f"{gathered.node.hostname}: {warning}"))
     module.exit_json(changed=False, ansible_facts=gathered.to_facts(asked))
 
 

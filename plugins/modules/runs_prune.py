@@ -82,6 +82,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils import _prune
 from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 
 
 def main() -> None:
@@ -107,7 +108,7 @@ def main() -> None:
         check=module.check_mode,
     )
     if result["failed_on"]:
-        module.fail_json(msg="; ".join(result["failed_on"]), **result)
+        module.fail_json(msg=clean("; ".join(result["failed_on"])), **result)
     module.exit_json(**result)
 
 

@@ -10,6 +10,7 @@ inspect does not show them.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu_records import G
 from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._compose_devices import requests_for, vendor_of
-from ansible_collections.muster.train.plugins.plugin_utils._parameters import SECRET
+from ansible_collections.muster.train.plugins.plugin_utils._parameters import SECRET, display
 
 HEADER = "# Written by the role muster.train.container: what is changed here is overwritten.\n"
 SERVICE = "train"
@@ -36,6 +37,8 @@ REFUSED = {
     "entrypoint": "the runner is the container's main process",
     "command": "the runner is the container's main process",
 }
+# As docker's reference grammar, with the brackets of an IPv6 registry.
+IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9\[\]_.:/@+-]*")
 APPENDED = ("cap_add", "devices", "group_add", "security_opt", "volumes")
 
 
@@ -110,6 +113,11 @@ def _ulimits(options: Options) -> dict[str, int]:
 def _refuse(options: Options) -> None:
     if not options.image:
         raise ValueError("container_image is empty; expected the image's name with a tag or a digest")
+    if not IMAGE.fullmatch(options.image):
+        # It is a word of docker's command lines too, where --help is no image and all went well.
+        raise ValueError(
+            f"container_image: expected the image's name with a tag or a digest, saw {display(options.image)}"
+        )
     for name, why in REFUSED.items():
         if name in options.options:
             raise ValueError(f"container_options: {name} is not taken: {why}")
@@ -124,15 +132,16 @@ def _refuse(options: Options) -> None:
 
 def _mounts(options: Options) -> list[Any]:
     """Mount the node's directories at their own paths; one that is not there is an error, not an empty directory."""
-    places = [(options.workdir, False)]
+    places = {options.workdir: ("workdir", False)}
     if not _below(options.code_dir, options.workdir):
-        places.append((options.code_dir, False))
-    places += [(path, True) for path in options.data_dirs]
-    mounts: list[Any] = [_bind(path, path, read_only) for path, read_only in dict.fromkeys(places)]
+        places.setdefault(options.code_dir, ("code_dir", False))
+    for path in options.data_dirs:
+        places.setdefault(path, ("data_dirs", True))
+    mounts: list[Any] = [_bind(name, path, path, read_only) for path, (name, read_only) in places.items()]
     if options.topology_file:
-        mounts.append(_bind(options.topology_file, options.topology_file, True))
+        mounts.append(_bind("topology_file", options.topology_file, options.topology_file, True))
     if options.nccl_conf:
-        mounts.append(_bind(options.nccl_conf, "/etc/nccl.conf", True))
+        mounts.append(_bind("nccl_conf", options.nccl_conf, "/etc/nccl.conf", True))
     return [*mounts, *options.mounts]
 
 
@@ -140,9 +149,11 @@ def _below(path: str, folder: str) -> bool:
     return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
 
 
-def _bind(source: str, target: str, read_only: bool) -> dict[str, Any]:
+def _bind(name: str, source: str, target: str, read_only: bool) -> dict[str, Any]:
     if not source.startswith("/"):
-        raise ValueError(f"{source!r} is no absolute path: it cannot be mounted at its own place")
+        raise ValueError(
+            f"container_{name}: {display(source)} is no absolute path: it cannot be mounted at its own place"
+        )
     mount: dict[str, Any] = {"type": "bind", "source": source, "target": target}
     if read_only:
         mount["read_only"] = True

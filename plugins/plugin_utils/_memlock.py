@@ -39,14 +39,14 @@ def parse_limit(value: Any) -> int:
     # limits.conf(5) counts in KiB.
     size = int(match[1]) * _UNITS[match[2].upper()] if match else 0
     if size <= 0 or size % 1024:
-        raise ValueError(f"memlock_limit {value!r}: expected unlimited or a size in whole KiB, such as 64GiB")
+        raise ValueError(f"memlock_limit {str(value)[:60]!r}: expected unlimited or a size in whole KiB, such as 64GiB")
     return size
 
 
 def check_name(name: str) -> str:
     """Return the user or @group that limits are for. Raise ValueError for everybody, uids and ranges."""
     if not _NAME.fullmatch(name) or name.isdigit():
-        raise ValueError(f"memlock_for {name!r}: expected the name of one user, or of one group after @ (never *)")
+        raise ValueError(f"memlock_for {name[:60]!r}: expected the name of one user, or of one group after @ (never *)")
     return name
 
 

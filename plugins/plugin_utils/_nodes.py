@@ -15,6 +15,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._parameters import di
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 
 
+# What Ansible gives to ssh, kubectl and the like as a word of its own: names, IPv4, IPv6 with its interface, user@host.
+ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
+PORT = re.compile(r"[0-9]{1,5}")
+
+
 @record(frozen=True)
 class Node:
     """A node as the inventory describes it; without an address its name is its address."""
@@ -80,6 +85,7 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
         for node in (*inventory.nodes, *inventory.spares)
         if not NODE_NAME.fullmatch(node.name)
     ]
+    lines += [line for node in (*inventory.nodes, *inventory.spares) for line in _unreachable(node)]
     seen: dict[str, str] = {}
     for node in (*inventory.nodes, *inventory.spares) if distinct else ():
         first = seen.setdefault(node.endpoint, node.name)
@@ -91,4 +97,19 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
     both = [node.name for node in inventory.spares if node.name in inventory.names]
     if both:
         lines.append(f"inventory: {', '.join(both)}: in the group 'nodes' and in 'spares'; keep it in one of them")
+    return lines
+
+
+def _unreachable(node: Node) -> list[str]:
+    """Return what is wrong with where a node is reached; an address with a dash first would be an option of ssh."""
+    lines = []
+    if node.address and not ADDRESS.fullmatch(node.address):
+        lines.append(
+            f"inventory: {display(node.name)}: ansible_host: expected a host name or an address, "
+            f"saw {display(node.address)}; correct it"
+        )
+    if node.port not in (None, "") and not PORT.fullmatch(str(node.port)):
+        lines.append(
+            f"inventory: {display(node.name)}: ansible_port: expected a number, saw {display(node.port)}; correct it"
+        )
     return lines

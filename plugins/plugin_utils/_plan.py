@@ -176,6 +176,7 @@ def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[No
             launcher=str(settings["launcher"]["value"]),
             runtime=policy.runtime,
             docker=tuple(policy.docker),
+            head_address=policy.head_address,
             call=call,
         ),
     )

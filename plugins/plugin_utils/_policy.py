@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._check import
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES as THRESHOLDS
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._head import is_reachable
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import (
     SECRET,
     Parameter,
@@ -89,7 +90,7 @@ class Policy:
             findings.append(_fault("launch_docker", [], "the words that call Docker, such as [docker]"))
         address = variables.get("launch_head_address", "")
         try:
-            values["launch_head_address"] = read(HEAD_ADDRESS, address) if address != "" else ""
+            values["launch_head_address"] = _address(address)
         except ValueError:
             findings.append(_fault("launch_head_address", address, "an address or a host name, or nothing"))
         try:
@@ -108,6 +109,14 @@ class Policy:
             raise PlanError(findings)
         own = {name.removeprefix("launch_"): value for name, value in values.items()}
         return cls(**own, levels=levels, expected=expected_of_nodes, thresholds=thresholds)
+
+
+def _address(raw: object) -> str:
+    """Return the address or host name as it is; empty is none."""
+    text = "" if raw == "" else str(read(HEAD_ADDRESS, raw))
+    if text and not is_reachable(text):
+        raise ValueError
+    return text
 
 
 def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:

@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
+from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
 SCHEMA = 1
@@ -66,7 +67,7 @@ class Refused(ValueError):
     """Everything that is wrong with a request, one line each."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self.lines = tuple(lines)
+        self.lines = tuple(map(clean, lines))
         super().__init__("\n".join(self.lines))
 
 

@@ -8,23 +8,14 @@ Own code on purpose: it is shorter than the wiring of rich or tabulate, which pl
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._printable import clean as clean
 
 GAP = "  "
 # What is left for the last column, however wide the others are.
 LAST_COLUMN_MINIMUM = 24
-# Colours, cursor movements and titles (ECMA-48): a log is full of them, and none may reach the user's terminal.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-
-
-def clean(text: object) -> str:
-    """Return one line that a terminal only prints: no escapes, blanks for tabs and newlines, � for the unprintable."""
-    return "".join(
-        sign if sign.isprintable() else " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for sign in _ESCAPES.sub("", str(text))
-    )
 
 
 def one_line(text: object, limit: int = 240) -> str:

@@ -18,7 +18,7 @@ MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
 # Of the nodes' side, what the controller may import: the records, and the order of names.
-SHARED = (
+RECORDS = (
     "_record",
     "_records",
     "_job_records",
@@ -26,8 +26,8 @@ SHARED = (
     "_rdma_records",
     "_system_records",
     "_health_records",
-    "_order",
 )
+SHARED = (*RECORDS, "_order", "_printable")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,

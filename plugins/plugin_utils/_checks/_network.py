@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
-from ansible_collections.muster.train.plugins.plugin_utils import _ports
+from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head, _ports
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Node,
@@ -21,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+HEAD_ONLY = "only the head has it"
 # An interface in one of these states carries traffic; lo and tunnels are unknown.
 UP = ("up", "unknown")
 _BRIDGE = re.compile(r"lo|docker.*|br-.*|virbr.*|veth.*|cni.*|flannel.*")
@@ -37,9 +39,50 @@ def port(cluster: Cluster) -> list[Finding]:
     picked, found = _ports.pick(asked.port, asked.port_origin, asked.port_range, "0", head.name, head.facts.net)
 
     def well(node: Node) -> Seen:
-        return fine(f"{picked.number}: {picked.reason}", "facts net") if node is head else skip("only the head has it")
+        return fine(f"{picked.number}: {picked.reason}", "facts net") if node is head else skip(HEAD_ONLY)
 
     return completed("port", cluster, found, well)
+
+
+def rendezvous(cluster: Cluster) -> list[Finding]:
+    """Find an address of the head that others than the nodes reach: where ranks meet, whoever connects is obeyed."""
+    head = next(iter(cluster.nodes.values()), None)
+    if head is None:
+        return []
+    seen = _meeting_place(head, cluster)
+    return completed("rendezvous", cluster, [finding("rendezvous", head.name, seen)], lambda node: skip(HEAD_ONLY))
+
+
+def _meeting_place(head: Node, cluster: Cluster) -> Seen:
+    if head.facts.net is None:
+        return unknown("nobody could see the addresses", "net")
+    together = _agree.share_network(cluster.facts)
+    asked = cluster.launch.head_address
+    chosen, _found = _head.choose_address(head.name, asked, head.address, head.facts.net, together)
+    told = (cluster.facts[head.name].names or {}).get(chosen.value)
+    addresses = [chosen.value] if _head.is_address(chosen.value) else told.addresses if told else []
+    public = [text for text in addresses if _head.is_address(text) and ipaddress.ip_address(text).is_global]
+    wild = [text for text in addresses if _head.is_address(text) and ipaddress.ip_address(text).is_unspecified]
+    if wild:
+        return Seen(
+            "fail",
+            f"{wild[0]} stands for every address, and for none that another node could connect to ({chosen.reason})",
+            "one address of the head",
+            "RFC 1122 3.2.1.3",
+            "set launch_head_address to the head's address in the cluster's own network, or leave it out",
+        )
+    if public:
+        return Seen(
+            "warn",
+            f"{public[0]} is a public address ({chosen.reason})",
+            "an address of the cluster's own network: whoever reaches the ranks' ports can run code in them",
+            "PyTorch SECURITY.md: TCPStore has neither authentication nor encryption",
+            "set launch_head_address to a private address of the head; or let a firewall pass only the nodes to "
+            "launch_port_range",
+        )
+    if not addresses:
+        return skip(f"what {chosen.value or 'the head'} stands for is not known here")
+    return fine(f"{', '.join(addresses)}: {chosen.reason}", "facts net")
 
 
 def reach(node: Node, cluster: Cluster) -> Seen:

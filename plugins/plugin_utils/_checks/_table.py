@@ -219,6 +219,13 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "names", "names stand for the same addresses everywhere, none of them loopback", "fail", _host.names, ("names",)
     ),
+    Check(
+        "rendezvous",
+        "the address where the ranks meet is one of the cluster's own network",
+        "fail",
+        _network.rendezvous,
+        ("net",),
+    ),
     Check("port", "a port for the ranks is free on the head", "fail", _network.port, ("net",)),
     each_node("reach", "every node reaches the head", "fail", _network.reach, ("reach",)),
     each_node(

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _runs
 from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import _files, _lock, _unit
+from ansible_collections.muster.train.tests.unit.nobody import NOBODY, needs_root
 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
 
@@ -138,3 +142,52 @@ def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
 def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
     with pytest.raises(ValueError, match="is no run id"):
         _runs.run_directory(str(tmp_path), run_id)
+
+
+PARTS = [".muster", ".muster/runs", ".muster/runs/test_run", ".muster/runs/test_run/state.json"]
+
+
+def finished_run(workdir: Path) -> Path:
+    """Return the directory of a run that says that it succeeded."""
+    run_dir = workdir / ".muster" / "runs" / "test_run"
+    run_dir.mkdir(parents=True)
+    (run_dir / "state.json").write_text(json.dumps({"run_id": "test_run", "phase": "succeeded"}))
+    return run_dir
+
+
+def assert_refused(workdir: Path, why: str) -> None:
+    """Nobody takes the run's word: the path is named, and nothing is asked to stop."""
+    for run in (
+        _runs.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
+        stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
+    ):
+        assert (run["phase"], run["why"]) == ("absent", why)
+    assert not list(workdir.rglob("stop.*"))
+    assert all(run["phase"] is None for run in _runs.list_runs(Host(), str(workdir)))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
+    finished_run(tmp_path)
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"
+    path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
+    os.rename(path, elsewhere)
+    path.symlink_to(elsewhere)
+    assert_refused(tmp_path, f"{path} is a link, which Muster does not make: nothing of it is read")
+
+
+@needs_root
+@pytest.mark.parametrize("part", PARTS)
+def test_a_run_of_somebody_else_is_not_read(part: str, tmp_path: Path) -> None:
+    finished_run(tmp_path)
+    os.chown(tmp_path / part, NOBODY, NOBODY)
+    why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: nothing of it is read"
+    assert_refused(tmp_path, why)
+
+
+@needs_root
+def test_roots_word_and_that_of_the_directorys_owner_are_taken(tmp_path: Path) -> None:
+    run_dir = finished_run(tmp_path)
+    for path in (tmp_path, tmp_path / ".muster", run_dir):
+        os.chown(path, NOBODY, NOBODY)
+    assert _runs.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"

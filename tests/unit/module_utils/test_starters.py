@@ -17,6 +17,11 @@ from ansible_collections.muster.train.plugins.module_utils._starters import star
 from ansible_collections.muster.train.tests.jobs import make_job
 
 
+def test_no_word_of_a_unit_names_a_variable(tmp_path: Path) -> None:
+    command = _starters.Systemd(user=False).command(make_job(tmp_path, ["true"]), ["/usr/bin/env", "A=${HOME}$$"])
+    assert command[-2:] == ["/usr/bin/env", "A=$${HOME}$$$$"]
+
+
 @pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user", "docker"])
 def test_the_starter_is_the_plans(name: str) -> None:
     assert starter_named(name).name == name

@@ -152,3 +152,54 @@ def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: py
     failed = call(capsys, "job", job=make_job(tmp_path, SLEEP).to_dict())
     assert "is a link or belongs to uid" in failed["msg"]
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("part", [".muster", ".muster/runs", ".muster/slots", ".muster/runs/test_run"])
+@pytest.mark.parametrize("kind", ["link", "stranger"])
+def test_what_is_a_link_or_somebody_elses_is_refused_by_name(
+    part: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    elsewhere.mkdir()
+    if kind == "link":
+        path.symlink_to(elsewhere)
+    elif os.geteuid() == 0:
+        path.mkdir(mode=0o777)
+        os.chown(path, 65534, 65534)
+    else:
+        pytest.skip("only root makes files for others")
+    failed = call(capsys, "job", job=make_job(tmp_path, SLEEP).to_dict())
+    uid = os.geteuid() if kind == "link" else 65534
+    assert failed["msg"] == f"node0: {path} is a link or belongs to uid {uid}; Muster does not write there"
+    assert list((elsewhere if kind == "link" else path).iterdir()) == []
+
+
+def test_a_directory_that_others_could_write_is_closed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".muster").mkdir()
+    (tmp_path / ".muster").chmod(0o777)
+    call(capsys, "job", job=make_job(tmp_path, [sys.executable, "-c", "pass"]).to_dict())
+    assert (tmp_path / ".muster").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_a_rank_says_reaches_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ansible prints a message as it is."""
+    job = make_job(tmp_path, ["/nowhere/\x1b[2J\x1b]0;title\x07\u202e"])
+    failed = call(capsys, "job", job=job.to_dict())
+    assert "/nowhere/" in failed["msg"]
+    assert failed["msg"].isprintable()
+
+
+def test_a_short_secret_leaves_no_stars_in_the_runs_own_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A launch goes on by what this task answers."""
+    job = make_job(tmp_path, [sys.executable, "-c", "import time; time.sleep(600)"])
+    started = call(
+        capsys, "job", job=job.to_dict(), secrets={"PORT": "1", "WORD": "running", "TOKEN": "kept-to-itself"}
+    )
+    try:
+        assert (started["run"]["run_dir"], started["run"]["phase"]) == (job.run_dir, "running")
+        assert started["run"]["nonce"] == job.nonce
+    finally:
+        stop(capsys, tmp_path)

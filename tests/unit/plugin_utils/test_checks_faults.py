@@ -141,6 +141,11 @@ def taken_port(facts: Facts) -> None:
     facts["node"]["net"]["listening"].append(29500)
 
 
+def head(address: str) -> dict[str, Any]:
+    """A launch whose ranks meet there."""
+    return {"launch": Launch(head_address=address, files={"script": ("train.py", "cluster")})}
+
+
 MINE = {"pid": 77, "uid": 0, "command": "python", "run_id": "multinode_1ch_1th_20261101_000000"}
 RUNNER = {"run_id": "multinode_2ch_2th_20261102_000000", "nonce": None, "node": "node1", "pid": 9, "since": None}
 FAULTS = [
@@ -337,6 +342,12 @@ FAULTS = [
         change=lambda facts: facts["node"]["limits"]["nofile"].update(hard=4096),
     ),
     # The network
+    Fault("public rendezvous address", CPU, "rendezvous", "warn", node="node0", options=lambda: head("9.9.9.9")),
+    Fault(
+        "public rendezvous address, IPv6", CPU, "rendezvous", "warn", node="node0", options=lambda: head("2620:fe::9")
+    ),
+    Fault("wildcard rendezvous address", CPU, "rendezvous", node="node0", options=lambda: head("0.0.0.0")),
+    Fault("wildcard rendezvous address, IPv6", CPU, "rendezvous", node="node0", options=lambda: head("::")),
     Fault("all ports taken", CPU, "port", node="node0", options=lambda: {"launch": Launch(port_range=(22, 22))}),
     Fault("firewall", CPU, "reach", change=lambda facts: facts["node"]["reach"][0].update(result="timeout")),
     Fault("other MTU", ROCE, "mtu", change=other_mtu),
@@ -420,3 +431,15 @@ def test_there_are_enough_of_them_and_every_check_has_one() -> None:
     # What these find has tests of its own: the rules of the environment, and properties like those above.
     without = {"gids", "interface", "gpu runtime", "rdma mtu", "rccl", "engine version", "processes"}
     assert {fault.check for fault in FAULTS} | without == set(CHECKS)
+
+
+def test_a_name_of_the_head_that_is_public() -> None:
+    def public(facts: Facts) -> None:
+        facts["node"]["names"]["head"]["addresses"] = ["9.9.9.9"]
+
+    found = report(CPU, both=public, **head("head"))
+    assert alarms(found) == [("rendezvous", "node0", "warn")]
+    [told] = [each for each in found.findings if each.check == "rendezvous" and each.node == "node0"]
+    assert told.observed == "9.9.9.9 is a public address (launch_head_address)"
+    assert "TCPStore" in told.source
+    assert "launch_head_address" in told.remedy

@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text that a terminal only prints. (`_printable.py` is private to the collection.)
+
+Ansible prints messages and warnings of modules as they are, and what they quote may be a rank's, a tool's or a name.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Colours, cursor movements and titles (ECMA-48): a log is full of them, and none may reach the user's terminal.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+
+def clean(text: object) -> str:
+    """Return one line that a terminal only prints: no escapes, blanks for tabs and newlines, � for the unprintable."""
+    return "".join(
+        sign if sign.isprintable() else " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for sign in _ESCAPES.sub("", str(text))
+    )
