@@ -10,6 +10,7 @@ import json
 import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -103,6 +104,15 @@ def clean(running: Running) -> None:
 def stop_module(job: Job, grace: float, nonce: str | None = None) -> None:
     """Stop a run on a node, or one launch of it, as the module does."""
     stop(Host(), job.node, job.workdir, job.run_id, nonce, grace, False, DOCKER)
+
+
+def take_back(jobs: Iterable[Job]) -> None:
+    """Stop this launch on all nodes at once, as the verb does where one of them could not start."""
+    threads = [threading.Thread(target=stop_module, args=(job, 1.0, job.nonce)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def ask(running: Running, rank: int) -> None:

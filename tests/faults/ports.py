@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Job
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.gang import Running
 from ansible_collections.muster.train.tests.jobs import wait_for
 
 
@@ -29,7 +28,7 @@ def of_the_gang(home: Path, turn: random.Random) -> float:
         began = time.monotonic()
         with gangs.started(running):
             running.runners[0].wait(gangs.PATIENCE_S)
-            take_back(running, job.nonce)
+            gangs.take_back(running.jobs)
             seconds = gangs.end(running, began)
             found = gangs.look(running, ["failed"], 0)
     assert f"cannot listen on {job.rendezvous.address} port {job.gang.port}" in str(found.why), found.why
@@ -67,8 +66,3 @@ def of_the_next_attempt(home: Path, turn: random.Random) -> float:
         gangs.look(running, ["stopped"])
         return seconds
 
-
-def take_back(running: Running, nonce: str) -> None:
-    """Stop this launch on all nodes, as the verb does where a node could not start."""
-    for job in running.jobs:
-        gangs.stop_module(job, 1.0, nonce)
