@@ -65,4 +65,3 @@ def of_the_next_attempt(home: Path, turn: random.Random) -> float:
         gangs.end(running, began)
         gangs.look(running, ["stopped"])
         return seconds
-

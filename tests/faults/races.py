@@ -48,7 +48,9 @@ def two_launches(home: Path, turn: random.Random) -> float:
             runner.wait(gangs.PATIENCE_S)
         assert _holds_all(winner, nonce), f"the loser's end ended the winner: {winner.phases()}"
         for job in winner.jobs:
-            nonces = {_processes.environment(p.pid).get("MUSTER_NONCE") for p in _processes.of_run(job.run_id, job.run_dir)}
+            nonces = {
+                _processes.environment(p.pid).get("MUSTER_NONCE") for p in _processes.of_run(job.run_id, job.run_dir)
+            }
             assert nonces == {nonce}, f"{job.node}: processes of {len(nonces)} launches"
         gangs.ask(winner, turn.randrange(gangs.NODES))
         gangs.end(winner, began)

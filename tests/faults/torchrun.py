@@ -42,7 +42,9 @@ def why_not() -> str | None:
     return None if version() else "torch is not installed"
 
 
-def make(home: Path, script: str, arguments: list[str], nproc: int = NPROC, hasty: bool = False, **more: object) -> Running:
+def make(
+    home: Path, script: str, arguments: list[str], nproc: int = NPROC, hasty: bool = False, **more: object
+) -> Running:
     """Lay out a gang whose launchers are torchrun, as a plan has it."""
     jobs = make_gang(home, [["true"]] * NODES, nproc=nproc, world_size=NODES * nproc, **more)
     return Running([_with_torchrun(job, str(HERE / script), arguments, hasty) for job in jobs])
