@@ -46,13 +46,15 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
     ranks: dict[int, int] = {}
     asked: list[int] = []
 
-    def end(number: int = signal.SIGTERM, frame: object = None) -> None:
-        if frame is not None:
-            asked.append(number)
+    def end(how: signal.Signals) -> None:
         for pid in ranks:
-            os.kill(pid, signal.SIGTERM)
+            os.kill(pid, how)
 
-    signal.signal(signal.SIGTERM, end)
+    def be_asked(number: int, _frame: object) -> None:
+        asked.append(number)
+        end(signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, be_asked)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     for local_rank in range(nproc):
         pid = os.fork()
@@ -60,7 +62,7 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
             rank(nproc * node_rank + local_rank, deaf)
         ranks[pid] = local_rank
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    failures = []
+    failures: list[dict[str, object]] = []
     while ranks:
         pid, status = os.wait()
         local_rank, code = ranks.pop(pid), os.waitstatus_to_exitcode(status)
@@ -68,8 +70,8 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
             continue
         if not failures:
             os.write(report, b'[{"closing": true}]\n')
-            end()
-            signal.signal(signal.SIGALRM, lambda *_: [os.kill(pid, signal.SIGKILL) for pid in ranks])
+            end(signal.SIGTERM)
+            signal.signal(signal.SIGALRM, lambda *_: end(signal.SIGKILL))
             signal.setitimer(signal.ITIMER_REAL, grace)
         number = nproc * node_rank + local_rank
         failures.append({"rank": number, "local_rank": local_rank, "code": code, "time": time.time(), "error": None})

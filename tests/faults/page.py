@@ -20,8 +20,8 @@ HEAD = """\
 <!-- Written by `python tests/faults/suite.py --write-docs FIGURES` from tests/faults/table.py. -->
 
 The runners of a run hold together by themselves: no controller, scheduler or daemon takes part. Times are the policy's
-defaults ([roles/launch/README.md](../roles/launch/README.md)). Each row is shown by the faults that `make faults` makes,
-or by a test.
+defaults ([roles/launch/README.md](../roles/launch/README.md)). Each row is shown by the faults that `make faults`
+makes, or by a test.
 
 | what | then | verdict | shown by |
 |---|---|---|---|
@@ -32,10 +32,10 @@ verdict too, as the head told it, so that `status` works without the head.
 
 ## How long it takes
 
-Seconds from the fault to the end of the last runner that can end, unless it says otherwise. Each round is a gang of real
-runners on one machine, broken at a moment that the seed decides; it held when the verdict was right, no process was left
-after `stop`, and two strangers beside it, marked much alike, went on. `launch_abort_grace` is 2 s there, the grace of a
-stop 3 s.
+Seconds from the fault to the end of the last runner that can end, unless it says otherwise. Each round is a gang of
+real runners on one machine, broken at a moment that the seed decides. It held when the verdict was right, no process
+was left after `stop`, and two strangers beside it, marked much alike, went on. `launch_abort_grace` is 2 s there, the
+grace of a stop 3 s.
 
 Measured on {cores} cores with Python {python} and torch {torch}.
 

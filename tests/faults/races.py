@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.gang import KEY, Running
@@ -57,14 +58,14 @@ def two_launches(home: Path, turn: random.Random) -> float:
         gangs.look(winner, ["stopped"])
         return seconds
     finally:
-        for rival in rivals:
-            rival.end()
+        for launch in rivals:
+            launch.end()
         for job in first.jobs:
             for process in _processes.of_run(job.run_id, job.run_dir):
                 _processes.send(process, signal.SIGKILL)
 
 
-def _of_launch(job: gangs.Job, nonce: str, port: int) -> gangs.Job:
+def _of_launch(job: Job, nonce: str, port: int) -> Job:
     environment = [replace(one, value=nonce) if one.name == "MUSTER_NONCE" else one for one in job.environment]
     meeting = replace(job.rendezvous, port=port + 1)
     return replace(job, nonce=nonce, environment=environment, rendezvous=meeting, gang=replace(job.gang, port=port))

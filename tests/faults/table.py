@@ -62,8 +62,8 @@ IDLE = 4
 ROWS = [
     Row(
         "a node's runner does not come",
-        "the others wait 60 s after the last one came, at most `launch_join_timeout` (600 s), then all end; no rank was "
-        "started",
+        "the others wait 60 s after the last one came, at most `launch_join_timeout` (600 s), then all end; no rank "
+        "was started",
         "`failed`, the missing named",
         (Fault("a node does not come: beyond the timeout", nodes.does_not_come, 5.0, at_once=2),),
         (f"{UNIT}/test_council.py::test_who_does_not_come_is_named",),
