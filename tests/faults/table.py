@@ -40,7 +40,7 @@ class Fault:
     make: Callable[[Path, random.Random], float]
     bound_s: float | None = None
     times: str = "rounds"
-    at_once: int = 1
+    at_once: int = 2
     why_not: Callable[[], str | None] = nothing
 
 
@@ -57,7 +57,7 @@ class Row:
 
 UNIT = "tests/unit/module_utils/runner"
 # Side by side, of rounds that mostly wait.
-IDLE = 4
+IDLE = 5
 
 ROWS = [
     Row(
@@ -65,7 +65,7 @@ ROWS = [
         "the others wait 60 s after the last one came, at most `launch_join_timeout` (600 s), then all end; no rank "
         "was started",
         "`failed`, the missing named",
-        (Fault("a node does not come: beyond the timeout", nodes.does_not_come, 5.0, at_once=2),),
+        (Fault("a node does not come: beyond the timeout", nodes.does_not_come, 5.0, at_once=IDLE),),
         (f"{UNIT}/test_council.py::test_who_does_not_come_is_named",),
     ),
     Row(
@@ -75,7 +75,7 @@ ROWS = [
         "`failed`, with node, rank and the script's last words",
         (
             Fault("a rank crashes, its peers idle", nodes.rank_crashes, 15.0),
-            Fault("a rank crashes, its peers ignore SIGTERM", nodes.rank_crashes_beside_deaf_ones, 15.0, at_once=2),
+            Fault("a rank crashes, its peers ignore SIGTERM", nodes.rank_crashes_beside_deaf_ones, 15.0),
             Fault("a rank crashes under torchrun", torchrun.rank_crashes, 15.0, "torch", 1, torchrun.why_not),
             Fault(
                 "a rank crashes under torchrun, its peers ignore SIGTERM",
@@ -163,7 +163,7 @@ ROWS = [
         "`stopped`",
         (
             Fault("a stop, heeded", nodes.stopped(deaf=False), 5.0),
-            Fault("a stop, ignored by the ranks", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0, at_once=2),
+            Fault("a stop, ignored by the ranks", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
         ),
         (f"{UNIT}/test_gang.py::test_a_stop_before_all_have_come_wins",),
     ),
@@ -186,7 +186,7 @@ ROWS = [
         "the head's launcher fails; with `max_restarts` the next attempt has the next port",
         "`failed`, the port named",
         (
-            Fault("the runners' port is taken", ports.of_the_gang, 20.0, at_once=2),
+            Fault("the runners' port is taken", ports.of_the_gang, 20.0, at_once=IDLE),
             Fault("the ranks' port is taken", ports.of_the_ranks, 15.0),
             Fault("the next attempt's port is taken: until the one after runs", ports.of_the_next_attempt, 15.0),
         ),
@@ -215,7 +215,7 @@ ROWS = [
         "two launches of one run, or of one slot, at the same moment",
         "the head's lock decides; the other is refused and told who holds it",
         "the winner's",
-        (Fault("two launches at once: until one runs", races.two_launches, None, "races", 2),),
+        (Fault("two launches at once: until one runs", races.two_launches, None, "races", IDLE),),
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
             f"{UNIT}/test_gang.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
