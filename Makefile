@@ -55,7 +55,7 @@ cluster: dev ## three real hosts in containers, to play with: systemd, SSH, a Do
 cluster-down: dev ## remove the hosts that make cluster made
 	ansible-playbook tests/cluster/destroy.yml
 
-faults: dev ## break gangs of runners in every way, again and again, and measure; 40 minutes
+faults: dev ## break gangs of runners in every way, again and again, and measure; half an hour
 	python tests/faults/suite.py --json .cache/faults.json
 
 docs: dev ## the reference of the modules and roles: docs/_build/html/index.html

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
+import random
 import socket
 import subprocess
 from dataclasses import dataclass, field
@@ -18,15 +21,23 @@ from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_o
 KEY = "0123456789abcdef" * 4
 
 
+# Below the ports that the kernel gives to whoever connects: a gang's stays free until its head listens.
+LOWEST_PORT, PORT_BLOCKS, PORTS_EACH = 12000, 900, 8
+_blocks = itertools.count(random.SystemRandom().randrange(PORT_BLOCKS))
+
+
 def free_ports() -> int:
-    """Return a port whose neighbour above is free as well: the runners' and the ranks'."""
+    """Return a port that is free with those above: the runners', and the ranks' of some attempts.
+
+    No other gang of this process has had them of late.
+    """
     while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
+        port = LOWEST_PORT + PORTS_EACH * (next(_blocks) % PORT_BLOCKS)
+        with contextlib.ExitStack() as held:
             try:
-                second.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
+                for number in range(PORTS_EACH):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", port + number))
+            except OSError:
                 continue
             return port
 
@@ -66,13 +77,15 @@ class Running:
 
     jobs: list[Job]
     runners: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    # By node rank, the command in which a runner is started: what gives it a network of its own.
+    inside: dict[int, list[str]] = field(default_factory=dict)
 
     def start(self, *ranks: int, key: str = KEY) -> None:
         """Start the runners of these nodes, of all without an argument."""
         for rank in ranks or range(len(self.jobs)):
             Path(self.jobs[rank].workdir).mkdir(parents=True, exist_ok=True)
             private = {"environment": {"PATH": "/usr/bin:/bin"}, "key": key}
-            self.runners[rank] = spawn(self.jobs[rank], private)
+            self.runners[rank] = spawn(self.jobs[rank], private, self.inside.get(rank, []))
 
     def state(self, rank: int) -> dict[str, Any]:
         """Return the state of a node."""

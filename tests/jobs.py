@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,11 +76,11 @@ def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
     return [sys.executable, archive, job.run_dir, job.nonce]
 
 
-def spawn(job: Job, private: dict[str, Any] | None = None) -> subprocess.Popen[bytes]:
-    """Start the job's runner as the module would: marked, in a session of its own."""
+def spawn(job: Job, private: dict[str, Any] | None = None, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start the job's runner as the module would: marked, in a session of its own; `inside` is a command before it."""
     marks = {"MUSTER_ROLE": "runner", "MUSTER_RUN_ID": job.run_id, "MUSTER_RUN_DIR": job.run_dir}
     environment = {**os.environ, **marks, "MUSTER_NONCE": job.nonce}
-    return subprocess.Popen(prepare(job, private), env=environment, start_new_session=True)
+    return subprocess.Popen([*inside, *prepare(job, private)], env=environment, start_new_session=True)
 
 
 def state_of_dir(run_dir: Path) -> dict[str, Any]:

@@ -45,8 +45,15 @@ def _nonces(directory: str, host: Host) -> set[str]:
 
 def _ask(directory: str, nonces: set[str], grace: float) -> None:
     for nonce in nonces:
+        path = os.path.join(directory, "stop." + nonce)
         request = {"why": "stop was asked for", "grace": grace}
-        _files.write_json(os.path.join(directory, "stop." + nonce), request, durable=False)
+        try:
+            _files.write_json(path, request, durable=False)
+        except OSError as error:
+            if error.errno not in _files.NO_ROOM:
+                raise
+            # An empty file asks as well, with the run's own grace; the reserve is for the runner's last word.
+            os.close(_files.create(path, os.O_WRONLY))
 
 
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[_processes.Process]:

@@ -5,15 +5,56 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
-from ansible_collections.muster.train.tests.faults import suite
+from ansible_collections.muster.train.tests.faults import figures, page, table, torchrun
 
 SEED = 20261122
-AT_ONCE = 4
+# Most of them wait most of the time.
+AT_ONCE = 5
+TIMES = {"rounds": 1, "injections": 12, "kills": 2, "races": 3, "torch": 1}
+# The first to begin: they would be alone in the end.
+LONGEST = ("kills", "injections", "torch")
 
 
-@pytest.mark.parametrize("fault", suite.FAULTS)
-def test_every_fault_ends_as_it_should(fault: str) -> None:
-    rounds = 2 * AT_ONCE if suite.FAULTS[fault][0] is None else 2
-    assert suite.make(fault, rounds, SEED, AT_ONCE).wrong == []
+@pytest.fixture(scope="module")
+def made() -> Iterator[dict[str, Future[figures.Figure]]]:
+    """What comes of every fault, all of them begun."""
+    faults = sorted(table.FAULTS.values(), key=lambda fault: fault.times not in LONGEST)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {fault.name: pool.submit(figures.measure, fault, TIMES[fault.times], SEED, 3) for fault in faults}
+
+
+@pytest.mark.parametrize("name", table.FAULTS)
+def test_every_fault_ends_as_it_should(made: dict[str, Future[figures.Figure]], name: str) -> None:
+    figure = made[name].result()
+    if figure.skipped:
+        pytest.skip(figure.skipped)
+    assert figure.wrong == []
+
+
+@pytest.mark.skipif(torchrun.why_not() is not None, reason="torch is not installed")
+def test_without_the_gang_a_head_that_is_done_takes_its_peers_along(tmp_path: Path) -> None:
+    assert torchrun.hasty_head(tmp_path) == 1
+
+
+def test_the_page_is_what_the_table_and_the_figures_say() -> None:
+    assert page.PAGE.read_text() == page.page(json.loads(page.FIGURES.read_text()))
+
+
+def test_every_fault_has_figures_and_every_row_is_shown() -> None:
+    kept = json.loads(page.FIGURES.read_text())["figures"]
+    assert [figure["fault"] for figure in kept] == list(table.FAULTS)
+    assert [row.what for row in table.ROWS if not (row.faults or row.tests)] == []
+
+
+@pytest.mark.parametrize("test", sorted({test for row in table.ROWS for test in row.tests}))
+def test_a_test_that_a_row_names_is_there(test: str) -> None:
+    path, _colons, name = test.partition("::")
+    assert re.search(rf"^def {name}\(", (page.ROOT / path).read_text(), re.MULTILINE)

@@ -16,6 +16,7 @@ from typing import Any
 
 RESERVE = "reserve"
 RESERVE_BYTES = 256 * 1024
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def create(path: str, flags: int) -> int:
@@ -126,7 +127,7 @@ def write_state(directory: str, name: str, value: Any, last: bool = True) -> boo
             write_json(path, value)
             return True
         except OSError as error:
-            if last_try or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if last_try or error.errno not in NO_ROOM:
                 return False
             release_reserve(directory)
     return False

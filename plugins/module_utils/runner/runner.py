@@ -106,7 +106,10 @@ class Runner:
             gang = self._join()
         except OSError as error:
             place = f"{self.job.rendezvous.address} port {self.job.gang.port}"
-            state.change("failed", why=f"the head cannot listen on {place} for the other nodes: {error.strerror}")
+            why = f"the head cannot listen on {place} for the other nodes: {error.strerror}"
+            # The run's verdict, before whoever stops the others has one.
+            end = {"verdict": "failed", "why": why, "node": self.job.node, "rank": None}
+            state.change("failed", why=why, end=end)
             return 1
         phase: str | None = None
         fields: dict[str, Any] = {}

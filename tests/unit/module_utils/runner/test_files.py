@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import _files
 from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_of, wait_for
 
@@ -83,6 +85,20 @@ for number in range(20000):
     state = state_of(job)
     assert (state["phase"], state["exit_code"]) == ("succeeded", 0)
     assert state["log_dropped"] > 0
+
+
+def test_a_run_on_a_full_disk_can_be_stopped(small_disk: Path) -> None:
+    job = make_job(small_disk, [sys.executable, "-c", "import time; time.sleep(600)"])
+    runner = spawn(job)
+    try:
+        wait_for(lambda: state_of(job).get("phase") == "running", "it runs")
+        fill(small_disk)
+        changed, run = stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])
+        assert (changed, run["phase"], run["why"]) == (True, "stopped", "stop was asked for")
+        assert runner.wait(10) == 0
+    finally:
+        runner.kill()
+        runner.wait()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

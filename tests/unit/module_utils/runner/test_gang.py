@@ -273,6 +273,8 @@ def test_a_head_whose_port_is_taken_says_so(gang: Make) -> None:
         assert running.runners[0].wait(60) == 1
     why = f"the head cannot listen on 127.0.0.1 port {running.jobs[0].gang.port} for the other nodes: "
     assert running.state(0)["why"] == why + os.strerror(98)
+    end = {"verdict": "failed", "why": why + os.strerror(98), "node": "node0", "rank": None}
+    assert running.state(0)["end"] == end, "it holds for the run, whoever stops the others"
 
 
 def test_a_failed_attempt_is_made_again_on_all_nodes_at_another_port(gang: Make) -> None:

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Anything, at any moment from the start on: what is hit, where and when, the seed decides."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.faults import disks, gangs, ports
+from ansible_collections.muster.train.tests.gang import Running
+
+MOMENTS_S = 2.5
+# Who waits for a runner that will not come waits no longer.
+JOIN_S = 10
+# A killed runner that had not come is missed, or left before the start; or the launch has stopped the rest.
+NOT_BEGUN = ["lost", "failed", "incomplete", "stopped"]
+# Where not all have come yet there mostly is a controller still, that takes the rest back; else they wait for a minute.
+ALONE = 0.15
+
+
+@contextlib.contextmanager
+def at_any_moment(home: Path, turn: random.Random) -> Iterator[Running]:
+    """Give a gang at any moment, with deaf ranks on some of its nodes."""
+    deaf = [rank for rank in range(gangs.NODES) if turn.random() < 0.2]
+    with gangs.started(gangs.make(home, deaf, join_timeout=JOIN_S)) as running:
+        time.sleep(turn.random() * MOMENTS_S)
+        yield running
+
+
+def finish(running: Running, turn: random.Random, begun: bool, began: float) -> float:
+    """Wait for the end of all runners; return the seconds."""
+    if not begun and turn.random() >= ALONE:
+        gangs.take_back(running.jobs)
+    return gangs.end(running, began)
+
+
+def asked(running: Running, turn: random.Random, bad: int) -> float:
+    """Ask a node to stop, and wait for the end."""
+    began = time.monotonic()
+    begun = gangs.all_run(running)
+    gangs.ask(running, bad)
+    seconds = finish(running, turn, begun, began)
+    # A head that leaves before the others have come can't tell them.
+    gangs.look(running, ["stopped"] if bad or begun else ["stopped", "failed"])
+    return seconds
+
+
+def stop(home: Path, turn: random.Random) -> float:
+    with at_any_moment(home, turn) as running:
+        return asked(running, turn, turn.randrange(gangs.NODES))
+
+
+def rank(home: Path, turn: random.Random) -> float:
+    bad = turn.randrange(gangs.NODES)
+    with at_any_moment(home, turn) as running:
+        alive = gangs.ranks(running, bad)
+        if not alive:
+            return asked(running, turn, bad)
+        number, process = turn.choice(sorted(alive.items()))
+        began = time.monotonic()
+        _processes.send(process, signal.SIGKILL)
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["failed"], bad, number)
+        return seconds
+
+
+def agent(home: Path, turn: random.Random) -> float:
+    bad = turn.randrange(gangs.NODES)
+    with at_any_moment(home, turn) as running:
+        pid = (running.state(bad).get("launcher") or {}).get("pid")
+        launcher = _processes.look(pid) if pid else None
+        if launcher is None:
+            return asked(running, turn, bad)
+        began = time.monotonic()
+        _processes.send(launcher, signal.SIGKILL)
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["failed"], bad)
+        return seconds
+
+
+def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
+    """Return the fault that a runner is killed, or all of a node with it."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        bad = turn.randrange(gangs.NODES)
+        with at_any_moment(home, turn) as running:
+            victims = gangs.tree(running, bad)[: 1 if runner_only else None]
+            began = time.monotonic()
+            begun = gangs.all_run(running)
+            for process in victims:
+                _processes.send(process, signal.SIGKILL)
+            seconds = finish(running, turn, begun, began)
+            gangs.look(running, ["lost"] if begun else NOT_BEGUN, bad if begun else None)
+            return seconds
+
+    return fault
+
+
+def disk(home: Path, turn: random.Random) -> float:
+    """A node's disk fills up; what was running by then goes on, and can be stopped on any node."""
+    bad = turn.randrange(gangs.NODES)
+    with disks.small(home / f"node{bad}") as place, at_any_moment(home, turn) as running:
+        began = time.monotonic()
+        begun = gangs.all_run(running)
+        disks.fill(place)
+        if begun:
+            time.sleep(turn.random())
+            assert gangs.all_run(running), f"a full disk ended it: {running.phases()}"
+        gangs.stop_module(running.jobs[turn.randrange(gangs.NODES)], gangs.STOP_GRACE_S)
+        seconds = finish(running, turn, begun, began)
+        # A runner that finds no room before its first word is as one that does not come.
+        gangs.look(running, ["stopped"] if begun else NOT_BEGUN)
+        return seconds
+
+
+WAYS: dict[str, Callable[[Path, random.Random], float]] = {
+    "a rank is killed": rank,
+    "an agent is killed": agent,
+    "a runner is killed": node(runner_only=True),
+    "a node is killed": node(runner_only=False),
+    "a stop": stop,
+    "a disk fills up": disk,
+    "the runners' port is taken": ports.of_the_gang,
+    "the ranks' port is taken": ports.of_the_ranks,
+    "the next attempt's port is taken": ports.of_the_next_attempt,
+}
+OFTEN = ("a rank is killed", "an agent is killed", "a runner is killed", "a node is killed", "a stop")
+
+
+def anything(home: Path, turn: random.Random) -> float:
+    """Make one of all these faults."""
+    ways = [way for way in WAYS if way != "a disk fills up" or disks.why_not() is None]
+    way = turn.choice([*ways, *OFTEN, *OFTEN])
+    try:
+        return WAYS[way](home, turn)
+    except AssertionError as error:
+        raise AssertionError(f"{way}: {error}") from error

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A controller that dies at any moment of a real launch: the run goes on as a whole, or is gone within a minute."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.faults.gangs import DOCKER
+from ansible_collections.muster.train.tests.integration import death
+from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+NODES = ["node0", "node1", "node2"]
+GRACE = 5
+# Of the moments, those before any node has a job: nothing can be left of them.
+EARLY, EARLY_S = 0.15, 3.0
+# From the first job that is laid out to the end of a launch that is not followed, in what it took until then.
+STARTING = 0.22
+# A launch with the machine for itself takes some seconds.
+LAUNCH_S = 180.0
+# The gang's minute, and what a runner needs to end.
+GONE_S = 75.0
+# What was born of a dead controller's last task is there by then.
+QUIET_S = 2.0
+
+
+def dies(home: Path, turn: random.Random) -> float:
+    """Kill the controller; return the seconds until the run ran on all nodes or on none."""
+    # Nodes of one round share no port with those of another.
+    low = 20000 + turn.randrange(600) * 20
+    policy = {"launch_port_range": f"{low}-{low + 19}", "launch_experiments_dir": str(home / "experiments")}
+    cluster = Cluster(home, NODES, policy=policy)
+    try:
+        controller = cluster.begin("launch", follow=False, script_args="--seconds 3000")
+        _wait_for_the_moment(cluster, controller, turn)
+        began = time.monotonic()
+        if controller.poll() is None:
+            death.strike(controller, "everything" if turn.random() < 0.7 else "alone")
+        controller.communicate(timeout=LAUNCH_S)
+        seconds = _settle(cluster, began)
+        _stop(cluster, by_verb=turn.random() < 0.1)
+        return seconds
+    finally:
+        cluster.destroy()
+
+
+def _wait_for_the_moment(cluster: Cluster, controller: subprocess.Popen[str], turn: random.Random) -> None:
+    if turn.random() < EARLY:
+        time.sleep(turn.random() * EARLY_S)
+        return
+    begun = time.monotonic()
+    wait_for(lambda: _jobs(cluster) or controller.poll() is not None, "a job is laid out", LAUNCH_S)
+    limit = time.monotonic() + turn.random() * STARTING * (time.monotonic() - begun)
+    while time.monotonic() < limit and controller.poll() is None:
+        time.sleep(0.005)
+
+
+def _jobs(cluster: Cluster) -> bool:
+    return any(death.names(cluster.run_dir(node)) for node in cluster.names)
+
+
+def _settle(cluster: Cluster, began: float) -> float:
+    """Wait until the run is on all nodes or on none, and stays so; return the seconds until then."""
+    since = began
+    while time.monotonic() - began < GONE_S:
+        phases = [cluster.state(node).get("phase") for node in cluster.names]
+        whole = phases == ["running"] * len(NODES) or not cluster.processes()
+        if not whole:
+            since = time.monotonic()
+        elif time.monotonic() - since >= QUIET_S:
+            assert len({cluster.state(node).get("nonce") for node in cluster.names if phases[0] == "running"}) <= 1
+            return since - began
+        time.sleep(0.1)
+    raise AssertionError(f"after {GONE_S:.0f} s it is neither on all nodes nor on none: {death.phases(cluster)}")
+
+
+def _stop(cluster: Cluster, by_verb: bool) -> None:
+    """Stop what is left, by the verb or as its module does; nothing is left, and no secret on any disk."""
+    if by_verb:
+        stopped = cluster.verb("stop")
+        assert stopped.rc == 0, stopped.out
+    else:
+        for node in cluster.names:
+            workdir = str(cluster.home / "work" / node)
+            stop(Host(), node, workdir, RUN_ID, None, GRACE, False, DOCKER)
+    left = cluster.processes()
+    assert left == [], f"{len(left)} processes are left after stop: {[_processes.command(p.pid) for p in left]}"
+    laid_out = [name for node in cluster.names for name in death.names(cluster.run_dir(node)) if "private" in name]
+    assert laid_out == [], f"what was prepared is left: {laid_out}"

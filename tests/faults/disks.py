@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node whose disk is full, or hangs: small file systems of its own, which only root can mount."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ansible_collections.muster.train.tests.faults import gangs
+
+FULL, HANGING = "1m", 16 << 20
+SHORT_S = 5.0
+
+
+def why_not() -> str | None:
+    """Why no file system can be mounted here; None where one can."""
+    missing = [tool for tool in ("mount", "umount", "losetup", "fsfreeze", "mkfs.ext4") if shutil.which(tool) is None]
+    if missing:
+        return f"{missing[0]} is not installed"
+    if os.geteuid() != 0:
+        return "only root can mount a disk"
+    done = subprocess.run(["losetup", "--find"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else f"there is no loop device: {done.stderr.strip()}"
+
+
+@contextlib.contextmanager
+def small(place: Path) -> Iterator[Path]:
+    """Give a disk of 1 MiB."""
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={FULL}", "tmpfs", place], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(place: Path) -> None:
+    """Write until no more fits."""
+    with (place / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        for size in (4096, 1):
+            with contextlib.suppress(OSError):
+                while True:
+                    stream.write(b"x" * size)
+
+
+@contextlib.contextmanager
+def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
+    """Give a disk, and a function that freezes it (nobody can write then, and who tries hangs) or thaws it."""
+    image = place.with_name(f"{place.name}.image")
+    with image.open("wb") as stream:
+        stream.truncate(HANGING)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-o", "loop", image, place], check=True)
+
+    def freeze(frozen: bool) -> None:
+        subprocess.run(["fsfreeze", "--freeze" if frozen else "--unfreeze", place], check=True)
+
+    try:
+        yield freeze
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", place], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def full(home: Path, turn: random.Random) -> float:
+    """It fills up while the run goes on; then the run is stopped on that very node, as the module does."""
+    bad = turn.randrange(gangs.NODES)
+    with small(home / f"node{bad}") as disk, gangs.going(home, turn) as running:
+        fill(disk)
+        time.sleep(1.5)
+        assert gangs.all_run(running), f"a full disk ended it: {running.phases()}"
+        job = running.jobs[bad]
+        began = time.monotonic()
+        gangs.stop_module(job, gangs.STOP_GRACE_S)
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["stopped"])
+        return seconds
+
+
+def hangs(head: bool) -> Callable[[Path, random.Random], float]:
+    """Return the fault that a node's disk takes no write until the others have given the node up."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        bad = 0 if head else turn.randrange(1, gangs.NODES)
+        with freezable(home / f"node{bad}") as freeze, gangs.going(home, turn) as running:
+            began = time.monotonic()
+            freeze(True)
+            try:
+                seconds = gangs.end(running, began, bad)
+            finally:
+                freeze(False)
+            running.runners[bad].wait(gangs.PATIENCE_S)
+            gangs.look(running, ["lost"], bad)
+            return seconds
+
+    return fault
+
+
+def hangs_shortly(home: Path, turn: random.Random) -> float:
+    """A disk that takes no write for less than `lost_after`: nothing comes of it."""
+    bad = turn.randrange(gangs.NODES)
+    with freezable(home / f"node{bad}") as freeze, gangs.going(home, turn) as running:
+        freeze(True)
+        try:
+            time.sleep(SHORT_S)
+        finally:
+            freeze(False)
+        time.sleep(1.0)
+        assert gangs.all_run(running), f"it ended the run: {running.phases()}"
+        began = time.monotonic()
+        gangs.ask(running, turn.randrange(gangs.NODES))
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["stopped"])
+        return seconds

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Making a fault again and again, and the figures of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.tests.faults.table import Fault
+from ansible_collections.muster.train.tests.faults.torchrun import version
+
+IDLE = "import time; time.sleep(7200)"
+# Of one kind so many tell what goes wrong.
+SHOWN = 20
+
+
+@dataclass
+class Figure:
+    """How often a fault was made and all held, the seconds of those rounds, and what went wrong in others."""
+
+    fault: str
+    bound_s: float | None
+    rounds: int = 0
+    seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    skipped: str | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether a round took longer than wanted."""
+        return self.bound_s is not None and max(self.seconds, default=0.0) > self.bound_s
+
+    def digest(self) -> dict[str, Any]:
+        """Return the figure as JSON has it."""
+        return {
+            "fault": self.fault,
+            "rounds": self.rounds,
+            "held": self.rounds - len(self.wrong),
+            "median_s": round(statistics.median(self.seconds), 1) if self.seconds else None,
+            "worst_s": round(max(self.seconds), 1) if self.seconds else None,
+            "bound_s": self.bound_s,
+            "skipped": self.skipped,
+            "wrong": self.wrong[:SHOWN],
+        }
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures depend on."""
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "torch": version(),
+    }
+
+
+def measure(fault: Fault, rounds: int, seed: int, at_once: int | None = None) -> Figure:
+    """Make a fault so many times, each in a directory of its own, with strangers beside them."""
+    figure = Figure(fault.name, fault.bound_s, skipped=fault.why_not())
+    if figure.skipped:
+        return figure
+
+    def one(number: int) -> None:
+        figure.rounds += 1
+        with tempfile.TemporaryDirectory(prefix="muster-faults-") as home:
+            try:
+                figure.seconds.append(fault.make(Path(home), random.Random(f"{seed} {fault.name} {number}")))
+            except (AssertionError, OSError, subprocess.SubprocessError) as error:
+                figure.wrong.append(f"round {number}: {type(error).__name__}: {error}")
+
+    marks = [{"MUSTER_RUN_ID": "test_run"}, {"MUSTER_RUN_ID": "test_run", "MUSTER_RUN_DIR": "/somewhere/else"}]
+    strangers = [subprocess.Popen([sys.executable, "-S", "-c", IDLE], env={**os.environ, **mark}) for mark in marks]
+    try:
+        with ThreadPoolExecutor(at_once or fault.at_once) as pool:
+            list(pool.map(one, range(rounds)))
+        figure.wrong += ["a stranger was hit" for stranger in strangers if stranger.poll() is not None]
+    finally:
+        for stranger in strangers:
+            stranger.kill()
+            stranger.wait()
+    return figure
+
+
+HEADERS = f"{'fault':58} {'all held':>12} {'median s':>8} {'worst s':>7} {'bound s':>7}"
+
+
+def line(figure: Figure) -> str:
+    """Return a figure's line of the table."""
+    if figure.skipped:
+        return f"{figure.fault:58} left out: {figure.skipped}"
+    told = figure.digest()
+    cells = [_cell(told[name]) for name in ("median_s", "worst_s", "bound_s")]
+    return f"{figure.fault:58} {told['held']:4} of {figure.rounds:<4} {cells[0]:>8} {cells[1]:>7} {cells[2]:>7}"
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def document(figures: Sequence[Figure], seed: int) -> dict[str, Any]:
+    """Return all figures as JSON has them."""
+    return {"seed": seed, "machine": machine(), "figures": [figure.digest() for figure in figures]}

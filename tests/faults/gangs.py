@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gangs to break: real runners, with an agent and ranks below each, and what must hold when a broken run is over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.plugins.module_utils._runs import read_run
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
+from ansible_collections.muster.train.tests.gang import Running, make_gang
+
+AGENT = Path(__file__).with_name("agent.py")
+NODES, NPROC = 3, 2
+STOP_GRACE_S = 3.0
+# Longer than any bound, and than a head waits for a runner that was killed before it came.
+PATIENCE_S = 100.0
+DOCKER = ["docker"]
+
+
+def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: Any) -> Running:
+    """Lay out a gang of agents with ranks; on the nodes that are deaf they ignore SIGTERM."""
+    argvs = [
+        [sys.executable, "-S", str(AGENT), str(rank), str(NPROC), *(["deaf"] if rank in deaf else [])]
+        for rank in range(nodes)
+    ]
+    jobs = make_gang(home, argvs, nproc=NPROC, world_size=nodes * NPROC, **changes)
+    return Running([type(job)(**{**vars(job), "first_rank": NPROC * job.node_rank}) for job in jobs])
+
+
+@contextlib.contextmanager
+def started(running: Running) -> Iterator[Running]:
+    """Start a gang; whatever happens, nothing of it is left."""
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+        for job in running.jobs:
+            for process in _processes.of_run(job.run_id, job.run_dir):
+                _processes.send(process, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def going(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: Any) -> Iterator[Running]:
+    """Give a gang all of whose ranks have run for a moment."""
+    with started(make(home, deaf, **changes)) as running:
+        running.wait_phase("running")
+        time.sleep(0.3 + turn.random())
+        yield running
+
+
+def end(running: Running, began: float, *but: int) -> float:
+    """Wait until every runner has ended, but for those of some nodes; return the seconds since."""
+    for rank, runner in running.runners.items():
+        if rank not in but:
+            runner.wait(PATIENCE_S)
+    return time.monotonic() - began
+
+
+def verdict_of(running: Running) -> Verdict:
+    """Return what `status` says of the run."""
+    return judge([read_run(Host(), job.node, job.workdir, job.run_id, DOCKER) for job in running.jobs])
+
+
+def look(running: Running, verdicts: Iterable[str], node: int | None = None, rank: int | None = None) -> Verdict:
+    """Check the verdict, with the node and the rank that are to be named; then that nothing is left."""
+    found = verdict_of(running)
+    assert found.verdict in verdicts, f"verdict {found.verdict} ({found.why}), expected {' or '.join(verdicts)}"
+    name = f"node{node}"
+    assert node is None or found.node == name or name in str(found.why), f"the cause is {found.why}, expected {name}"
+    assert rank is None or found.rank == rank, f"rank {found.rank} is named ({found.why}), expected {rank}"
+    clean(running)
+    return found
+
+
+def clean(running: Running) -> None:
+    """Check that runners which ended by themselves left nothing, stop the run as the module does, look again."""
+    for rank, runner in running.runners.items():
+        job = running.jobs[rank]
+        if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself: nobody has to sweep
+            left = _processes.of_run(job.run_id, job.run_dir)
+            assert left == [], f"{job.node}: its runner left {len(left)} processes behind"
+    for job in running.jobs:
+        stop_module(job, 1.0)
+        left = _processes.of_run(job.run_id, job.run_dir)
+        assert left == [], f"{job.node}: {len(left)} processes are left after stop"
+
+
+def stop_module(job: Job, grace: float, nonce: str | None = None) -> None:
+    """Stop a run on a node, or one launch of it, as the module does."""
+    stop(Host(), job.node, job.workdir, job.run_id, nonce, grace, False, DOCKER)
+
+
+def take_back(jobs: Iterable[Job]) -> None:
+    """Stop this launch on all nodes at once, as the verb does where one of them could not start."""
+    threads = [threading.Thread(target=stop_module, args=(job, 1.0, job.nonce)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def ask(running: Running, rank: int) -> None:
+    """Ask one node to stop, and do not wait."""
+    job = running.jobs[rank]
+    Path(job.run_dir).mkdir(parents=True, exist_ok=True)
+    request = {"why": "stop was asked for", "grace": STOP_GRACE_S}
+    new = Path(f"{job.run_dir}/stop.new")
+    new.write_text(json.dumps(request))
+    new.replace(f"{job.run_dir}/stop.{job.nonce}")
+
+
+def tree(running: Running, node: int) -> list[_processes.Process]:
+    """Return the runner of a node and all below it."""
+    pid = running.runners[node].pid
+    own = _processes.look(pid)
+    return [*([own] if own else []), *_processes.descendants(pid)]
+
+
+def ranks(running: Running, node: int) -> dict[int, _processes.Process]:
+    """Return the ranks that live on a node."""
+    found = {}
+    for process in _processes.descendants(running.runners[node].pid):
+        name = _processes.command(process.pid)
+        if name.startswith("rank") and name[4:].isdigit() and _processes.look(process.pid) is not None:
+            found[int(name[4:])] = process
+    return found
+
+
+def send_to_a_rank(running: Running, node: int, turn: random.Random) -> int:
+    """Let a rank of a node fail; return which."""
+    rank, process = turn.choice(sorted(ranks(running, node).items()))
+    _processes.send(process, signal.SIGUSR1)
+    return rank
+
+
+def attempts(running: Running) -> set[int | None]:
+    """Return the attempts that the nodes are in."""
+    return {running.state(rank).get("attempt") for rank in range(len(running.jobs))}
+
+
+def all_run(running: Running) -> bool:
+    """Return whether every node's ranks were started and nobody ends them yet."""
+    return set(running.phases()) == {"running"}

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start torchrun where it waits for its peers at the end so many seconds, and not five minutes, if nobody says more.
+
+usage: hasty.py SECONDS FILE|torchrun ARGUMENTS…
+
+The clock is torch's default for the barrier at exit (elastic/agent/server/local_elastic_agent.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+import sys
+
+from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
+
+start = LocalElasticAgent.__init__
+parameters = [one for one in inspect.signature(start).parameters.values() if one.default is not inspect.Parameter.empty]
+seconds, program = float(sys.argv[1]), sys.argv[2]
+start.__defaults__ = tuple(seconds if one.name == "exit_barrier_timeout" else one.default for one in parameters)
+sys.argv[:] = sys.argv[2:]
+if program == "torchrun":
+    runpy.run_module("torch.distributed.run", run_name="__main__")
+else:
+    runpy.run_path(program, run_name="__main__")

@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node that is cut off the network: each node has a network namespace of its own, tied to the others by a switch."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._job_records import Rendezvous
+from ansible_collections.muster.train.tests.faults import gangs
+
+_numbers = itertools.count()
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+
+
+@functools.cache
+def why_not() -> str | None:
+    """Why no network can be made here; None where one can."""
+    if shutil.which("ip") is None:
+        return "iproute2 is not installed"
+    if os.geteuid() != 0:
+        return "only root can make a network"
+    try:
+        with switched(1):
+            return None
+    except subprocess.CalledProcessError as error:
+        return f"no network namespace can be made: {error.stderr.strip()}"
+
+
+@dataclass(frozen=True)
+class Network:
+    """The nodes' namespaces, and the switch between them, which is one too: no rule of this machine's is in the way."""
+
+    switch: str
+    nodes: list[str]
+
+    def address(self, node: int) -> str:
+        """Return a node's address."""
+        return f"10.0.0.{node + 1}"
+
+    def cut(self, node: int, silently: bool) -> None:
+        """Cut a node off: its port goes down, or silently forwards nothing any more."""
+        how = ["nomaster"] if silently else ["down"]
+        _ip("-n", self.switch, "link", "set", f"port{node}", *how)
+
+
+@contextlib.contextmanager
+def switched(count: int) -> Iterator[Network]:
+    """Give a network of so many nodes."""
+    name = f"muster{os.getpid()}x{next(_numbers)}"
+    network = Network(f"{name}-switch", [f"{name}-{node}" for node in range(count)])
+    with contextlib.ExitStack() as made:
+        for namespace in (network.switch, *network.nodes):
+            _ip("netns", "add", namespace)
+            made.callback(_ip, "netns", "delete", namespace)
+        _ip("-n", network.switch, "link", "add", "bridge", "type", "bridge")
+        _ip("-n", network.switch, "link", "set", "bridge", "up")
+        for node, namespace in enumerate(network.nodes):
+            port = f"port{node}"
+            _ip("-n", network.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", namespace)
+            _ip("-n", network.switch, "link", "set", port, "master", "bridge", "up")
+            _ip("-n", namespace, "address", "add", f"{network.address(node)}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                _ip("-n", namespace, "link", "set", device, "up")
+        yield network
+
+
+def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
+    """Return the fault that a node can't reach any other; the seconds are until all have ended, itself too."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        bad = 0 if head else turn.randrange(1, gangs.NODES)
+        with switched(gangs.NODES) as network:
+            running = gangs.make(home)
+            head_at = network.address(0)
+            running.jobs[:] = [
+                replace(job, rendezvous=Rendezvous(head_at, job.rendezvous.port)) for job in running.jobs
+            ]
+            running.inside = {rank: ["ip", "netns", "exec", name] for rank, name in enumerate(network.nodes)}
+            with gangs.started(running):
+                running.wait_phase("running")
+                time.sleep(0.3 + turn.random())
+                began = time.monotonic()
+                network.cut(bad, silently=turn.random() < 0.5)
+                seconds = gangs.end(running, began)
+                # A head that hears of nobody can't know that it is itself who was cut off.
+                gangs.look(running, ["lost"], None if head else bad)
+                return seconds
+
+    return fault

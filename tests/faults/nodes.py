@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node that dies, stands still or does not come, and a rank or a runner of it that does."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.faults import gangs
+
+# So long a node stands still without being lost.
+PAUSE_S = 6.0
+JOIN_S = 5
+
+
+def rank_crashes(home: Path, turn: random.Random) -> float:
+    bad = turn.randrange(gangs.NODES)
+    with gangs.going(home, turn) as running:
+        began = time.monotonic()
+        rank = gangs.send_to_a_rank(running, bad, turn)
+        seconds = gangs.end(running, began)
+        found = gangs.look(running, ["failed"], bad, rank)
+        assert found.why is not None and found.why.startswith(f"node{bad}: rank {rank} exited with code 7"), found.why
+        return seconds
+
+
+def rank_crashes_beside_deaf_ones(home: Path, turn: random.Random) -> float:
+    """SIGTERM ends no other rank, on no node."""
+    bad = turn.randrange(gangs.NODES)
+    with gangs.going(home, turn, deaf=range(gangs.NODES)) as running:
+        began = time.monotonic()
+        rank = gangs.send_to_a_rank(running, bad, turn)
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["failed"], bad, rank)
+        return seconds
+
+
+def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[[Path, random.Random], float]:
+    """Return the fault that a node's runner, and all below it, are killed or stand still."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        bad = 0 if head else turn.randrange(1, gangs.NODES)
+        with gangs.going(home, turn) as running:
+            victims = gangs.tree(running, bad)[: 1 if runner_only else None]
+            began = time.monotonic()
+            for process in victims:
+                _processes.send(process, how)
+            seconds = gangs.end(running, began, bad)
+            for process in victims:
+                _processes.send(process, signal.SIGCONT)
+            running.runners[bad].wait(gangs.PATIENCE_S)
+            gangs.look(running, ["lost"], bad)
+            return seconds
+
+    return fault
+
+
+def pauses(home: Path, turn: random.Random) -> float:
+    """A node stands still for a while that is shorter than `lost_after`: nothing comes of it."""
+    bad = turn.randrange(gangs.NODES)
+    with gangs.going(home, turn) as running:
+        before = [gangs.ranks(running, rank) for rank in range(gangs.NODES)]
+        victims = gangs.tree(running, bad)
+        for process in victims:
+            _processes.send(process, signal.SIGSTOP)
+        time.sleep(PAUSE_S)
+        for process in victims:
+            _processes.send(process, signal.SIGCONT)
+        time.sleep(1.0)
+        now = [{rank: p.pid for rank, p in gangs.ranks(running, node).items()} for node in range(gangs.NODES)]
+        assert now == [{rank: p.pid for rank, p in each.items()} for each in before], "the ranks are others"
+        assert gangs.all_run(running), f"the pause ended it: {running.phases()}"
+        began = time.monotonic()
+        gangs.ask(running, turn.randrange(gangs.NODES))
+        seconds = gangs.end(running, began)
+        gangs.look(running, ["stopped"])
+        return seconds
+
+
+def does_not_come(home: Path, turn: random.Random) -> float:
+    """The seconds are those beyond `join_timeout`."""
+    missing = turn.randrange(1, gangs.NODES)
+    running = gangs.make(home, join_timeout=JOIN_S)
+    try:
+        running.start(*(rank for rank in range(gangs.NODES) if rank != missing))
+        running.wait_phase("waiting", 0)
+        seconds = gangs.end(running, time.monotonic()) - JOIN_S
+        found = gangs.look(running, ["failed"], missing)
+        assert f"node{missing} did not join; 2 of 3 nodes waited" in str(found.why), found.why
+        assert [state.get("started") for state in map(running.state, range(gangs.NODES))] == [None] * gangs.NODES
+        return max(0.0, seconds)
+    finally:
+        running.end()
+
+
+def stopped(deaf: bool) -> Callable[[Path, random.Random], float]:
+    """Return the event that a run is stopped on one of its nodes."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        with gangs.going(home, turn, deaf=range(gangs.NODES) if deaf else ()) as running:
+            began = time.monotonic()
+            gangs.ask(running, turn.randrange(gangs.NODES))
+            seconds = gangs.end(running, began)
+            gangs.look(running, ["stopped"])
+            return seconds
+
+    return fault

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Somebody else listens on a port of the run."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.jobs import wait_for
+
+
+def steal(job: Job, port: int) -> socket.socket:
+    """Listen on a port of the head, and never say a word."""
+    return socket.create_server((job.rendezvous.address, port))
+
+
+def of_the_gang(home: Path, turn: random.Random) -> float:
+    """The runners' port is taken before the start; the launch, which is told of it, stops the other nodes."""
+    running = gangs.make(home, deaf=turn.sample(range(gangs.NODES), 1))
+    job = running.jobs[0]
+    with steal(job, job.gang.port):
+        began = time.monotonic()
+        with gangs.started(running):
+            running.runners[0].wait(gangs.PATIENCE_S)
+            gangs.take_back(running.jobs)
+            seconds = gangs.end(running, began)
+            found = gangs.look(running, ["failed"], 0)
+    assert f"cannot listen on {job.rendezvous.address} port {job.gang.port}" in str(found.why), found.why
+    return seconds
+
+
+def of_the_ranks(home: Path, _turn: random.Random) -> float:
+    """The port where ranks meet is taken before the start."""
+    running = gangs.make(home)
+    port = running.jobs[0].rendezvous.port
+    with steal(running.jobs[0], port):
+        began = time.monotonic()
+        with gangs.started(running):
+            seconds = gangs.end(running, began)
+            found = gangs.look(running, ["failed"], 0)
+    assert "Address already in use" in str(found.why) and str(port) in str(found.why), found.why
+    return seconds
+
+
+def of_the_next_attempt(home: Path, turn: random.Random) -> float:
+    """The port of the second attempt is taken: that one fails, the third runs. The seconds are until it does."""
+    bad = turn.randrange(gangs.NODES)
+    with gangs.going(home, turn, max_restarts=2) as running:
+        port = running.jobs[0].rendezvous.port + 1
+        with steal(running.jobs[0], port):
+            began = time.monotonic()
+            gangs.send_to_a_rank(running, bad, turn)
+            wait_for(lambda: gangs.attempts(running) == {2} and gangs.all_run(running), "the third attempt runs", 60)
+            seconds = time.monotonic() - began
+        reports = running.state(0)["gang"]["reports"]
+        told = [str(report["why"]) for report in reports if report["attempt"] == 1]
+        assert len(told) == 1 and str(port) in told[0], f"the second attempt failed because of {told}"
+        gangs.ask(running, bad)
+        gangs.end(running, began)
+        gangs.look(running, ["stopped"])
+        return seconds

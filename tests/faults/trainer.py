@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rank under real torchrun that makes steps and keeps each, so that it can go on where it was.
+
+usage: trainer.py STEPS [deaf]
+
+Rank N of the environment exits with code 7 where its work directory has a file crashN, once. Without torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+CRASH = 7
+STEP_S = 0.2
+
+
+def main(steps: int, deaf: bool) -> None:
+    if deaf:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    rank = int(os.environ["RANK"])
+    crash, kept = Path(f"crash{rank}"), Path(f"kept{rank}")
+    done = int(kept.read_text()) if kept.exists() else 0
+    print(f"begins after step {done}", flush=True)
+    with open(f"{os.environ['MUSTER_OUTPUT_DIR']}/rank_{rank:02d}_metrics.jsonl", "a") as metrics:
+        for step in range(done + 1, steps + 1):
+            print(json.dumps({"step": step}), file=metrics, flush=True)
+            kept.write_text(str(step))
+            if crash.exists():
+                crash.unlink()
+                raise SystemExit(CRASH)
+            time.sleep(STEP_S)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:] == ["deaf"])
