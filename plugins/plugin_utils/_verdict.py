@@ -9,13 +9,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._job_records import ACTIVE, ENDED
 from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _causes
 from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line
 
-GOING = ("waiting", "running", "between", "stopping")
 SILENT = ("unreachable", "unknown")
 MISSING = ("absent", "prepared")
 # Behind `succeeded`, of a script that wrote none.
@@ -92,7 +91,7 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
     else:
         verdict, why, cause = _decide(parts, failures)
     rest = [failure.text for failure in failures if failure is not cause]
-    active = [run for run in parts if run["phase"] in GOING]
+    active = [run for run in parts if run["phase"] in ACTIVE]
     if verdict in ENDED:
         rest += [f"{run['node']}: still {run['phase']}" for run in active]
     started = [run["started"] for run in parts if run.get("started")]
@@ -157,7 +156,7 @@ def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> 
     if "lost" in nodes:
         return "lost", None, failures[0]
     missing = [name for phase in MISSING for name in nodes.get(phase, [])]
-    going = [name for phase in GOING for name in nodes.get(phase, [])]
+    going = [name for phase in ACTIVE for name in nodes.get(phase, [])]
     if going:
         if missing and "stopped" not in nodes:
             return "incomplete", f"on {names(going)}, not begun on {names(missing)}: stop ends and cleans it", None

@@ -9,6 +9,7 @@ The fields come from the code's own tables, so that a new one is covered by itse
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import shlex
@@ -127,7 +128,7 @@ def means(parameter: Parameter, text: object) -> object:
 
 @pytest.mark.parametrize(("verb", "parameter"), PARAMETERS, ids=[f"{verb}-{each.name}" for verb, each in PARAMETERS])
 def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> None:
-    ways = [lambda raw: {"raw": {parameter.name: raw}}]
+    ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {parameter.name: raw}}]
     if verb == "launch" and not parameter.per_run:
         ways.append(lambda raw: {"raw": {}, "defaults": {parameter.name: raw}})
     if parameter.environment:
@@ -221,7 +222,7 @@ def variants(name: str, text: str) -> list[object]:
 def test_a_variable_of_the_policy(name: str, texts: dict[str, str]) -> None:
     for text in texts.values():
         for raw in variants(name, text):
-            found = told(lambda raw=raw: Policy.from_variables({**POLICY, name: raw}))
+            found = told(functools.partial(Policy.from_variables, {**POLICY, name: raw}))
             # The thresholds are the role's: preflight_NAME, told as they are called.
             assert all(name in each.check or name in str(each) for each in found), found
             if not found and isinstance(raw, str):
@@ -234,7 +235,7 @@ def test_an_address_of_the_head_is_one(texts: dict[str, str]) -> None:
     for text in texts.values():
         if re.fullmatch(r"[a-z]*(\.[a-z]+)?", text):  # yes, null and nan are names too
             continue
-        [found] = told(lambda text=text: policy(head_address=text))
+        [found] = told(functools.partial(policy, head_address=text))
         assert found.check == "launch_head_address"
 
 
@@ -329,7 +330,7 @@ def test_a_units_command_line_is_the_runners(user: bool, texts: dict[str, str], 
 
 def test_dockers_command_line_is_the_runners(texts: dict[str, str]) -> None:
     for text in texts.values():
-        if not _nothing_against(lambda text=text: policy(runtime="docker", compose_file=text)):
+        if not _nothing_against(functools.partial(policy, runtime="docker", compose_file=text)):
             continue
         boxed = planned(
             workdir=f"/work/{text}", of=policy(runtime="docker", compose_file=text, docker=["docker", "-H", text])
@@ -425,7 +426,7 @@ def test_limits_for_a_name(texts: dict[str, str]) -> None:
 def test_files_of_the_environment(texts: dict[str, str], tmp_path: Path) -> None:
     taken = {f"X_{number}": text for number, text in enumerate(texts.values()) if accepted_value(text)}
     assert len(taken) > 60
-    report = NodeReport("node0", Library("nccl", (2, 27, 7)), environment=[])
+    report = NodeReport("node0", library=Library("nccl", (2, 27, 7)), environment=[])
     variables = [Variable(name, text, "cluster", text) for name, text in taken.items()]
     file = tmp_path / "nccl.sh"
     file.write_text(_nccl_files.shell(dataclasses.replace(report, environment=variables)))

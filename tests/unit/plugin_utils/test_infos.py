@@ -64,8 +64,12 @@ def test_failed() -> None:
     assert crashed.run["log_tail"] == ["Traceback", "KeyError"]
 
 
+def test_who_was_skipped_has_no_part() -> None:
+    assert read_infos([("node0", {"skipped": True, "changed": False})]) == []
+
+
 def test_no_answer_at_all() -> None:
-    answers: tuple[object, ...] = (None, "text", [], {"skipped": True}, {"run": {}})
+    answers: tuple[object, ...] = (None, "text", [], {"run": {}})
     for nothing in answers:
         assert only(nothing).run["phase"] == "unknown"
         assert not only(nothing).answered

@@ -81,6 +81,7 @@ def test_two_cpu_nodes() -> None:
             "address": "10.0.0.1",
             "reason": "address of eth0, the interface of node0's default route",
         },
+        "spares": [],
         "nnodes": 2,
         "nproc": 1,
         "nproc_reason": "no GPU: one rank per node",
