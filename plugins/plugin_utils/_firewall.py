@@ -60,7 +60,10 @@ def plan(
 
 def _of_runs(port_range: str, defaults: Mapping[str, Any]) -> list[Ports]:
     """Return the ports at which runs meet: the policy's range, and a port of the cluster's own with its neighbours."""
-    found = [read_range(port_range)]
+    try:
+        found = [read_range(port_range)]
+    except ValueError as error:
+        raise ValueError(f"launch_port_range is {port_range!r}, expected {error}") from None
     if defaults.get("master_port"):
         port, restarts = (_number(name, defaults.get(name) or 0) for name in ("master_port", "max_restarts"))
         found.append((of_gang(port), port + restarts))

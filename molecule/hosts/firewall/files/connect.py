@@ -43,4 +43,4 @@ if sys.argv[3:]:
 for target in targets:
     made = connect(*target)
     answers[" ".join(map(str, target))] = made if isinstance(made, str) else "connected"
-sys.stdout.write(json.dumps(answers))
+print(json.dumps(answers))
