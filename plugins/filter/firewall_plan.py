@@ -17,8 +17,8 @@ short_description: Which ports are for the nodes of a cluster alone, and who the
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Takes the addresses of all nodes together. One that several nodes have, such as that of the container engine's bridge,
-    is nobody's.
+  - Takes the addresses of all nodes together. One that several nodes have, such as that of the container engine's
+    bridge, is nobody's.
 positional: _input
 options:
   _input:
@@ -63,6 +63,8 @@ _value:
   type: dict
 """
 
+READ = ("all_ipv4_addresses", "all_ipv6_addresses", "env")
+
 
 def firewall_plan(
     nodes: Mapping[str, Any],
@@ -74,10 +76,7 @@ def firewall_plan(
 ) -> dict[str, Any]:
     """Return the plan; see DOCUMENTATION."""
     # Of the facts no more is copied than is looked at: they are large, and of every node.
-    read = {
-        str(node): {name: plain((facts or {}).get(name)) for name in ("all_ipv4_addresses", "all_ipv6_addresses", "env")}
-        for node, facts in nodes.items()
-    }
+    read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
     try:
         found = _firewall.plan(
             read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ports of a node are for the cluster alone, and who the cluster is. (`_firewall.py` is private to the collection.)"""
+"""Which ports are for the cluster alone, and who the cluster is. (`_firewall.py` is private to the collection.)"""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._ports import of_gang, read_range
 
-Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Ports = tuple[int, int]
 
 
@@ -33,8 +33,8 @@ def plan(
     for node, facts in nodes.items():
         if facts.get("all_ipv4_addresses") is None and facts.get("all_ipv6_addresses") is None:
             raise ValueError(
-                f"{node}: its addresses could not be read, expected those of every node, because nobody else may connect; "
-                "see what setup says of it there (it needs iproute2), or take it out of the inventory"
+                f"{node}: its addresses could not be read, expected those of every node, because nobody else may "
+                "connect; see what setup says of it there (it needs iproute2), or take it out of the inventory"
             )
         _check_session(node, facts, ports)
     extra = [_read_network(each) for each in more_addresses]
@@ -107,8 +107,9 @@ def _check_session(node: str, facts: Mapping[str, Any], ports: Sequence[Ports]) 
     for first, last in ports:
         if first <= port <= last:
             raise ValueError(
-                f"{node}: its sshd listens on port {port}, expected none of {_written(first, last)}: whoever is outside "
-                "the cluster, as the controller, would be locked out; change launch_port_range or firewall_ports"
+                f"{node}: its sshd listens on port {port}, expected none of {_written(first, last)}: whoever is "
+                "outside the cluster, as the controller, would be locked out; change launch_port_range "
+                "or firewall_ports"
             )
 
 
@@ -120,7 +121,7 @@ def _read_network(value: object) -> ipaddress.IPv4Network | ipaddress.IPv6Networ
 
 
 def _addresses(facts: Mapping[str, Any], host: object) -> set[Address]:
-    """Return the addresses that a node says it has, and the one of the inventory, without those of one machine or link."""
+    """Return the addresses that a node has, and the inventory's, without those that mean one machine or link."""
     texts = [*(facts.get("all_ipv4_addresses") or []), *(facts.get("all_ipv6_addresses") or []), host]
     found = set()
     for text in texts:

@@ -43,4 +43,4 @@ if sys.argv[3:]:
 for target in targets:
     made = connect(*target)
     answers[" ".join(map(str, target))] = made if isinstance(made, str) else "connected"
-print(json.dumps(answers))
+sys.stdout.write(json.dumps(answers) + "\n")
