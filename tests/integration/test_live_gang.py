@@ -71,6 +71,7 @@ class Site:
 
     def __init__(self, inventory: Path, runtime: str, home: Path) -> None:
         self._inventory, self._home = inventory, home
+        self.mended: list[str] = []
         variables = yaml.safe_load((inventory / "group_vars" / "nodes.yml").read_text())
         self._network = variables["cluster_name"]
         self._hosts = yaml.safe_load((inventory / "hosts.yml").read_text())["nodes"]["hosts"]
@@ -143,9 +144,10 @@ class Site:
         self._docker("network", "disconnect", self._network, f"{self._network}-{host}")
 
     def mend(self, host: str) -> None:
-        """Give it its place there again."""
+        """Give it its place there again, though its interface has another name until the host boots."""
         address = self._hosts[host]["ansible_host"]
         self._docker("network", "connect", "--ip", address, self._network, f"{self._network}-{host}")
+        self.mended.append(host)
 
     def boot(self, host: str) -> None:
         """Boot a host as if its power had failed; return when all its services are up."""
@@ -168,6 +170,8 @@ def site(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) -
         yield made
     finally:
         made.on_hosts(CLEAN)
+        for host in made.mended:
+            made.boot(host)
 
 
 def test_sessions_break_and_a_node_is_cut_off(site: Site) -> None:
