@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 # One set of real hosts is made once: a process for all the files whose tests use it.
-ON_REAL_HOSTS = ("test_hosts.py", "test_live_faults.py", "test_mutations.py", "test_secrets.py", "test_whole_way.py")
+ON_REAL_HOSTS = (
+    *("test_hosts.py", "test_live_faults.py", "test_live_gang.py"),
+    *("test_mutations.py", "test_secrets.py", "test_whole_way.py"),
+)
 ROOT = Path(__file__).resolve().parent.parent
 LINK = ROOT / "collections" / "ansible_collections" / "muster" / "train"
 

@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
+from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 display = Display()
 
@@ -86,7 +87,7 @@ def _nodes(
         all_facts = variables.get("ansible_facts", {})
         facts, rdma, gpu = (all_facts.get(part) for part in ("node", "rdma", "gpu"))
         if facts is None:
-            missing[name] = _no_facts(name)
+            missing[name] = _no_facts(name, variables.get("launch__facts"))
             continue
         nodes[name] = NodeInput(
             name=name,
@@ -100,13 +101,18 @@ def _nodes(
     return nodes, missing
 
 
-def _no_facts(node: str) -> Finding:
+def _no_facts(node: str, answer: object) -> Finding:
+    # Only where there are spares does a node that failed come so far.
+    said = answer.get("msg") if isinstance(answer, Mapping) else None
+    if said:
+        remedy = "mend it, or take it out of the inventory"
+        return Finding("facts", node, "error", one_line(plain(said)), "its facts", "module node_facts", remedy)
     return Finding(
         check="facts",
         node=node,
         status="error",
-        observed="it gave no facts",
+        observed="nothing is known about this node",
         expected="its facts",
         source="module node_facts",
-        remedy="Ansible said above why; where it did not, run the whole playbook, with -e nnodes=N and not --limit",
+        remedy="run the whole playbook, with -e nnodes=N and not --limit for fewer nodes",
     )

@@ -128,8 +128,9 @@ def _decide(
     on_head = nets[head.name]
     count, of_count = _ranks.count(nproc["value"], nproc["origin"], gpus)
     address, of_address = _head.choose_address(head.name, policy.head_address, head.address, on_head, together)
+    restarts = settings["max_restarts"]["value"]
     number, of_port = _ports.pick(
-        port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head
+        port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head, restarts
     )
     return _Decided(count, address, number, [*of_count, *of_address, *of_port])
 

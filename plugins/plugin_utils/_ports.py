@@ -26,25 +26,32 @@ def of_gang(port: int) -> int:
 
 
 def pick(
-    asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net
+    asked: int | None,
+    origin: str,
+    port_range: tuple[int, int],
+    nonce: str,
+    head: str,
+    net: Net,
+    restarts: int = 0,
 ) -> tuple[Port, list[Finding]]:
     """Choose the ranks' port from what listens on the head; the one below it has to be free too, for the runners.
 
     Without a wish it is the first such one of the range (both ends included), from a start that the run's nonce
-    decides: two launches that read the same facts then rarely meet on one port.
+    decides: two launches that read the same facts then rarely meet on one port. Each restart has the next port, and a
+    firewall lets none through that is beyond the range.
     """
     listening = set(net.listening)
     if asked is not None:
         taken = [port for port in (asked, of_gang(asked)) if port in listening]
         return Port(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
     first, last = port_range
-    size = last - first
+    size = last - first - restarts
     start = int(nonce, 16) % max(1, size)
     for step in range(size):
         number = first + 1 + (start + step) % size
-        if not {number, of_gang(number)} & listening:
+        if not {of_gang(number), *range(number, number + restarts + 1)} & listening:
             return Port(number, f"free on {head}, of launch_port_range {first}-{last}"), []
-    return Port(first + 1, "none is free"), [_none_free(first, last, head)]
+    return Port(first + 1, "none is free"), [_none_free(first, last, head, restarts)]
 
 
 def read_range(text: str) -> tuple[int, int]:
@@ -73,13 +80,14 @@ def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Find
     )
 
 
-def _none_free(first: int, last: int, head: str) -> Finding:
+def _none_free(first: int, last: int, head: str, restarts: int) -> Finding:
     return Finding(
         check="master_port",
         node=head,
         status="fail",
-        observed=f"no two ports of {first}-{last} in a row are free",
-        expected="one for the ranks, and for the runners the one below it",
+        observed=f"no {restarts + 2 if restarts else 'two'} ports of {first}-{last} in a row are free",
+        expected="one for the ranks, for the runners the one below it"
+        + (f", for each of {restarts} restarts one above" if restarts else ""),
         source="launch_port_range",
         remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",
     )

@@ -108,6 +108,7 @@ def test_two_cpu_nodes() -> None:
         "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
         "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
         "OMP_NUM_THREADS": ("8", "muster"),
+        "PET_NODE_RANK": ("1", "muster"),
         "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "muster"),
         "PYTHONUNBUFFERED": ("1", "muster"),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "muster"),

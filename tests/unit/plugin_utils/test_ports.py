@@ -102,3 +102,14 @@ def test_read_range(text: str, ports: tuple[int, int]) -> None:
 def test_read_range_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="as in 29400-29999"):
         read_range(text)
+
+
+def test_restarts_stay_within_the_range() -> None:
+    nonces = [f"{nonce:032x}" for nonce in range(20)]
+    chosen = {pick(None, "default", (29400, 29409), nonce, "n1", net(29403), 3)[0].number for nonce in nonces}
+    assert chosen == {29405, 29406}
+
+
+def test_no_room_for_restarts_is_an_error() -> None:
+    _port, findings = pick(None, "default", (29400, 29403), "0" * 32, "n1", net(), 5)
+    assert line(findings[0]).startswith("n1: master_port: no 7 ports of 29400-29403 in a row are free; ")

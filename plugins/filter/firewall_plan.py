@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter `firewall_plan`: which ports the role `firewall` closes to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils import _firewall
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+
+DOCUMENTATION = r"""
+name: firewall_plan
+short_description: Which ports are for the nodes of a cluster alone, and who they are
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Takes the addresses of all nodes together. One that several nodes have, such as that of the container engine's
+    bridge, is nobody's.
+positional: _input
+options:
+  _input:
+    description: What M(ansible.builtin.setup) read on each node, by its name.
+    type: dict
+    required: true
+  hosts:
+    description: C(ansible_host) of each node, by its name.
+    type: dict
+    required: true
+  port_range:
+    description: The ports that runs are given, V(FIRST-LAST).
+    type: str
+    required: true
+  defaults:
+    description: The cluster's defaults of launch parameters; C(master_port) may be outside the range.
+    type: dict
+    default: {}
+  ports:
+    description: More ports or ranges of ports.
+    type: list
+    elements: str
+    default: []
+  addresses:
+    description: More addresses or networks that belong to the cluster.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Who may connect to what?
+  ansible.builtin.debug:
+    msg: "{{ facts_by_name | muster.train.firewall_plan({'n1': '10.0.0.1', 'n2': '10.0.0.2'}, '29400-29999') }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(ports), C(ipv4) and C(ipv6) are lists of elements of sets of nftables.
+    - C(refused) says why there are none, in words. Then there is nothing else.
+  type: dict
+"""
+
+READ = ("all_ipv4_addresses", "all_ipv6_addresses", "env")
+
+
+def firewall_plan(
+    nodes: Mapping[str, Any],
+    hosts: Any,
+    port_range: Any,
+    defaults: Any = None,
+    ports: Sequence[Any] = (),
+    addresses: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """Return the plan; see DOCUMENTATION."""
+    # Of the facts no more is copied than is looked at: they are large, and of every node.
+    read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
+    try:
+        found = _firewall.plan(
+            read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses)
+        )
+    except ValueError as error:
+        return {"refused": str(error)}
+    return {**found, "refused": None}
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"firewall_plan": firewall_plan}
