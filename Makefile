@@ -20,8 +20,8 @@ launch: .venv/.local link ## train the example on the embedded cluster: two node
 	@echo 'To type such commands yourself: source .venv/bin/activate'
 
 test: dev ## all tests: unit, integration, molecule
-	@# A test waits for much of its time: two files at a time, in the order in which they are collected.
-	pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
+	@# A test waits for much of its time: three files at a time, in the order in which they are collected.
+	pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder
 
 lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
 	ruff check
@@ -93,6 +93,7 @@ link:
 .venv/.dev: requirements-dev.txt .venv/.local | .venv/bin/python
 .venv/.local .venv/.dev:
 	@echo 'Installing $< into .venv (once, some minutes$(if $(findstring local,$<),: PyTorch is large)); .venv/pip.log says how far it is'
-	@.venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.venv/pip.log 2>&1 || { \
+	@# Ansible reads collections from their sources: to compile the thousands of the package ansible takes a minute for nothing.
+	@.venv/bin/python -m pip install $(if $(findstring dev,$<),--no-compile) --progress-bar off --disable-pip-version-check -r $< >.venv/pip.log 2>&1 || { \
 	  tail -n 20 .venv/pip.log >&2; echo 'muster: pip could not install $<; all it said is in .venv/pip.log' >&2; exit 1; }
 	@touch $@
