@@ -52,7 +52,7 @@ OPTIONS = {
 }
 POLL_S = 1.0
 # Who waits for a start or an end that is due learns of it at once. What the head tells is up to a second old.
-SHORT_POLL_S = 0.2
+SHORT_POLL_S = 0.1
 AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0
 # A line that says nothing new: whoever waits for output wants a sign of life all the same.

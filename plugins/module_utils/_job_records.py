@@ -113,8 +113,8 @@ class Job:
         return self.node_rank >= self.nnodes
 
     def at(self, node_rank: int) -> Job:
-        """Return the job with this node rank."""
-        return dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
+        """Return the job with this node rank, with which a spare has other ranks."""
+        return self if node_rank == self.node_rank else dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:

@@ -77,7 +77,7 @@ def test_docker_stop_is_a_stop_too(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(script_args="--seconds 600").rc == 0
     engine.docker("stop", "-t", "20", NAME)
     assert boxed.state("node0")["phase"] == "stopped"
-    assert boxed.state("node0")["why"].startswith("the runner got SIGTERM")
+    assert boxed.state("node0")["why"].startswith("node0: the runner got SIGTERM")
     (container,) = engine.containers(tmp_path)
     assert container["State"]["ExitCode"] == 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import selectors
 import signal
 import subprocess
 
@@ -23,6 +24,16 @@ def _prctl(option: int, value: int) -> None:
 def adopt_orphans() -> None:
     """Make this process the parent of every orphan below it (prctl(2), PR_SET_CHILD_SUBREAPER)."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wake_at_signals(selector: selectors.BaseSelector) -> None:
+    """Let the selector return at once when a child ends or a signal comes, and not at the next tick."""
+    read_end, write_end = os.pipe()
+    for end in (read_end, write_end):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # without a handler Python does not write
+    selector.register(read_end, selectors.EVENT_READ, lambda _events: os.read(read_end, 4096))
 
 
 class Child:

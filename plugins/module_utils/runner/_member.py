@@ -18,7 +18,8 @@ from ._link import Link
 
 # Before the start a member that hears nothing of its head for so long ends by itself.
 HEAD_S = 60.0
-RETRY_S = 0.5
+# The head begins at the same moment; then less and less often.
+FIRST_RETRY_S, RETRY_S = 0.05, 0.5
 # In the loop that a stop is heard in, so not long.
 CONNECT_S = 2.0
 # Who is asked to stop before it has found the head still tries so long to tell it.
@@ -39,6 +40,7 @@ class Member(Gang):
         self._place = (job.rendezvous.address, job.gang.port)
         self._heard = now
         self._next_try = now
+        self._retry_s = FIRST_RETRY_S
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = now
         self._link: Link | None = None
@@ -129,7 +131,8 @@ class Member(Gang):
     def _connect(self, now: float) -> None:
         if now < self._next_try:
             return
-        self._next_try = now + RETRY_S
+        self._next_try = now + self._retry_s
+        self._retry_s = min(RETRY_S, 1.5 * self._retry_s)
         try:
             sock = socket.create_connection(self._place, timeout=CONNECT_S)
         except OSError as error:

@@ -17,7 +17,7 @@ from typing import Any
 from .._job_records import Job
 from . import _claim, _failures, _files, _lock, _processes, _progress, _unit
 from ._attempt import Attempt
-from ._child import adopt_orphans
+from ._child import adopt_orphans, wake_at_signals
 from ._gang import Gang, report_of
 from ._head import Head
 from ._inherited import environment_of
@@ -92,6 +92,7 @@ class Runner:
             state.change("stopped", why="stopped before it began")
             return 0
         adopt_orphans()
+        wake_at_signals(self._selector)
         try:
             return self._take_part(state)
         except Exception as error:
@@ -279,7 +280,7 @@ class Runner:
 
     def _asked_to_stop(self) -> dict[str, Any] | None:
         if self._signal is not None:
-            return {"why": f"the runner got {_failures.signal_name(self._signal)}"}
+            return {"why": f"{self.job.node}: the runner got {_failures.signal_name(self._signal)}"}
         if os.path.exists(self._stop_file):
             request = _files.read_json(self._stop_file)
             return {"why": "stop was asked for", **(request if isinstance(request, dict) else {})}

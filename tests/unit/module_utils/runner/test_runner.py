@@ -159,7 +159,7 @@ def test_sigterm_to_the_runner_is_a_stop(tmp_path: Path) -> None:
     wait_for(lambda: state_of(job).get("phase") == "running", "the job runs")
     runner.send_signal(signal.SIGTERM)
     runner.wait(30)
-    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "the runner got SIGTERM")
+    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "node0: the runner got SIGTERM")
 
 
 def test_stop_before_the_start_wins(tmp_path: Path) -> None:
