@@ -114,7 +114,9 @@ class Job:
 
     def at(self, node_rank: int) -> Job:
         """Return the job with this node rank, with which a spare has other ranks."""
-        return self if node_rank == self.node_rank else dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
+        if node_rank == self.node_rank:
+            return self
+        return dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
