@@ -35,6 +35,7 @@ OPTIONS = {
     "experiment": {"type": "str", "required": True},
     "wait": {"type": "int", "default": 0},
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+    "spares": {"type": "bool", "default": False},
     "limit_mib": {"type": "int", "default": 1024},
 }
 ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
@@ -61,7 +62,9 @@ class ActionModule(ActionBase):
         fetched = []
         for file in found["files"]:
             below = places[file["path"]]
-            if below is not None and self._bring(file, run, home / below):
+            if below is None or (args["spares"] and _is_older(file, home / below)):
+                continue
+            if self._bring(file, run, home / below):
                 fetched.append(below)
         if fetched and not self._task.check_mode:
             here = {path: home / below for path, below in places.items() if below is not None}
@@ -87,6 +90,7 @@ class ActionModule(ActionBase):
         except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile
             display.warning(f"{name} was not brought: {one_line(error)}")
             return False
+        os.utime(new, (_modified(file), _modified(file)))
         new.replace(local)
         return True
 
@@ -99,6 +103,17 @@ class ActionModule(ActionBase):
         if answer.get("failed"):
             raise AnsibleError(str(answer.get("msg")))
         local.write_bytes(base64.b64decode(answer["content"]))
+
+
+def _modified(file: dict[str, Any]) -> float:
+    return float(file["modified"] or 0)
+
+
+def _is_older(file: dict[str, Any], local: Path) -> bool:
+    try:
+        return _modified(file) < local.stat().st_mtime
+    except FileNotFoundError:
+        return False
 
 
 def _sha256(path: Path) -> str | None:

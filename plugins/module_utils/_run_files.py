@@ -42,7 +42,11 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
 
 
 def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
-    """Return what `collect` brings home: path below the run directory, size, sha256 (null above the limit, if any)."""
+    """Return what `collect` brings home.
+
+    For each file the path below the run directory, size in bytes, modified (seconds since the epoch) and sha256 (null
+    above the limit, if any).
+    """
     paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
     for folder in ("logs", "errors", "outputs"):
         paths += [os.path.join(folder, path) for path in _walk(host, os.path.join(run_dir, folder), "")]
@@ -53,7 +57,7 @@ def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
         too_large = size is not None and 0 < limit < size
         digest = None if too_large else host.sha256(full)
         if too_large or digest is not None:
-            files.append({"path": path, "size": size, "sha256": digest})
+            files.append({"path": path, "size": size, "modified": host.modified(full), "sha256": digest})
     return files
 
 

@@ -44,6 +44,12 @@ options:
     description: Seconds to wait for a runner that still lives to end.
     type: int
     default: 0
+  spares:
+    description:
+      - Whether the cluster has spares, so that two nodes may have had the same ranks, one after the other.
+      - Of two files of one rank the newer one stays then.
+    type: bool
+    default: false
   limit_mib:
     description: Leave files above this size in MiB on the node, with a warning.
     type: int

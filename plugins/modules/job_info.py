@@ -182,7 +182,9 @@ log:
   type: list
   elements: dict
 files:
-  description: Files (path below the run directory, size in bytes, sha256 or null above O(limit_mib)).
+  description:
+    - Files (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or null above
+      O(limit_mib)).
   returned: when O(files=true)
   type: list
   elements: dict

@@ -50,8 +50,9 @@ def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same
     )
     record = cluster.record()
     assert (record["verdict"], record["nodes"]) == ("succeeded", ["node3", "node1"])
-    ranks = cluster.experiments / RUN_ID / "ranks"
-    assert sorted(path.name for path in ranks.iterdir()) == ["rank_00.log", "rank_01.log"]
+    brought = cluster.experiments / RUN_ID / "ranks" / "rank_01.log"
+    assert brought.read_bytes() == (cluster.run_dir("node4") / "logs" / "rank_01.log").read_bytes(), "the later one"
+    assert brought.read_bytes() != (cluster.run_dir("node1") / "logs" / "rank_01.log").read_bytes()
     assert cluster.processes() == []
 
 
