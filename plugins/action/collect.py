@@ -82,7 +82,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return True
         local.parent.mkdir(parents=True, exist_ok=True)
-        new = local.with_name(f".{local.name}.new")
+        new = local.with_name(f".{local.name}.{os.getpid()}.new")  # another node may bring a file of this name
         try:
             self._fetch(os.path.join(run["run_dir"], file["path"]), new)
         except AnsibleConnectionFailure:

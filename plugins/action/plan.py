@@ -86,8 +86,11 @@ def _nodes(
         variables = hostvars[name]
         all_facts = variables.get("ansible_facts", {})
         facts, rdma, gpu = (all_facts.get(part) for part in ("node", "rdma", "gpu"))
-        if facts is None:
-            missing[name] = _no_facts(name, variables.get("launch__facts"))
+        answer = variables.get("launch__facts")
+        # Facts that are cached are no answer of now.
+        silent = isinstance(answer, Mapping) and (answer.get("unreachable") or answer.get("failed"))
+        if facts is None or silent:
+            missing[name] = _no_facts(name, answer)
             continue
         nodes[name] = NodeInput(
             name=name,
@@ -102,7 +105,6 @@ def _nodes(
 
 
 def _no_facts(node: str, answer: object) -> Finding:
-    # Only where there are spares does a node that failed come so far.
     said = answer.get("msg") if isinstance(answer, Mapping) else None
     if said:
         remedy = "mend it, or take it out of the inventory"

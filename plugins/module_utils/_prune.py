@@ -23,7 +23,7 @@ from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from ._job_records import ENDED
 from ._mounts import mounts_in, parse_mountinfo
 from ._record import record
-from ._runs import list_runs, muster_dir, read_run
+from ._runs import list_runs, muster_dir, read_run, strange
 from .runner import _lock
 
 DAY_S = 86400.0
@@ -61,7 +61,8 @@ def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: 
         age = _age(host, path, run, now)
         if age is not None and age < days * DAY_S and not run["alive"]:
             continue
-        things.append(Thing("run", run_id, _why_not(host, path, run_id, run, age)))
+        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, path)
+        things.append(Thing("run", run_id, why))
     return things
 
 

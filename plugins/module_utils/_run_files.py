@@ -53,6 +53,8 @@ def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
     files = []
     for path in paths:
         full = os.path.join(run_dir, path)
+        if host.is_link(full):
+            continue  # it may lead out of the run
         size = host.size(full)
         too_large = size is not None and 0 < limit < size
         digest = None if too_large else host.sha256(full)

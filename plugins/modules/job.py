@@ -152,7 +152,9 @@ def _read(module: AnsibleModule) -> None:
 
     params, host = module.params, Host()
     run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
-    module.exit_json(changed=False, run=run, files=list_files(host, run["run_dir"], params["limit_mib"] << 20))
+    here = run["phase"] != "absent"  # of a directory that is not Muster's nothing is read
+    files = list_files(host, run["run_dir"], params["limit_mib"] << 20) if here else []
+    module.exit_json(changed=False, run=run, files=files)
 
 
 def _stop(module: AnsibleModule) -> None:

@@ -73,8 +73,8 @@ def make_plan(
         rendezvous=Rendezvous(decided.address.value, decided.port.number),
     )
     machines = {node.name: _agree.machine(node.name, node.facts) for node in nodes}
-    nodes_on = Counter(machines.values())
-    ranks_on_machine = {name: nodes_on[machine] * decided.count.nproc for name, machine in machines.items()}
+    nodes_on = Counter(machines[name] for name in seated)
+    ranks_on_machine = {name: max(1, nodes_on[machine]) * decided.count.nproc for name, machine in machines.items()}
     seen = [dataclasses.replace(node, facts=RUNTIMES[policy.runtime].as_ranks_see_it(node.facts)) for node in nodes]
     environments = _environments.make(seen, settings, policy.env, decided.address.value, ranks_on_machine)
     findings += environments.findings

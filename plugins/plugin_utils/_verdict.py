@@ -51,20 +51,27 @@ def members(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the parts that belong to the run: of the group's, in node-rank order, as many as it has nodes.
 
     Where all its ranks are found no other node has a part in it, even if the group's order is another by now. Nor has a
-    spare that waits for a rank, or a node whose rank a spare took.
+    spare that waits for a rank, a node whose rank a spare took, or one that knows an earlier launch of the run only.
     """
-    parts = [run for run in runs if not is_idle_spare(run)]
-    last: dict[object, int] = {}
+    parts = list(runs)
+    newest = max((run for run in parts if run.get("nonce")), key=lambda run: str(run.get("created")), default=None)
+    if newest is not None:
+        parts = [run for run in parts if run.get("nonce") in (None, newest["nonce"])]
+    parts = [run for run in parts if not is_idle_spare(run)]
+    last: dict[object, tuple[int, bool]] = {}
     for run in parts:
-        last[run.get("node_rank")] = max(run.get("attempt") or 0, last.get(run.get("node_rank"), 0))
-    parts = [
-        run for run in parts if run.get("node_rank") is None or (run.get("attempt") or 0) == last[run["node_rank"]]
-    ]
+        last[run.get("node_rank")] = max(_seat(run), last.get(run.get("node_rank"), _seat(run)))
+    parts = [run for run in parts if run.get("node_rank") is None or _seat(run) == last[run["node_rank"]]]
     found = [run for run in parts if has_runner(run)]
     world = max((run.get("world_size") or 0 for run in found), default=0)
     complete = world and sum(run.get("nproc") or 0 for run in found) >= world
     nnodes = max((run.get("nnodes") or 0 for run in found), default=0) or len(parts)
     return found if complete else [run for rank, run in enumerate(parts) if rank < nnodes or run in found]
+
+
+def _seat(run: Mapping[str, Any]) -> tuple[int, bool]:
+    """Of two nodes with one rank the one that began the later attempt has it; who began none lost it to a spare."""
+    return run.get("attempt") or 0, bool(run.get("started"))
 
 
 def has_runner(run: Mapping[str, Any]) -> bool:

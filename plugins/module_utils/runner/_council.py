@@ -10,12 +10,13 @@ and the others are ended. Then a new attempt, or the end. Times are seconds of o
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .._record import record
 from ._frames import short
-from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
+from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Node, Seats
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
@@ -73,12 +74,14 @@ class Council:
         self._stop_asked = False
         self._cause_at = now
         self._cut: list[Cause] = []
+        self._now = now
         self._reports: list[dict[str, Any]] = []
 
     # -- events --------------------------------------------------------------------------------------------------
 
     def joined(self, number: int, now: float) -> bool:
         """Note a runner that has come; False when it may not: a place is taken once, a lost node stays out."""
+        self._now = now
         node = self.nodes[number]
         # Nobody waits for a spare, so it may come late.
         if node.place != ABSENT or self.phase not in ((GATHER,) if node.rank is not None else (GATHER, RUN, DRAIN)):
@@ -91,12 +94,14 @@ class Council:
 
     def heard(self, number: int, now: float) -> None:
         """Note a sign of life."""
-        self.nodes[number].heard = now
+        self._now = now
+        if self.nodes[number].place != LOST:
+            self.nodes[number].heard = now
 
     def all_heard(self, now: float) -> None:
         """Give every node its time anew: the head itself stood still, and could not have heard them."""
-        for node in self.nodes:
-            node.heard = now
+        for number in range(len(self.nodes)):
+            self.heard(number, now)
 
     def running(self, number: int) -> None:
         """Note that a node's launcher runs."""
@@ -118,6 +123,7 @@ class Council:
 
     def empty(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that nothing of the attempt is left on a node, and how its part ended."""
+        self._now = now
         node = self.nodes[number]
         if self.phase not in (RUN, DRAIN) or node.place not in (JOINED, RUNNING):
             return
@@ -137,6 +143,7 @@ class Council:
             self._end()
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
+            self._conclude()  # it may have waited to replace a node
 
     def gone(self, number: int, why: str, silent: bool = False, head_still: float = 0.0) -> None:
         """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long.
@@ -160,6 +167,9 @@ class Council:
                 self._seats.replace([node])
                 self._go_when_all_are_here()
                 return
+            if number and self._seats.has_late_spares():
+                node.place = ABSENT  # as if it had not come
+                return
             self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
             self._end()
         elif before == EMPTY:
@@ -176,8 +186,11 @@ class Council:
 
     def tick(self, now: float) -> list[int]:
         """Let time pass; return the nodes that are lost by their silence."""
+        self._now = now
         if self.phase == GATHER:
             self._tire(now)
+        elif self.phase == DRAIN:
+            self._conclude()
         if not self._limits.lost_after or self.phase == OVER:
             return []
         silent = [
@@ -255,6 +268,8 @@ class Council:
     def _conclude(self) -> None:
         if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self._seats.taken()):
             return
+        if self._is_replaceable() and self._now < self._gone_for_sure():
+            return  # tick comes back to it
         if self._may_try_again():
             # Of an attempt that is over its cause is enough: the next one may need the room.
             self._reports = [kept for kept in self._reports if self._is_cause(kept)]
@@ -266,12 +281,25 @@ class Council:
         else:
             self._end()
 
-    def _may_try_again(self) -> bool:
+    def _away(self) -> list[Node]:
+        """Return the nodes that can take no part in another attempt: lost, or with processes that can't be killed."""
+        return [node for node in self._seats.taken() if node.place == LOST or (node.report or {}).get("stuck")]
+
+    def _is_replaceable(self) -> bool:
+        """Say whether another attempt is allowed, with spares for whoever is away."""
         if self.cause is None or self._stop_asked or self.attempt >= self._limits.max_restarts:
             return False
-        # Where something can't be killed, nothing new is started either.
-        away = [node for node in self._seats.taken() if node.place == LOST or (node.report or {}).get("stuck")]
-        if not self._seats.can_replace(away):
+        if not self._limits.lost_after and any(node.place == LOST for node in self._seats.taken()):
+            return False  # it goes on by itself
+        return self._seats.can_replace(self._away())
+
+    def _gone_for_sure(self) -> float:
+        """Return when the lost nodes have noticed it and ended their ranks, so that nobody writes beside a spare."""
+        heard = [node.heard for node in self._seats.taken() if node.place == LOST]
+        return max(heard, default=-math.inf) + self._limits.lost_after + self._limits.abort_grace
+
+    def _may_try_again(self) -> bool:
+        if self.cause is None or not self._is_replaceable():
             return False
         step = max((int((node.report or {}).get("step") or 0) for node in self._seats.taken()), default=0)
         self._idle = 0 if step > self._best_step else self._idle + 1
@@ -281,7 +309,7 @@ class Council:
                 self.cause, why=f"{self.cause.why}; {self._idle} attempts in a row made no step"
             )
             return False
-        self._seats.replace(away)
+        self._seats.replace(self._away())
         return True
 
     def _end(self) -> None:

@@ -139,6 +139,9 @@ class Head(Gang):
         self.council.asked_to_stop(why, grace)
         self._carry()
 
+    def retire(self, why: str) -> None:
+        self.ask(why, 0.0)  # nobody goes on without the head
+
     def waits_for(self) -> str:
         missing = self.council.missing()
         return f"{len(missing)} of {self._nnodes} nodes have not joined yet: {some(missing)}"

@@ -19,7 +19,7 @@ from ._link import Link
 # Before the start a member that hears nothing of its head for so long ends by itself.
 HEAD_S = 60.0
 # The head begins at the same moment; then less and less often.
-FIRST_RETRY_S, RETRY_S = 0.05, 0.5
+FIRST_RETRY_S, RETRY_S = 0.2, 0.5
 # In the loop that a stop is heard in, so not long.
 CONNECT_S = 2.0
 # Who is asked to stop before it has found the head still tries so long to tell it.
@@ -94,6 +94,9 @@ class Member(Gang):
         self._ask_until = time.monotonic() + ASK_S
         if self._proven:
             self._tell_ask()
+
+    def retire(self, why: str) -> None:
+        self._end({"type": "end", "verdict": None, "why": why, "node": None, "rank": None})
 
     def _tell_ask(self) -> None:
         if self._asked is not None:

@@ -49,6 +49,10 @@ class Seats:
         """Say whether there are spares for these nodes; for the head there is none, its runner is who decides."""
         return len(self._spares()) >= len(away) and self.nodes[0] not in away
 
+    def has_late_spares(self) -> bool:
+        """Say whether there is a spare that has not joined."""
+        return any(node.rank is None and node.place == ABSENT for node in self.nodes)
+
     def replace(self, away: Sequence[Node]) -> None:
         """Give the ranks of these nodes to spares."""
         for node, spare in zip(away, self._spares()):

@@ -224,7 +224,10 @@ class Runner:
             return False
         self._request = request
         self._asked_at = now + self._grace(request) + END_S
-        gang.ask(str(request["why"]), self._grace(request))
+        if self._signal is not None and self.job.is_spare and self._attempt is None:
+            gang.retire(str(request["why"]))  # the run can do without it
+        else:
+            gang.ask(str(request["why"]), self._grace(request))
         return True
 
     def _grace(self, request: dict[str, Any]) -> float:
@@ -236,7 +239,7 @@ class Runner:
         """Write the terminal state: how this node's part ended, and the whole run with it."""
         end = {name: order.get(name) for name in ("verdict", "why", "node", "rank")}
         if phase is None and self.job.is_spare:
-            phase, fields = "stopped", {"why": f"a spare that was not needed: {end['why'] or 'the run is done'}"}
+            phase, fields = "stopped", {"why": f"a spare, without ranks to its end: {end['why'] or 'the run is done'}"}
         elif phase is None:  # nothing was started here
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
             fields = {"why": end["why"] if phase == "failed" else f"stopped before it began: {end['why']}"}

@@ -131,7 +131,7 @@ def test_the_end_is_not_waited_for_a_whole_second(make: Make) -> None:
     ]
     action = make(texts, [reads("succeeded", {"count": 9})])
     assert outcome(action) == ended("succeeded")
-    assert action.pauses == [1.0] * 4 + [0.2] * 5
+    assert action.pauses == [1.0] * 4 + [0.1] * 5
 
 
 def test_a_silent_runner_that_lives_is_followed_on(make: Make) -> None:

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
 from ansible_collections.muster.train.tests.unit.plan_parts import node, policy, request
@@ -67,6 +69,26 @@ def test_a_spare_that_is_refused_itself_is_left_out() -> None:
     assert (plan["nodes"], plan["spares"]) == (["node0", "node4"], [])
     assert sorted(line.partition(":")[0] for line in left_out) == ["node1", "node2", "node3"]
     assert len([line for line in left_out if line.endswith("it is no spare in this run")]) == 2
+
+
+def test_a_spare_that_would_change_what_the_nodes_get_is_left_out() -> None:
+    """The ranks per node are decided by the nodes: two spares with fewer GPUs are the majority of nobody."""
+    asked = {**request(2, max_restarts=1), "spares": ["node2", "node3", "node4"]}
+    gpus = {0: 8, 1: 8, 2: 4, 3: 4, 4: 8}
+    known = {
+        f"node{number}": dataclasses.replace(node(number), gpu=Gpu.from_dict({"vendor": "nvidia", "count": count}))
+        for number, count in gpus.items()
+    }
+    plan, left_out = plan_with_spares(asked, policy(), known, {})
+    assert (plan["nodes"], plan["spares"], plan["nproc"]) == (["node0", "node1"], ["node4"], 8)
+    assert sorted(str(finding.node) for finding in left_out) == ["node2", "node3"]
+
+
+def test_a_head_whose_address_the_policy_names_is_not_replaced() -> None:
+    asked = {**request(2), "spares": ["node2"]}
+    known = {f"node{number}": node(number, **(NO_PYTHON if number == 0 else {})) for number in range(3)}
+    with pytest.raises(PlanError, match="node0: python"):
+        plan_with_spares(asked, policy(head_address="10.0.0.1"), known, {})
 
 
 @pytest.mark.parametrize(("bad", "away"), [((1, 2), ()), ((1,), (3,)), ((1, 3), ())])

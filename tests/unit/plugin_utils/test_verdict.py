@@ -45,6 +45,26 @@ def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes
     assert list(judge(again).exit_codes) == ["node0", "node2"]
 
 
+def test_a_node_that_came_too_late_has_no_part() -> None:
+    late = run("node1", "failed", nnodes=2, why="the head refused", started=None, end={"verdict": "failed", "why": "x"})
+    spare = {**run("node2", "running", nnodes=2, attempt=0), "node_rank": 1, "first_rank": 2}
+    runs = [run("node0", "running", nnodes=2, attempt=0), late, spare]
+    assert members(runs) == [runs[0], spare]
+    assert judge(runs).verdict == "running"
+
+
+def test_a_node_that_knows_an_earlier_launch_only_has_no_part() -> None:
+    first, second = {"nonce": "a", "created": "2026-11-20T10:00:00Z"}, {"nonce": "b", "created": "2026-11-20T11:00:00Z"}
+    old = run("node0", "failed", nnodes=2, **first, end={"verdict": "failed", "why": "its GPU"})
+    runs = [
+        old,
+        run("node1", "succeeded", nnodes=2, **second),
+        {**run("node2", "succeeded", nnodes=2, **second), "node_rank": 0, "first_rank": 0},
+    ]
+    assert members(runs) == runs[1:]
+    assert judge(runs).verdict == "succeeded"
+
+
 def test_a_node_whose_place_a_spare_took_before_the_start_has_no_part() -> None:
     runs = [
         run("node0", "succeeded", nnodes=2),

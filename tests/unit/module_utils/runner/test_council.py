@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner._council impor
     Limits,
     some,
 )
-from ansible_collections.muster.train.plugins.module_utils.runner._seats import LOST
+from ansible_collections.muster.train.plugins.module_utils.runner._seats import ABSENT, LOST
 
 NAMES = ["n0", "n1", "n2"]
 
@@ -257,12 +257,19 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     assert kinds(made.take()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
     for number in (0, 2):
         made.empty(number, report("stopped", step=5), 1.0)
+    made.heard(0, 21.9)
+    made.heard(2, 21.9)
+    made.heard(3, 21.9)
+    made.heard(4, 21.9)
+    made.tick(21.9)
+    assert made.take() == [], "it may not know yet that it is lost, or be ending its ranks"
+    made.tick(22.0)
     assert made.take() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
-    assert not made.joined(1, 2.0), "whose rank is taken stays out"
+    assert not made.joined(1, 22.0), "whose rank is taken stays out"
     made.running(3)
     made.gone(3, "the connection was closed")  # the last attempt
     for number in (0, 2):
-        made.empty(number, report("stopped", step=7), 3.0)
+        made.empty(number, report("stopped", step=7), 23.0)
     orders = made.take()
     assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
     assert (end_of(orders)["verdict"], end_of(orders)["why"]) == ("lost", "n3: the connection was closed")
@@ -307,7 +314,38 @@ def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
     assert made.joined(2, 50.0)
     made.gone(1, "the connection was closed")
     made.empty(0, report("stopped", step=5), 51.0)
-    assert made.take()[-1] == (2, go(1, 1))
+    assert made.take()[-1] == (2, go(1, 1)), "it was silent for long enough"
+
+
+def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
+    made = council(max_restarts=1, spares=1)
+    made.gone(1, "the connection was closed")
+    for number in (0, 2):
+        made.empty(number, report("stopped", step=5), 1.0)
+    made.take()
+    made.asked_to_stop("stop was asked for", 5)
+    assert kinds(made.take()) == [(0, "end"), (2, "end"), (3, "end")]
+
+
+def test_who_may_never_be_lost_is_not_replaced() -> None:
+    made = council(max_restarts=5, spares=1, lost_after=0)
+    made.gone(1, "the connection was closed")
+    made.failed(2, report("failed"), 1.0)
+    for number in (0, 2):
+        made.empty(number, report("failed" if number else "stopped", step=5), 99.0)
+    assert kinds(made.take())[-3:] == [(0, "end"), (2, "end"), (3, "end")]
+
+
+def test_who_leaves_before_the_spares_have_come_is_waited_for_as_if_it_had_not_come() -> None:
+    made = council(gathered=False, spares=1, lost_after=0)
+    for number in (0, 1, 2):
+        if number != 2:
+            assert made.joined(number, 0.0)
+    made.gone(1, "the connection was closed")
+    assert made.take() == []
+    assert made.joined(2, 1.0) and made.joined(3, 2.0)
+    made.tick(2.0 + GATHER_S)
+    assert made.take() == [(0, go(0, 0)), (2, go(0, 2)), (3, go(0, 1))]
 
 
 def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
@@ -354,6 +392,7 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
                 assert spares or came == set(range(4))
                 assert told in came and made.nodes[told].rank == order["node_rank"]
                 assert spares or told == order["node_rank"]
+                assert sorted(node.rank for node in made.nodes if node.rank is not None) == list(range(4))
             elif order["type"] == "end":
                 ended.append((told, order))
         return started
@@ -384,6 +423,10 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
     assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
     assert goes % 4 == 0, "all or none"
     for _attempt in range(4):  # whoever is left says that nothing is left there
+        now += 60  # a lost node is given the time to end
+        made.all_heard(now)
+        made.tick(now)
+        look()
         for rank in range(4 + spares):
             made.empty(rank, report("stopped"), now)
         look()
@@ -391,4 +434,5 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
     look()
     assert made.phase == OVER
     if ended:
-        assert sorted(rank for rank, _order in ended) == sorted(rank for rank in came if made.nodes[rank].place != LOST)
+        here = sorted(rank for rank in came if made.nodes[rank].place not in (ABSENT, LOST))
+        assert sorted(rank for rank, _order in ended) == here

@@ -379,7 +379,7 @@ with open(os.environ["MUSTER_RUN_DIR"] + "/attempts", "a") as stream:
 while not os.path.exists("go"):
     time.sleep(0.02)
 """
-    running = gang(*[python(code)] * 4, max_restarts=1, spares=1)
+    running = gang(*[python(code)] * 4, max_restarts=1, spares=1, lost_after=3)
     for job in running.jobs:
         job.environment.append(type(job.environment[0])("MUSTER_RUN_DIR", job.run_dir, "test", ""))
     running.start()
@@ -403,9 +403,21 @@ while not os.path.exists("go"):
     assert running.state(0)["end"]["verdict"] == "succeeded"
 
 
+def test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on(gang: Make) -> None:
+    ranks = python("import time; time.sleep(4)")
+    running = gang(ranks, ranks, SLEEP, max_restarts=1, spares=1)
+    running.start()
+    running.wait_phase("running", 0, 1)
+    wait_for(lambda: "a spare" in str(running.state(2)["why"]), "the spare has joined", 60)
+    running.runners[2].terminate()
+    assert running.codes() == [0, 0, 0]
+    assert running.phases() == ["succeeded", "succeeded", "stopped"]
+    assert running.state(2)["why"] == "a spare, without ranks to its end: node2: the runner got SIGTERM"
+
+
 def test_a_spare_that_nobody_needs_ends_with_the_others(gang: Make) -> None:
     running = gang(python(""), python("import time; time.sleep(1)"), SLEEP, max_restarts=1, spares=1)
     running.start()
     assert running.codes() == [0, 0, 0]
     assert running.phases() == ["succeeded", "succeeded", "stopped"]
-    assert running.state(2)["why"] == "a spare that was not needed: the run is done"
+    assert running.state(2)["why"] == "a spare, without ranks to its end: the run is done"
