@@ -38,7 +38,7 @@ def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: An
         [sys.executable, "-S", str(AGENT), str(rank), str(NPROC), *(["deaf"] if rank in deaf else [])]
         for rank in range(nodes)
     ]
-    jobs = make_gang(home, argvs, nproc=NPROC, world_size=nodes * NPROC, **changes)
+    jobs = make_gang(home, argvs, nproc=NPROC, world_size=(nodes - changes.get("spares", 0)) * NPROC, **changes)
     return Running([type(job)(**{**vars(job), "first_rank": NPROC * job.node_rank}) for job in jobs])
 
 

@@ -13,10 +13,13 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.jobs import wait_for
 
 # So long a node stands still without being lost.
 PAUSE_S = 6.0
 JOIN_S = 5
+# The clocks of a run whose spare is waited for, shortened.
+LOST_S = 4
 
 
 def rank_crashes(home: Path, turn: random.Random) -> float:
@@ -97,6 +100,29 @@ def does_not_come(home: Path, turn: random.Random) -> float:
         return max(0.0, seconds)
     finally:
         running.end()
+
+
+def replaced(home: Path, turn: random.Random) -> float:
+    """The seconds are those until the spare's ranks run."""
+    bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
+    jobs = gangs.make(home, nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=LOST_S)
+    with gangs.started(jobs) as running:
+        running.wait_phase("running", *range(gangs.NODES))
+        wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)
+        time.sleep(turn.random())
+        before = {rank: sorted(gangs.ranks(running, rank)) for rank in range(gangs.NODES)}
+        began = time.monotonic()
+        for process in gangs.tree(running, bad):
+            _processes.send(process, signal.SIGKILL)
+        wait_for(lambda: len(gangs.ranks(running, spare)) == gangs.NPROC, "the spare's ranks run", gangs.PATIENCE_S)
+        seconds = time.monotonic() - began
+        assert running.state(spare)["node_rank"] == bad
+        others = [rank for rank in range(gangs.NODES) if rank != bad]
+        assert {rank: sorted(gangs.ranks(running, rank)) for rank in others} == {rank: before[rank] for rank in others}
+        gangs.ask(running, turn.choice([*others, spare]))
+        gangs.end(running, began, bad)
+        gangs.look(running, ["stopped"])
+        return seconds
 
 
 def stopped(deaf: bool) -> Callable[[Path, random.Random], float]:

@@ -123,6 +123,31 @@ ROWS = [
         ("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),
     Row(
+        "the same, with `max_restarts` and a spare",
+        "once the lost node must have ended by itself (`launch_lost_after` and `launch_abort_grace` after its last "
+        "word), all start again at the next port; the spare has its node rank",
+        "the last attempt's",
+        (
+            Fault(
+                f"a node is killed: until a spare has its ranks, lost after {nodes.LOST_S} s",
+                *(nodes.replaced, 20.0, "rounds", IDLE),
+            ),
+        ),
+        (
+            "tests/integration/test_spares.py::test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same",
+            f"{UNIT}/test_council.py::test_too_few_spares_end_it",
+        ),
+    ),
+    Row(
+        "a spare that waits dies, freezes, or is told to end by a signal",
+        "nothing: the run goes on without it",
+        "`running`",
+        tests=(
+            f"{UNIT}/test_gang.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
+            f"{UNIT}/test_council.py::test_spares_that_are_lost_end_nobody_and_replace_nobody",
+        ),
+    ),
+    Row(
         "the head dies, freezes, hangs on its disk, or is cut off",
         "each of the others ends itself after the same time",
         "`lost`, from the others' states; a head that was cut off names whom it does not hear",
@@ -169,9 +194,12 @@ ROWS = [
     ),
     Row(
         "a process that SIGKILL does not end stays (uninterruptible sleep)",
-        "10 s later it is named and left to the kernel; there is no new attempt",
+        "10 s later it is named and left to the kernel; there is no new attempt, but with a spare in the node's place",
         "`failed`, the pids named",
-        tests=(f"{UNIT}/test_council.py::test_processes_that_stay_end_it",),
+        tests=(
+            f"{UNIT}/test_council.py::test_processes_that_stay_end_it",
+            f"{UNIT}/test_council.py::test_processes_that_stay_leave_their_rank_to_a_spare",
+        ),
     ),
     Row(
         "a disk fills up while the run goes on",
