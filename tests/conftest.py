@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-# One set of real hosts is made once: a process for all the files whose tests use it.
-ON_REAL_HOSTS = (
-    *("test_hosts.py", "test_live_faults.py", "test_live_gang.py"),
-    *("test_mutations.py", "test_secrets.py", "test_whole_way.py"),
-)
+# A set of real hosts is made once for a process: two of them have all the files whose tests use it.
+ON_REAL_HOSTS = {
+    "scenarios": ("test_hosts.py", "test_secrets.py"),
+    "faults": ("test_whole_way.py", "test_live_faults.py", "test_live_gang.py", "test_mutations.py"),
+}
 ROOT = Path(__file__).resolve().parent.parent
 LINK = ROOT / "collections" / "ansible_collections" / "muster" / "train"
 
@@ -31,7 +32,8 @@ sys.path.insert(0, str(ROOT / "collections"))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest, real hosts and scenarios: where files run side by side, it is not alone in the end."""
-    items.sort(key=lambda item: (item.path.name not in ON_REAL_HOSTS, item.path.name != "test_molecule.py"))
+    first = [*(name for names in ON_REAL_HOSTS.values() for name in names), "test_molecule.py"]
+    items.sort(key=lambda item: first.index(item.path.name) if item.path.name in first else len(first))
 
 
 try:
@@ -41,13 +43,14 @@ except ImportError:  # without pytest-xdist there is one process anyway
 else:
 
     class Scopes(LoadScopeScheduling):
-        """Files as --dist=loadscope has them, but those on the real hosts are one."""
+        """Files as --dist=loadscope has them, but those on the real hosts are two; one where the hosts are given."""
 
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            return "real hosts" if scope.endswith(ON_REAL_HOSTS) else scope
+            groups = [group for group, names in ON_REAL_HOSTS.items() if scope.endswith(names)]
+            return "real hosts" if groups and os.environ.get("MUSTER_TEST_INVENTORY") else (groups or [scope])[0]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-        """Let no two processes make the real hosts, which have one name and one place."""
+        """Let no two processes play on the same real hosts, and few make some."""
         return Scopes(config, log) if config.getvalue("dist") == "loadscope" else None

@@ -1,10 +1,15 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tests' own cluster of real hosts: containers with systemd, sshd and a Docker Engine each (tests/cluster)."""
+"""The tests' own cluster of real hosts: containers with systemd, sshd and a Docker Engine each (tests/cluster).
+
+Each worker of pytest that needs one has one of its own, in a directory and a network of its own.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -14,8 +19,11 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
-# Where the settings say.
-INVENTORY = ROOT / ".cache" / "cluster" / "test" / "inventory"
+CACHE = ROOT / ".cache" / "cluster"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+# As the settings say, but for a worker's own.
+HOME = CACHE / "-".join(["test", *filter(None, [WORKER])])
+INVENTORY = HOME / "inventory"
 
 
 def environment() -> dict[str, str]:
@@ -61,17 +69,23 @@ def as_root(inventory: Path, host: str, script: str) -> str:
 
 
 def play(name: str) -> None:
-    """Play tests/cluster/`name`.yml for the tests' own cluster."""
+    """Play tests/cluster/`name`.yml for this worker's cluster; what all clusters share is made by one at a time."""
     playbook = ROOT / "tests" / "cluster" / f"{name}.yml"
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", f"@{SETTINGS}"],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", f"@{SETTINGS}"]
+    if WORKER:
+        command += ["--extra-vars", json.dumps({"cluster_name": f"muster-test-{WORKER}", "cluster_dir": str(HOME)})]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
     if done.returncode != 0:
         raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.stdout}")

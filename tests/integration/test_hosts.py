@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.integration.real_hosts import HOME, ROOT, environment
 from ansible_collections.muster.train.tests.integration.recaps import steps, surprises
 
 # `default` makes and removes the hosts when molecule is run without pytest.
@@ -36,6 +36,7 @@ def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
         env={
             **environment(),
             "MOLECULE_GLOB": "molecule/hosts/*/molecule.yml",
+            "MUSTER_TEST_CLUSTER": HOME.name,
             "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
         },
         stdin=subprocess.DEVNULL,
