@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.module_utils._stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
 from ansible_collections.muster.train.tests.gang import Running, make_gang
+from ansible_collections.muster.train.tests.jobs import wait_for
 
 AGENT = Path(__file__).with_name("agent.py")
 NODES, NPROC = 3, 2
@@ -60,6 +61,7 @@ def going(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: 
     """Give a gang all of whose ranks have run for a moment."""
     with started(make(home, deaf, **changes)) as running:
         running.wait_phase("running")
+        wait_for(lambda: ranks_run(running, range(NODES)), "all ranks run", PATIENCE_S)
         time.sleep(0.3 + turn.random())
         yield running
 
@@ -140,6 +142,11 @@ def ranks(running: Running, node: int) -> dict[int, _processes.Process]:
         if name.startswith("rank") and name[4:].isdigit() and _processes.look(process.pid) is not None:
             found[int(name[4:])] = process
     return found
+
+
+def ranks_run(running: Running, nodes: Iterable[int]) -> bool:
+    """Return whether all ranks of these nodes live."""
+    return all(len(ranks(running, node)) == NPROC for node in nodes)
 
 
 def send_to_a_rank(running: Running, node: int, turn: random.Random) -> int:

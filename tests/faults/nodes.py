@@ -107,19 +107,26 @@ def replaced(home: Path, turn: random.Random) -> float:
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
     jobs = gangs.make(home, nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=LOST_S)
     with gangs.started(jobs) as running:
-        running.wait_phase("running", *range(gangs.NODES))
+        wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
         wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)
         time.sleep(turn.random())
-        before = {rank: sorted(gangs.ranks(running, rank)) for rank in range(gangs.NODES)}
         began = time.monotonic()
         for process in gangs.tree(running, bad):
             _processes.send(process, signal.SIGKILL)
-        wait_for(lambda: len(gangs.ranks(running, spare)) == gangs.NPROC, "the spare's ranks run", gangs.PATIENCE_S)
-        seconds = time.monotonic() - began
-        assert running.state(spare)["node_rank"] == bad
         others = [rank for rank in range(gangs.NODES) if rank != bad]
-        assert {rank: sorted(gangs.ranks(running, rank)) for rank in others} == {rank: before[rank] for rank in others}
-        gangs.ask(running, turn.choice([*others, spare]))
+        again = [*others, spare]
+        wait_for(
+            lambda: (
+                [running.state(node).get("attempt") for node in again] == [1] * len(again)
+                and gangs.ranks_run(running, again)
+            ),
+            "all ranks run, the spare's too",
+            gangs.PATIENCE_S,
+        )
+        seconds = time.monotonic() - began
+        seats = [running.state(node)["node_rank"] for node in again]
+        assert seats == [*others, bad], f"node ranks {seats} of nodes {again}, expected {[*others, bad]}"
+        gangs.ask(running, turn.choice(again))
         gangs.end(running, began, bad)
         gangs.look(running, ["stopped"])
         return seconds
