@@ -65,4 +65,4 @@ def test_a_user_is_no_password(repo: str, tmp_path: Path) -> None:
     code, printed = play(tmp_path, repo)
     # What is refused is the ref.
     assert code == 2
-    assert "git check-ref-format refuses code_git_ref bad..ref" in printed
+    assert 'git check-ref-format refuses code_git_ref "bad..ref"' in " ".join(printed.split())
