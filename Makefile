@@ -20,8 +20,8 @@ launch: .venv/.local link ## train the example on the embedded cluster: two node
 	@echo 'To type such commands yourself: source .venv/bin/activate'
 
 test: dev ## all tests: unit, integration, molecule
-	@# A test waits for much of its time: three files at a time, in the order in which they are collected.
-	pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder
+	@# A test waits for much of its time: two files at a time, in the order in which they are collected.
+	pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
 lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
 	ruff check
