@@ -20,7 +20,6 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _findings, _host_keys, _reach_why
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._host_keys import HostKey
@@ -44,7 +43,7 @@ QUESTION = "Are these the host keys of your hosts? They are trusted from now on.
 HEADERS = ("host", "key", "fingerprint")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Seen:
     """A host as this machine sees it: how ssh looks for it, and what came of trying."""
 

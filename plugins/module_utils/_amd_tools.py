@@ -19,7 +19,6 @@ from . import _amd_smi
 from ._amd_topo import Topology, link_types, parse_tables
 from ._budget import Budget
 from ._host import Host
-from ._record import record
 
 TIMEOUT_S = 5.0
 # 64 GPUs, each with each, are 1.5 MB of JSON; what is longer is no answer.
@@ -32,7 +31,7 @@ LINK_TABLES = ("amd-smi", "topology")
 ROCM_SMI = ("rocm-smi", "--showbus", "--showproductname", "--showtopotype")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Told:
     """What the tools told: market names by PCI address, and XGMI or PCIE by pair of addresses, the lesser first."""
 

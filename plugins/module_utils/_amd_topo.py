@@ -12,8 +12,6 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from ._record import record
-
 # rocm_smi.py: showType, showWeight, …; amdsmi_commands.py: topology
 _RULE_HEADING = re.compile(r"=+ (\S.*\S) =+")
 _TABLE_HEADING = re.compile(r"([A-Z][A-Z -]* TABLE):")
@@ -27,7 +25,7 @@ LINK_WORDS = ("XGMI", "PCIE")
 Table = dict[tuple[int, int], str]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Topology:
     """What a tool told: its GPUs by its own numbers, its tables (vendor's heading -> pair -> cell) and its complaints.
 

@@ -11,8 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-
-from ._record import record
+from dataclasses import dataclass
 
 # More than any tool says about a machine; the rest of a command gone wild is read and dropped.
 OUTPUT_LIMIT = 16 * 1024 * 1024
@@ -20,7 +19,7 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 REAP_S = 0.2
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class CommandResult:
     """What came of a command; rc is None when it could not be started (missing) or was given up (timed_out)."""
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from ._health_records import Image
 from ._printable import clean
-from ._record import record
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
 INSPECT = (
@@ -37,7 +36,7 @@ _MISSING = re.compile(
 MESSAGE_LIMIT = 300
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Info:
     """What `docker info` says; version is the engine's, None where it did not answer."""
 

@@ -12,13 +12,12 @@ import dataclasses
 from typing import Any
 
 from ._known import known
-from ._record import record
 
 # How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
 RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Device:
     """One logical GPU: a partition is a device of its own (partition: MIG profile or CPX/TPX/… mode)."""
 
@@ -31,7 +30,7 @@ class Device:
     partition: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Link:
     """What lies between the GPUs a < b: the vendor's own word (NV18, XGMI, PCIE, PIX …) and how many links, if told."""
 
@@ -41,7 +40,7 @@ class Link:
     count: int | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NicLink:
     """The PCI relation between a GPU and an HCA: PIX, PXB, PHB, NODE or SYS."""
 
@@ -50,7 +49,7 @@ class NicLink:
     relation: str
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Nearest:
     """The HCAs with the smallest relation to a GPU; on some machines the nearest is SYS."""
 
@@ -59,7 +58,7 @@ class Nearest:
     names: list[str]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Gpu:
     """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None."""
 

@@ -12,10 +12,9 @@ import dataclasses
 from typing import Any
 
 from ._known import known
-from ._record import record
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Clock:
     """The node's clock in seconds since the epoch when it was read; asked is the controller's when it sent the task.
 
@@ -28,7 +27,7 @@ class Clock:
     source: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Resolution:
     """What a name stands for here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
@@ -37,7 +36,7 @@ class Resolution:
     error: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class DeviceFile:
     """A device node of a GPU or an adapter; mode in octal digits, readable and writable for the user of the facts."""
 
@@ -49,7 +48,7 @@ class DeviceFile:
     writable: bool | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Image:
     """An image in the node's engine; digests are those of repositories (name@sha256:…), none for one never pulled."""
 
@@ -57,7 +56,7 @@ class Image:
     digests: list[str] = dataclasses.field(default_factory=list)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Engine:
     """The container engine as command asks it; running None: it is there, but does not answer this user (see why).
 
@@ -86,7 +85,7 @@ class Engine:
         return cls(**{**known(cls, data), "images": images})
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Reach:
     """Whether a port answers: connected, refused (the host is there, nobody listens), timeout, unreachable, unknown."""
 
@@ -96,7 +95,7 @@ class Reach:
     error: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class KernelError:
     """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
 
@@ -112,7 +111,7 @@ class KernelError:
     count: int = 1
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class KernelLog:
     """What the kernel's log of this boot has; not readable: errors is empty because nobody could look, why says so.
 
@@ -130,7 +129,7 @@ class KernelLog:
         return cls(**{**known(cls, data), "errors": _list(KernelError, data.get("errors")) or []})
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class GpuProcess:
     """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
 
@@ -141,7 +140,7 @@ class GpuProcess:
     device: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class RunProcess:
     """A process that carries a run's mark (MUSTER_RUN_ID) in its environment."""
 
@@ -151,7 +150,7 @@ class RunProcess:
     run_id: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class HungProcess:
     """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if told."""
 
@@ -160,7 +159,7 @@ class HungProcess:
     wait: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Processes:
     """Who uses the GPUs, what is left of runs, what hangs in the kernel; hidden: how many could not be looked into."""
 
@@ -179,7 +178,7 @@ class Processes:
         return cls(**{**known(cls, data), **lists})
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Memory:
     """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one)."""
 
@@ -190,7 +189,7 @@ class Memory:
     governor: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Sudo:
     """Whether this user becomes root without a password, and if not, what sudo says."""
 
@@ -198,7 +197,7 @@ class Sudo:
     why: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Interface:
     """A network interface: state as the kernel's operstate, speed in Mb/s, how often it lost or found its carrier."""
 
@@ -208,7 +207,7 @@ class Interface:
     carrier_changes: int | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class GpuState:
     """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
 
@@ -238,7 +237,7 @@ class GpuState:
     trouble: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class FabricManager:
     """NVIDIA's fabric manager: needed where the node has NVSwitches; state is systemd's word for the service."""
 
@@ -247,7 +246,7 @@ class FabricManager:
     state: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class GpuHealth:
     """How the GPUs are; devices is None where no tool and no file could tell."""
 

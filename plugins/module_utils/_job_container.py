@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ._command import CommandResult
 from ._host import Host
 from ._job_records import ENDED, JobContainer
-from ._record import record
 from .runner._failures import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
@@ -32,7 +32,7 @@ class EngineError(Exception):
     """Docker gave no answer that can be used; the message has its own last line."""
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Box:
     """How to speak of one container: the words that call Docker, and its name."""
 
@@ -40,7 +40,7 @@ class Box:
     name: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Seen:
     """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ._record import record
-
 ACTIVE = ("waiting", "running", "between", "stopping")
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
@@ -21,7 +19,7 @@ ENDED = ("succeeded", "failed", "stopped", "lost")
 NO_MESSAGE = "<NONE>"
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Rendezvous:
     """Where the ranks meet: the head's address and the run's port."""
 
@@ -29,7 +27,7 @@ class Rendezvous:
     port: int
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Variable:
     """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …)."""
 
@@ -40,7 +38,7 @@ class Variable:
     rule: str = ""
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class JobContainer:
     """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
 
@@ -55,7 +53,7 @@ class JobContainer:
     labels: dict[str, str]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Gang:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
@@ -68,7 +66,7 @@ class Gang:
     nodes: list[str]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 

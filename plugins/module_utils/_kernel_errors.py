@@ -16,7 +16,6 @@ from collections.abc import Iterable
 
 from . import _pci
 from ._health_records import KernelError
-from ._record import record
 
 # A GPU that is gone can write thousands of lines: those of one kind, code and device are one.
 ERROR_LIMIT = 200
@@ -38,7 +37,7 @@ _WORDS = ("Xid", "uncorrectable", "mlx5_core")
 _DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)", re.ASCII)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Line:
     """One message, and the seconds since the boot if they are told."""
 

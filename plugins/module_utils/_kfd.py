@@ -13,7 +13,6 @@ import dataclasses
 from collections.abc import Iterator
 
 from ._host import Host
-from ._record import record
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
 # include/uapi/linux/kfd_sysfs.h: HSA_IOLINK_TYPE_*, HSA_MEM_HEAP_TYPE_*
@@ -23,7 +22,7 @@ FRAME_BUFFERS = (1, 2)
 LIMIT = 65536
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class KfdLink:
     """A link from one node to another; weight is 15 per xGMI hop, 20 per PCIe segment, 13 inside one package."""
 
@@ -32,7 +31,7 @@ class KfdLink:
     weight: int
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class KfdNode:
     """A node: a GPU, a partition of one, or (without SIMDs) the processors of a NUMA node. 0 is what KFD leaves out."""
 
@@ -76,7 +75,7 @@ class KfdNode:
         return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}" if version else None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Kfd:
     """All nodes in KFD's order, which is the order of ROCm's device numbers, and those that could not be read."""
 

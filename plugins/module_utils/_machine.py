@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from . import _sysfs
 from ._host import Host
-from ._record import record
 from ._records import Systemd, User
 
 _CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
@@ -17,7 +17,7 @@ _CPU_RANGE = re.compile(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*")
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Identity:
     """Names of machine and boot: containers of one machine share the boot, copies of an image the machine id."""
 

@@ -12,11 +12,11 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Callable
 
 from ._host import Host
 from ._port_holders import find_holders
-from ._record import record
 from ._records import Address, Net, Route
 
 LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
@@ -27,7 +27,7 @@ TCP_LISTEN = "0A"
 _LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Listener:
     """One TCP socket that waits for connections."""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable
 
 from ._code import read_code
@@ -21,7 +22,6 @@ from ._net import read_net
 from ._probe import run_probes
 from ._rdma import read_rdma
 from ._rdma_records import Rdma
-from ._record import record
 from ._records import Config, File, NodeFacts, TrainingPython, Workdir
 from ._slot import read_holder
 from ._subsets import HEALTH, SUBSETS
@@ -34,7 +34,7 @@ from ._workdir import read_workdir
 PROBE_CAP_S = 10.0
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Asked:
     """What a launch wants to know of a node. Relative files are below code_dir."""
 
@@ -56,7 +56,7 @@ class Asked:
     probe_disks: bool = False
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Gathered:
     """What was found; rdma and gpu are facts of their own, here only if asked for."""
 

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ._pci import normalize
-from ._record import record
 
 # mig.mode.current is asked since MIG decides how many devices there are; unknown to drivers before 450.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
@@ -31,7 +30,7 @@ _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\
 _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class SmiGpu:
     """One whole GPU by nvidia-smi's index; trouble is what it says instead of values ("GPU is lost")."""
 
@@ -44,7 +43,7 @@ class SmiGpu:
     trouble: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Answer:
     """What one call told; versions are None when it does not tell them."""
 

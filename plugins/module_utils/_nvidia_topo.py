@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-
-from ._record import record
+from dataclasses import dataclass
 
 # From the nearest to the farthest; SOC is SYS of drivers before 375. PSB and PIX are one board or one switch.
 PCI_RELATIONS = {"PSB": "PIX", "PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
@@ -45,7 +44,7 @@ _NOBODY = "?"
 _NIC_NAME = re.compile(r"\b(NIC[0-9]{1,4})\s*:\s*([A-Za-z0-9_.:-]+)", re.ASCII)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Affinity:
     """CPUs and NUMA nodes as printed ("0-31,64-95", "0,3-9"), the NUMA node of the GPU's own memory, or why not."""
 
@@ -55,7 +54,7 @@ class Affinity:
     why: str | None = None
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Topology:
     """What the table says: relations by (row, column) in the tool's own words; vendor nvidia, or None (unknown)."""
 
@@ -76,7 +75,7 @@ class Topology:
         return self.legend.get(nic, nic)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class _Row:
     label: str
     words: list[str]

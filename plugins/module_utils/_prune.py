@@ -15,6 +15,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +23,6 @@ from ._host import Host
 from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from ._job_records import ENDED
 from ._mounts import mounts_in, parse_mountinfo
-from ._record import record
 from ._runs import list_runs, muster_dir, read_run, strange
 from .runner import _lock
 
@@ -35,7 +35,7 @@ GONE = ".gone."  # no run id begins so: a directory that is being removed is no 
 OVER = ("exited", "dead", "created")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Thing:
     """A container or a run directory, and why it stays (None: it goes)."""
 

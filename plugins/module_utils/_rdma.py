@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Callable
 
 from . import _pci, _pcie_link, _sysfs, _uverbs
@@ -17,7 +18,6 @@ from ._host import Host
 from ._order import natural
 from ._rdma_port import Surroundings, read_port
 from ._rdma_records import AMAZON, Hca, Rdma
-from ._record import record
 
 ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
 # Where a tree does not show whether there is a PCI device behind it, the name that `rdma link add` users give.
@@ -26,7 +26,7 @@ _VENDOR = re.compile(r"0x[0-9a-f]{4}")
 _PORT = re.compile(r"[0-9]{1,3}")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class _Place:
     """Where a device is: its folder, the PCI address behind it, and the folders its PCI device may be seen in."""
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from . import _gid, _sysfs
 from ._host import Host
 from ._rdma_records import ROCE_V2, Gid, Port
-from ._record import record
 
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
 # Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
@@ -48,7 +47,7 @@ ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
 MTUS = (4096, 2048, 1024, 512, 256)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Surroundings:
     """What a port needs to know of its device and of the machine; reasons are those that hold for all its ports.
 

@@ -12,13 +12,12 @@ import dataclasses
 from typing import Any
 
 from ._known import known
-from ._record import record
 
 AMAZON = "0x1d0f"  # a vendor_id
 ROCE_V2 = "RoCE v2"  # a type of GID
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Gid:
     """One entry of a port's GID table that is set; address is the IPv4 or IPv6 address it stands for."""
 
@@ -29,7 +28,7 @@ class Gid:
     ndev: str | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Port:
     """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable."""
 
@@ -53,7 +52,7 @@ class Port:
         return cls(**{**known(cls, data), "gids": [Gid(**known(Gid, item)) for item in data["gids"]]})
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Hca:
     """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most."""
 
@@ -81,7 +80,7 @@ class Hca:
         return cls(**{**known(cls, data), "ports": [Port.from_dict(item) for item in data["ports"]]})
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Gdr:
     """What the kernel has for GPUDirect RDMA; dmabuf is None because only the driver itself can tell."""
 
@@ -99,7 +98,7 @@ class Gdr:
         return [name for name, there in modules.items() if there]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Rdma:
     """All RDMA devices; usable: at least one port that NCCL could use, None where the devices could not be seen."""
 

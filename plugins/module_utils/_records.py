@@ -13,7 +13,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ._known import known
-from ._record import record
 from ._subsets import HEALTH
 from ._system_records import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and on
     )
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class User:
     """Who the facts were gathered as, which is who the ranks will run as."""
 
@@ -42,7 +41,7 @@ class User:
     home: str
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Address:
     """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
 
@@ -50,7 +49,7 @@ class Address:
     interface: str | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Route:
     """One IPv4 route; gateway is None where the destination is on the link itself."""
 
@@ -60,7 +59,7 @@ class Route:
     metric: int
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class PortHolder:
     """The process that listens on a port; another user's shows no more than its uid."""
 
@@ -70,7 +69,7 @@ class PortHolder:
     uid: int | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Net:
     """How this node reaches others. Holders are there only for the ports asked for that somebody listens on."""
 
@@ -89,7 +88,7 @@ class Net:
         )
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Workdir:
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
@@ -103,7 +102,7 @@ class Workdir:
     filesystem: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Code:
     """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
@@ -122,7 +121,7 @@ class Code:
     why: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class TrainingPython:
     """The training interpreter as asked for, and where it was found (None: not found)."""
 
@@ -130,7 +129,7 @@ class TrainingPython:
     path: str | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class File:
     """One file that was asked for; readable is true for regular files only."""
 
@@ -140,7 +139,7 @@ class File:
     sha256: str | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Config:
     """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
 
@@ -148,7 +147,7 @@ class Config:
     text: str | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Systemd:
     """Whether systemd runs this machine, and whether this user's services outlive their last session."""
 
@@ -156,7 +155,7 @@ class Systemd:
     linger: bool
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Holder:
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
@@ -171,7 +170,7 @@ class Holder:
         return cls(**known(cls, data))
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NodeFacts:
     """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
 

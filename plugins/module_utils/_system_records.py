@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from ._record import record
 
-
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Memlock:
     """Limits of locked memory in bytes; -1 is unlimited.
 
@@ -26,7 +24,7 @@ class Memlock:
     effective: int | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Limit:
     """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
 
@@ -34,7 +32,7 @@ class Limit:
     hard: int | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Container:
     """What kind of container this is (None: none that can be told), and what of the host it shares.
 
@@ -49,7 +47,7 @@ class Container:
     host_ipc: bool | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Disk:
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
@@ -67,7 +65,7 @@ class Disk:
     write_error: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Versions:
     """Versions as written in files, and in sources which file; nothing was started to learn them.
 
@@ -90,7 +88,7 @@ class Versions:
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Tools:
     """Versions of container runtimes and schedulers by their own word; None where there is none of that name."""
 
@@ -100,7 +98,7 @@ class Tools:
     slurm: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Kernel:
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 

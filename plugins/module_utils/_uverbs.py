@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 
 from . import _pci, _sysfs
 from ._host import Host
-from ._record import record
 
 CLASS = "/sys/class/infiniband_verbs"
 NODES = "/dev/infiniband"
@@ -64,7 +64,7 @@ def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
     return None
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Grants:
     """What the SR-IOV device plugin gave to this pod: PCI addresses, names of HCAs; empty where it gave nothing."""
 

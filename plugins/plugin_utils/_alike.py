@@ -10,11 +10,11 @@ Addresses, GUIDs and serial numbers are no features.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _links, _topology
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import ver
 ABSENT = "none"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Difference:
     """Features of a group that the largest group has otherwise; several that differ in the same are told together.
 
@@ -35,7 +35,7 @@ class Difference:
     other: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Alike:
     """Nodes with the same features; differences from the largest group, which has none."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 _SOURCES = Path(__file__).resolve().parents[1] / "module_utils"
 # What the runner knows of the nodes' side beside its own package.
-_BESIDE = ("_job_records.py", "_record.py")
+_BESIDE = ("_job_records.py",)
 _MAIN = b"import sys\n\nfrom muster.runner.runner import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

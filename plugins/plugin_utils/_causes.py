@@ -15,10 +15,10 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import NO_MESSAGE
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -57,7 +57,7 @@ class Likeness(enum.IntEnum):
     ENDED = 5  # torchrun ends the other ranks of a node when one fails
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Failure:
     """One thing that went wrong on a node; without a rank it is the launcher's or the node's. Time: unix seconds."""
 

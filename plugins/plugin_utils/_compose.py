@@ -17,7 +17,6 @@ from typing import Any
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._compose_devices import requests_for, vendor_of
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import SECRET, display
@@ -42,7 +41,7 @@ IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9\[\]_.:/@+-]*")
 APPENDED = ("cap_add", "devices", "group_add", "security_opt", "volumes")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Options:
     """The policy of a node's container, as the role's variables container_NAME have it; paths are absolute."""
 

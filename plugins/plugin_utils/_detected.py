@@ -15,7 +15,6 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
 from ansible_collections.muster.train.plugins.plugin_utils._environment import Settings
@@ -31,7 +30,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFA
 SCHEMA = 1
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Answer:
     """What a node answered: facts are its `ansible_facts`, or None and why not.
 
@@ -45,7 +44,7 @@ class Answer:
     layers: Sequence[Layer] = ()
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Policy:
     """What the cluster's owner decided.
 
@@ -64,7 +63,7 @@ class Policy:
     tuning: Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NodeReport:
     """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something.
 
@@ -95,7 +94,7 @@ class NodeReport:
         return {"name": self.name, "answered": self.answered, **data, "facts": facts}
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ClusterReport:
     """All nodes in node-rank order; findings are those of the whole cluster."""
 

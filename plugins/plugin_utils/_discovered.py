@@ -17,7 +17,6 @@ import jinja2
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
 from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
@@ -31,7 +30,7 @@ GIB = 1 << 30
 MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Found:
     """A host that was named: where it is, and its facts, or the finding that says why there are none."""
 
@@ -49,7 +48,7 @@ class Found:
         return NodeFacts.from_dict(self.facts["node"]) if self.facts else None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Choice:
     """A value of the policy (None: none is written) and why."""
 
@@ -57,7 +56,7 @@ class Choice:
     why: str
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Discovered:
     """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
 

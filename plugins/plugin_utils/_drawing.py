@@ -9,8 +9,8 @@ Lengths are CSS pixels. Colours are the page's business: a shape has a class. Te
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._topology import Chip, Cluster, Group, Nic, Socket
 
 WIDE, NARROW = 1228, 368
@@ -25,7 +25,7 @@ ROOM = CELL - 2  # for a text in a box
 _WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Box:
     """A rectangle; `title` is what a pointer or a screen reader gets."""
 
@@ -37,7 +37,7 @@ class Box:
     title: str = ""
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Wire:
     """A straight line."""
 
@@ -48,7 +48,7 @@ class Wire:
     style: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Text:
     """One line of text, `anchor` as in SVG."""
 
@@ -62,7 +62,7 @@ class Text:
 Shape = Box | Wire | Text
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Picture:
     """Shapes in the order in which they are painted."""
 
@@ -71,7 +71,7 @@ class Picture:
     shapes: tuple[Shape, ...]
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Heights:
     """Of the parts of a row: one without GPUs or without NICs has no place left free for them."""
 

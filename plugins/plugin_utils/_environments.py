@@ -16,7 +16,6 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head, _nccl_tuning
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
@@ -36,7 +35,7 @@ Layer = tuple[Any, str]  # what users set, names to values, and its origin
 UNTUNED: _environment.Settings = {name: {"value": None, "origin": ""} for name in ("channels", "threads")}
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NodeInput:
     """What the plan knows of a node: address is how Ansible reaches it, env its launch_node_env.
 
@@ -53,7 +52,7 @@ class NodeInput:
     gpu: Gpu | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Node:
     """What decides of a node's environment: its facts (None: not known), library, and what users set for it alone.
 
@@ -69,7 +68,7 @@ class Node:
     machine: Sequence[Variable] = ()
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Users:
     """What users set for all nodes: the fabric, the layers below and above those of a node, channels and threads."""
 
@@ -79,7 +78,7 @@ class Users:
     tuning: _environment.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Environments:
     """What is the same for all nodes, and by node what was looked at, what is set and what is left out on purpose."""
 

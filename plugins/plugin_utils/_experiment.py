@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils import _record
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._report import duration, first_progress, number
 from ansible_collections.muster.train.plugins.plugin_utils._table import GAP, one_line, table
@@ -121,7 +121,7 @@ def dump(document: Mapping[str, Any]) -> str:
     return HEADER + body
 
 
-@_record.record(frozen=True)
+@dataclass(frozen=True)
 class Entry:
     """One line of the list. A problem says why `run.yml` could not be read, looked when a run was last seen going."""
 

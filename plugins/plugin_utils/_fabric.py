@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 
-
-@record(frozen=True)
+@dataclass(frozen=True)
 class Fabric:
     """What the ranks talk over, and why."""
 

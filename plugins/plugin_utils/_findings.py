@@ -9,13 +9,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Finding:
     """One result of a check. Node None is the whole cluster; error means that nobody could look, never a pass."""
 

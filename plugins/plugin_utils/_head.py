@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net, Route
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
@@ -17,7 +17,7 @@ _LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Address:
     """Where all nodes reach the head, and why there."""
 
@@ -25,7 +25,7 @@ class Address:
     reason: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Interface:
     """The interface that a node uses towards the head, and how that is known."""
 

@@ -11,8 +11,8 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import SSH_PORT
 
 # By type: what people call it, as `ssh` and `ssh-keygen -l` do.
@@ -21,7 +21,7 @@ CALLED = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
 SPOKEN = ("hostname", "port", "user", "proxyjump", "proxycommand", "hostkeyalias")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class HostKey:
     """A public host key: `where` is the name that ssh looks it up by, blob its base64."""
 

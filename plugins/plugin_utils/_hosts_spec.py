@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 LIMIT = 4096  # more hosts than this are a slip of a range
@@ -39,7 +38,7 @@ class HostsError(ValueError):
         super().__init__("\n".join(self.lines))
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Target:
     """A host as it was named; what is None was not said. `name` is what the node is called."""
 

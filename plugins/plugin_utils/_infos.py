@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 # What every action takes that works on the nodes' answers.
@@ -23,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Info:
     """One node's answer; the run of a node that did not give one has the phase `unreachable` or `unknown`."""
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import File
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _ports
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
@@ -23,7 +23,7 @@ SCHEMA = 1
 MIB = 1 << 20
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Run:
     """What is the same on every node of the run."""
 

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._system_records import Versions
 
@@ -34,7 +34,7 @@ RCCL_OF_ROCM = {
 }
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Library:
     """The library by name; version is (major, minor, patch) or None when unknown, source where that is from."""
 

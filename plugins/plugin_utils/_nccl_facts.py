@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _head
 from ansible_collections.muster.train.plugins.plugin_utils._environment import FILTER_MODE
@@ -58,7 +57,7 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
     }
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class _Parts:
     rdma: Rdma | None
     gpu: Gpu | None

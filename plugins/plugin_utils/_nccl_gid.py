@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import (
     Address,
@@ -40,7 +39,7 @@ TOLERANT = (2, 26, 2)  # EINVAL of a type is passed over
 Networks = Mapping[Network, int]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Asked:
     """What a user says of the addresses: their family, 4 or 6, and their network; None: nothing that NCCL reads."""
 
@@ -48,7 +47,7 @@ class Asked:
     network: AnyNetwork | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Wanted:
     """The GID entry that a port should send from."""
 
@@ -58,7 +57,7 @@ class Wanted:
     network: Network | None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Gids:
     """What was decided for a node."""
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-
-from ansible_collections.muster.train.plugins.module_utils._record import record
+from dataclasses import dataclass
 
 EMPTY_PORT_IS_ANY = (2, 30)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Entry:
     """One name of a list; port None is any port."""
 
@@ -28,7 +27,7 @@ class Entry:
         return self.name if self.port is None else f"{self.name}:{self.port}"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class DeviceList:
     """A list as NCCL understands it."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._order import natural
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_grammar
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -37,7 +37,7 @@ NAME = "NCCL_IB_HCA"
 NEAR = ("PIX", "PXB")  # NCCL flattens two-level switches, so that nvidia-smi's PXB can be its PIX: one class
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Choice:
     """The chosen ports in natural order, and in words what told them from the others."""
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import AMAZON, Hca, Port, Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 
 ACTIVE = "ACTIVE"
 INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
 _NUMBERS = re.compile(r"[0-9a-f:.]*[0-9][0-9a-f:.]*")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class HcaPort:
     """One port together with its device."""
 

@@ -12,7 +12,6 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -22,7 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._library import Libra
 FABRIC = "fabric"  # origin of what the resolver decides
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NodeView:
     """What the resolver knows of a node: None is what could not be read.
 
@@ -45,7 +44,7 @@ class NodeView:
         return self.gpu is None or self.gpu.count > 0
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class FabricPolicy:
     """The parameter mode (auto, rdma or tcp), and where its value is from."""
 
@@ -53,7 +52,7 @@ class FabricPolicy:
     origin: str
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NotSet:
     """A variable that was left out on purpose, by which rule and why."""
 
@@ -62,7 +61,7 @@ class NotSet:
     reason: str
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class NodeEnvironment:
     """What the resolver decided for a node; hcas are the devices that NCCL is meant to use, in natural order."""
 
@@ -71,7 +70,7 @@ class NodeEnvironment:
     hcas: list[str]
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Resolution:
     """What the resolver decided for all nodes."""
 

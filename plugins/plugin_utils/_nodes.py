@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import SSH_PORT
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 
@@ -20,7 +20,7 @@ ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Node:
     """A node as the inventory describes it; without an address its name is its address."""
 
@@ -34,7 +34,7 @@ class Node:
         return f"{(self.address or self.name).lower()} port {self.port or SSH_PORT}"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Inventory:
     """The group `nodes` in node-rank order, the group `spares`, where they were read from, and what `--limit` said."""
 

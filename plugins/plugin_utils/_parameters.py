@@ -16,17 +16,17 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _hosts_spec, _runid
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Parameter:
     """One parameter of a verb."""
 

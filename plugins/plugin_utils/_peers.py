@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Value = TypeVar("Value", bound=Hashable)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Usual(Generic[Value]):
     """The value of most nodes; at a draw that of the first node among them."""
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Rendezvous
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import (
     _agree,
@@ -108,7 +107,7 @@ def make_plan(
     }
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class _Decided:
     """What is decided once for all nodes, and what was found on the way."""
 

@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy as _checks_policy
 from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES as THRESHOLDS
@@ -50,7 +49,7 @@ OF_CHECKS = ("preflight_levels", "preflight_expected", *(f"preflight_{name}" for
 NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env", *OF_CHECKS)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Policy:
     """What the cluster's owner decided, read once from the head's variables. Times are seconds."""
 

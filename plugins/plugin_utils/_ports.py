@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import Net, PortHolder
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Port:
     """A TCP port of the head, and why this one."""
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Sample:
     """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any.
 

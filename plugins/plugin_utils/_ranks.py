@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Place:
     """One node's ranks: first_rank … first_rank + nproc - 1 of the run."""
 
@@ -23,7 +23,7 @@ class Place:
     nproc: int
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Count:
     """How many ranks every node starts, and why."""
 

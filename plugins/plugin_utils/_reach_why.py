@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import errno
 import re
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Reason:
     """One way not to be reached: `check` is the word for it, `says` how the others tell of it."""
 
@@ -132,7 +132,7 @@ ERRNOS = {
 }
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Tried:
     """What was tried: the node, its host, port and user, and where its key would be known."""
 

@@ -13,10 +13,10 @@ import posixpath
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes, _runid
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
@@ -28,7 +28,7 @@ SCHEMA = 1
 SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Situation:
     """When, where, by whom and with which command the verb was called."""
 

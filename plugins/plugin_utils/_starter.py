@@ -10,8 +10,8 @@ who does not linger leaves behind (logind.conf(5), KillUserProcesses), and a uni
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
@@ -19,7 +19,7 @@ AUTO, SETSID, SYSTEM_UNIT, USER_UNIT = "auto", "setsid", "systemd", "systemd-use
 ORIGIN = "launch_starter"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Choice:
     """A starter by its name, why, and which one takes over where it refuses (a systemd that takes no units)."""
 

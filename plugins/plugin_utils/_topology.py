@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS, Device, Gpu
 from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca, Port, Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _links
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import NEAR
 
@@ -26,7 +26,7 @@ _FUNCTION = re.compile(r"\.[0-7]$")
 _MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+|GeForce\s+)?", re.IGNORECASE)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Chip:
     """One GPU as one sees it on the board; its partitions are the logical GPUs `indexes`."""
 
@@ -47,7 +47,7 @@ class Chip:
         return f"GPU {first}-{last}" if together else f"GPU {', '.join(map(str, self.indexes))}"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Nic:
     """One RDMA device: `speed` and `layer` of its link, `state` what a job makes of it, `why` when it is not used.
 
@@ -65,7 +65,7 @@ class Nic:
     relation: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Cluster:
     """GPUs and NICs with one PCI bridge between them at most (PIX); or one device alone."""
 
@@ -78,7 +78,7 @@ class Cluster:
         return max(len(self.chips), len(self.nics))
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Group:
     """What reaches each other below the CPU: `relation` is PIX or PXB, or empty for what reaches nothing so."""
 
@@ -91,7 +91,7 @@ class Group:
         return sum(cluster.columns for cluster in self.clusters)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Socket:
     """A NUMA node; None holds what the machine says of no NUMA node."""
 

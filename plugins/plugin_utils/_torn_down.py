@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line, table
 
 HEADERS = ("node", "what", "which")
@@ -16,7 +16,7 @@ KINDS = {"container": "containers", "run": "run directories"}
 SHOWN = 6
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Answer:
     """What a node answered to `runs_prune`; result is None where it gave no answer, and why says so."""
 

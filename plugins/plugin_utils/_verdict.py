@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ACTIVE, ENDED
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _causes
 from ansible_collections.muster.train.plugins.plugin_utils._causes import Failure, Likeness
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line
@@ -21,7 +20,7 @@ MISSING = ("absent", "prepared")
 NO_METRICS = ", no metrics reported"
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Verdict:
     """What became of a run. Times are UTC (2026-11-20T14:30:52Z), elapsed_s is the seconds of the longest part.
 

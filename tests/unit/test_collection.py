@@ -19,7 +19,6 @@ PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
 # Of the nodes' side, what the controller may import: the records, and the order of names.
 RECORDS = (
-    "_record",
     "_records",
     "_job_records",
     "_gpu_records",

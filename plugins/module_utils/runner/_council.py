@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._record import record
 from ._frames import short
 from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Node, Seats
 
@@ -31,7 +30,7 @@ MOST_WHY = 1500
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Limits:
     """The run's times in seconds (lost_after 0: silence is no reason to end), and how often it is started again."""
 
@@ -41,7 +40,7 @@ class Limits:
     max_restarts: int
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Cause:
     """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began."""
 

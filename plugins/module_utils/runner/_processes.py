@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import signal
-
-from .._record import record
+from dataclasses import dataclass
 
 PROC = "/proc"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Process:
     """One process, told apart from a later one with the same pid by its start time (clock ticks since boot)."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Look, LookAtNode, on_nodes
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
@@ -16,7 +15,7 @@ Level = Literal["fail", "warn", "off"]
 LEVELS: tuple[Level, ...] = ("fail", "warn", "off")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Check:
     """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default."""
 
@@ -28,7 +27,7 @@ class Check:
     blind: Level = "fail"
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Result:
     """A finding, and the level of its check: what is only worth a warning never stops anything."""
 

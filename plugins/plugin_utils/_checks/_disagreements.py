@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils import _agree_code
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import MEMLOCK, PROPERTIES
@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 UNKNOWN = "not known"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Row:
     """A property: what most nodes have, which these are, and what the others have."""
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, Status
@@ -22,7 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 PROFILE = "preflight_expected"
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Node:
     """A node that answered. env is what the inventory sets for its ranks."""
 
@@ -34,7 +33,7 @@ class Node:
     env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Launch:
     """What a launch would do here, as far as checks depend on it. call is how commands are called."""
 
@@ -53,7 +52,7 @@ class Launch:
     call: str | None = None
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
@@ -78,7 +77,7 @@ class Cluster:
         return {name: node.facts for name, node in self.nodes.items()}
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Seen:
     """What a check saw on a node."""
 

@@ -10,11 +10,11 @@ it says something, else with the peers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     PROFILE,
     Cluster,
@@ -32,7 +32,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 ABSENT = "none"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Property:
     """Something nodes have in common: its name, facts' part, key in the profile, and how to mend what differs.
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level, Result, code_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreements import Row, rows
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
@@ -28,7 +27,7 @@ INDENT = 4
 _DIGEST = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Report:
     """All results, and the table of properties; code is the exit code: 0, 1 or 2."""
 

@@ -12,10 +12,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 
-
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Threshold:
     """A number that a check compares with; source is who says so."""
 
@@ -41,7 +39,7 @@ NAMES = tuple(threshold.name for threshold in TABLE)
 _DEFAULTS = {threshold.name: threshold for threshold in TABLE}
 
 
-@record(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Thresholds:
     """The thresholds of a cluster; what the inventory does not set is as by default."""
 

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.module_utils._record import record
 
-
-@record(frozen=True)
+@dataclass(frozen=True)
 class Program:
     """What the ranks run: an absolute path, or a module's name, and its arguments."""
 
@@ -20,7 +19,7 @@ class Program:
     arguments: tuple[str, ...]
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Start:
     """One node's part of a run, as far as a launcher cares. Times are seconds."""
 
@@ -37,7 +36,7 @@ class Start:
     port: int
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Command:
     """What the runner executes, and the variables that the launcher needs beside it: name -> (value, reason)."""
 

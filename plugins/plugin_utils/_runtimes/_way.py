@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import JobContainer
-from ansible_collections.muster.train.plugins.module_utils._record import record
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._starter import Choic
 ORIGIN = "launch_runtime"
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Part:
     """Whose part of which launch it is, as far as a runtime cares."""
 
@@ -28,7 +28,7 @@ class Part:
     run_dir: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Way:
     """How a node's command runs: the interpreter, how its runner is started, and the container it lives in."""
 
@@ -37,7 +37,7 @@ class Way:
     container: JobContainer | None = None
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Runtime:
     """One runtime's functions.
 

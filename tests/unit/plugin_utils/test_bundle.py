@@ -21,7 +21,7 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     source = Path(_runs.__file__).parent
     shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
     expected = {f"muster/runner/{path.name}" for path in (source / "runner").glob("*.py")}
-    beside = {"muster/_job_records.py", "muster/_record.py"}
+    beside = {"muster/_job_records.py"}
     assert shipped == expected | beside | {"__main__.py", "muster/__init__.py"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/_lock.py") == (source / "runner" / "_lock.py").read_bytes()
