@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 
@@ -25,8 +24,8 @@ class ActionModule(ActionBase):
         args = dict(self._task.args)
         after = args.pop("then", None)
         if after and not self._task.check_mode and _waits(task_vars or {}):
-            # What keeps it from being made ready, its own task will say.
-            with contextlib.suppress(AnsibleError):
+            # It only saves time: what keeps it from being made ready, or Ansible from doing so, its own task will say.
+            with contextlib.suppress(Exception):
                 # Kept by Ansible until the playbook ends. No other method makes a module without running it.
                 self._configure_module(str(after), {}, task_vars)
         found = self._execute_module(
