@@ -64,7 +64,12 @@ def without(home: Path, steps: int) -> float:
         # The launcher file belongs to the runner: torch's own, with the same options.
         argv = [sys.executable, "-m", "torch.distributed.run", *job.argv[2:]]
         place = f"{job.rendezvous.address}:{job.rendezvous.port}"
-        told = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PET_RDZV_ENDPOINT": place}
+        told = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(home),
+            "PET_RDZV_ENDPOINT": place,
+            "PET_NODE_RANK": str(job.node_rank),
+        }
         environment = {**told, **{item.name: item.value for item in job.environment}}
         os.makedirs(job.output_dir, exist_ok=True)
         nodes.append(
