@@ -10,19 +10,16 @@ and the others are ended. Then a new attempt, or the end. Times are seconds of o
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from ._frames import short
-from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Node, Seats
+from ._reports import Reports
+from ._retry import Retry
+from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
-# Of a large cluster's failures the first ones tell all.
-KEPT_REPORTS = 32
-# So many attempts in a row may end without a step more than before.
-IDLE_ATTEMPTS = 2
 NAMED = 8
 # Of a reason, in bytes of JSON: an order has to fit into a frame.
 MOST_WHY = 1500
@@ -68,13 +65,12 @@ class Council:
         self._limits = limits
         self._began = self._last_arrival = now
         self._orders: list[tuple[int, dict[str, Any]]] = []
-        self._best_step = -1
-        self._idle = 0
         self._stop_asked = False
         self._cause_at = now
         self._cut: list[Cause] = []
         self._now = now
-        self._reports: list[dict[str, Any]] = []
+        self._reports = Reports()
+        self._retry = Retry(self._seats, limits.max_restarts, limits.lost_after, limits.abort_grace)
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -111,7 +107,7 @@ class Council:
         """Note that a node's launcher failed; its other processes may still be ending."""
         if self.phase not in (RUN, DRAIN):
             return
-        self._keep(number, report)
+        self._reports.keep(self.nodes[number], self.attempt, report)
         if self.cause is None:
             self._cause_at = now
         name = self.nodes[number].name
@@ -177,7 +173,7 @@ class Council:
             self._cut.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
             self._conclude()
         else:
-            self._keep(number, {"phase": "lost", "why": why})
+            self._reports.keep(node, self.attempt, {"phase": "lost", "why": why})
             if silent and self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
                 self.cause = cause  # what failed before was its peers, who lost it
             self._end_attempt(cause)
@@ -216,7 +212,7 @@ class Council:
             "joined": len(places) - places.count(ABSENT),
             "begun": places.count(RUNNING) + places.count(EMPTY),
             "attempt": self.attempt,
-            "reports": self._reports,
+            "reports": self._reports.kept,
         }
 
     def missing(self) -> list[str]:
@@ -267,49 +263,25 @@ class Council:
     def _conclude(self) -> None:
         if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self._seats.taken()):
             return
-        if self._is_replaceable() and self._now < self._gone_for_sure():
-            return  # tick comes back to it
-        if self._may_try_again():
-            # Of an attempt that is over its cause is enough: the next one may need the room.
-            self._reports = [kept for kept in self._reports if self._is_cause(kept)]
-            self.attempt += 1
-            self.cause = None
-            for node in self._seats.taken():
-                node.place, node.report = JOINED, None
-            self._go()
-        else:
+        cause = self.cause
+        if cause is None or self._stop_asked or not self._retry.is_allowed(self.attempt):
             self._end()
+        elif self._now >= self._retry.not_before():  # else tick comes back to it
+            why_not = self._retry.why_not()
+            if why_not is None:
+                self._try_again(cause)
+            else:
+                self.cause = dataclasses.replace(cause, why=f"{cause.why}; {why_not}")
+                self._end()
 
-    def _away(self) -> list[Node]:
-        """Return the nodes that can take no part in another attempt: lost, or with processes that can't be killed."""
-        return [node for node in self._seats.taken() if node.place == LOST or (node.report or {}).get("stuck")]
-
-    def _is_replaceable(self) -> bool:
-        """Say whether another attempt is allowed, with spares for whoever is away."""
-        if self.cause is None or self._stop_asked or self.attempt >= self._limits.max_restarts:
-            return False
-        if not self._limits.lost_after and any(node.place == LOST for node in self._seats.taken()):
-            return False  # it goes on by itself
-        return self._seats.can_replace(self._away())
-
-    def _gone_for_sure(self) -> float:
-        """Return when the lost nodes have noticed it and ended their ranks, so that nobody writes beside a spare."""
-        heard = [node.heard for node in self._seats.taken() if node.place == LOST]
-        return max(heard, default=-math.inf) + self._limits.lost_after + self._limits.abort_grace
-
-    def _may_try_again(self) -> bool:
-        if self.cause is None or not self._is_replaceable():
-            return False
-        step = max((int((node.report or {}).get("step") or 0) for node in self._seats.taken()), default=0)
-        self._idle = 0 if step > self._best_step else self._idle + 1
-        self._best_step = max(step, self._best_step)
-        if self._idle >= IDLE_ATTEMPTS:
-            self.cause = dataclasses.replace(
-                self.cause, why=f"{self.cause.why}; {self._idle} attempts in a row made no step"
-            )
-            return False
-        self._seats.replace(self._away())
-        return True
+    def _try_again(self, cause: Cause) -> None:
+        self._retry.replace()
+        self._reports.leave_the_cause(self.attempt, cause.node)
+        self.attempt += 1
+        self.cause = None
+        for node in self._seats.taken():
+            node.place, node.report = JOINED, None
+        self._go()
 
     def _end(self) -> None:
         self.phase = OVER
@@ -318,16 +290,3 @@ class Council:
         for number, node in enumerate(self.nodes):
             if node.place not in (ABSENT, LOST):
                 self._orders.append((number, order))
-
-    def _is_cause(self, report: dict[str, Any]) -> bool:
-        return report["attempt"] < self.attempt or (self.cause is not None and report["node"] == self.cause.node)
-
-    def _keep(self, number: int, report: dict[str, Any]) -> None:
-        node = self.nodes[number]
-        own = {"node": node.name, "node_rank": node.rank, "attempt": self.attempt}
-        for index, kept in enumerate(self._reports):
-            if (kept["node"], kept["attempt"]) == (node.name, self.attempt):
-                self._reports[index] = {**own, **report}
-                return
-        if len(self._reports) < KEPT_REPORTS:
-            self._reports.append({**own, **report})

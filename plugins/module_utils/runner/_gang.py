@@ -44,10 +44,6 @@ class Gang:
         """Ask for the end of the run."""
         raise NotImplementedError
 
-    def retire(self, why: str) -> None:
-        """Leave the run to the others, before any order has come."""
-        raise NotImplementedError
-
     def waits_for(self) -> str:
         """Say in one line whom it waits for before the start."""
         raise NotImplementedError

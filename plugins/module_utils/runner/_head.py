@@ -76,7 +76,6 @@ class Head(Gang):
         self._key = key
         self._run = run_mark(job)
         self._selector = selector
-        self._nnodes = job.nnodes
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = self._next_look = self._ticked = now
         self._lost_after = gang.lost_after
@@ -139,12 +138,9 @@ class Head(Gang):
         self.council.asked_to_stop(why, grace)
         self._carry()
 
-    def retire(self, why: str) -> None:
-        self.ask(why, 0.0)  # nobody goes on without the head
-
     def waits_for(self) -> str:
         missing = self.council.missing()
-        return f"{len(missing)} of {self._nnodes} nodes have not joined yet: {some(missing)}"
+        return f"{len(missing)} of {self.council.summary()['nodes']} nodes have not joined yet: {some(missing)}"
 
     def summary(self) -> dict[str, Any] | None:
         return self.council.summary()

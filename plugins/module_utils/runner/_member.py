@@ -95,9 +95,6 @@ class Member(Gang):
         if self._proven:
             self._tell_ask()
 
-    def retire(self, why: str) -> None:
-        self._end({"type": "end", "verdict": None, "why": why, "node": None, "rank": None})
-
     def _tell_ask(self) -> None:
         if self._asked is not None:
             if not self._begun:  # nobody waits for it

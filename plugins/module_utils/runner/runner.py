@@ -15,13 +15,14 @@ import time
 from typing import Any
 
 from .._job_records import Job
-from . import _claim, _failures, _files, _lock, _processes, _progress, _unit
+from . import _claim, _files, _lock, _processes, _progress, _unit
 from ._attempt import Attempt
 from ._child import adopt_orphans, wake_at_signals
 from ._gang import Gang, report_of
 from ._head import Head
 from ._inherited import environment_of
 from ._member import Member
+from ._requests import StopRequests
 from ._state import State, identity, utc
 
 TICK_S = 0.2
@@ -42,8 +43,7 @@ class Runner:
         self.job = job
         self.run_dir = run_dir
         self._private = private
-        self._stop_file = os.path.join(run_dir, "stop." + job.nonce)
-        self._signal: int | None = None
+        self.requests = StopRequests(job, run_dir)
         self._locks: list[_lock.Lock] = []
         self._selector = selectors.DefaultSelector()
         self._attempt: Attempt | None = None
@@ -58,7 +58,7 @@ class Runner:
     def claim(self) -> str | None:
         """Take this run's lock and its slot; return why not, None on success."""
         try:
-            self._locks = _claim.take(self.job, self.run_dir, lambda: self._asked_to_stop() is not None)
+            self._locks = _claim.take(self.job, self.run_dir, lambda: self.requests.look() is not None)
         except _claim.Taken as taken:
             return str(taken)
         return None
@@ -88,7 +88,7 @@ class Runner:
         starter = os.environ.get("MUSTER_STARTER", "setsid")
         state = State(self.run_dir, {**identity(job), "starter": starter})
         state.change("waiting")
-        if self._asked_to_stop() is not None and job.node_rank == 0:  # any other still tells the head
+        if self.requests.look() is not None and job.node_rank == 0:  # any other still tells the head
             state.change("stopped", why="stopped before it began")
             return 0
         adopt_orphans()
@@ -145,7 +145,7 @@ class Runner:
         while not gang.orders:
             now = self._turn(gang)
             self._tell(state, gang, now)
-            if not self._heed_request(gang, self._asked_to_stop(), now) and now >= (self._asked_at or math.inf):
+            if not self._heed_request(gang, self.requests.look(), now) and now >= (self._asked_at or math.inf):
                 return {
                     "type": "end",
                     "verdict": "stopped",
@@ -204,12 +204,12 @@ class Runner:
 
     def _heed(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """End the attempt where somebody wants its end: the user, the clock, or the gang."""
-        request = self._asked_to_stop()
+        request = self.requests.look()
         self._began = attempt.began if self._began is None else self._began  # the limit is the run's
         if request is None and self.job.time_limit and now - self._began >= self.job.time_limit:
             request = {"why": f"time limit of {self.job.time_limit} s reached"}
         if self._heed_request(gang, request, now) and request is not None:
-            attempt.stop(str(request["why"]), self._grace(request))
+            attempt.stop(str(request["why"]), self.requests.grace(request))
         while gang.orders and gang.orders[0]["type"] == "stop":
             order = gang.orders.popleft()
             attempt.stop(str(order["why"]), float(order["grace"]))
@@ -223,15 +223,13 @@ class Runner:
         if request is None or request == self._request:
             return False
         self._request = request
-        self._asked_at = now + self._grace(request) + END_S
-        if self._signal is not None and self.job.is_spare and self._attempt is None:
-            gang.retire(str(request["why"]))  # the run can do without it
+        self._asked_at = now + self.requests.grace(request) + END_S
+        if self.requests.is_signal and self.job.is_spare and self._attempt is None:
+            # The run can do without it.
+            gang.orders.append({"type": "end", "verdict": None, "why": request["why"]})
         else:
-            gang.ask(str(request["why"]), self._grace(request))
+            gang.ask(str(request["why"]), self.requests.grace(request))
         return True
-
-    def _grace(self, request: dict[str, Any]) -> float:
-        return float(request.get("grace", self.job.stop_grace))
 
     def _write_end(
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
@@ -246,7 +244,7 @@ class Runner:
         self._give_back()
         _files.release_reserve(self.run_dir)
         state.change(phase, gang=gang.summary(), end=end, **fields)
-        _remove(self._stop_file)
+        self.requests.answered()
 
     def _step(self) -> object:
         return (self._progress() or {}).get("step")
@@ -275,20 +273,6 @@ class Runner:
         for process in _processes.descendants(os.getpid()):
             _processes.send(process, signal.SIGKILL)
 
-    # -- stop ----------------------------------------------------------------------------------------------------
-
-    def note_signal(self, number: int, _frame: object) -> None:
-        """Remember a signal sent to the runner itself (docker stop, systemctl stop): it is a request to stop."""
-        self._signal = number
-
-    def _asked_to_stop(self) -> dict[str, Any] | None:
-        if self._signal is not None:
-            return {"why": f"{self.job.node}: the runner got {_failures.signal_name(self._signal)}"}
-        if os.path.exists(self._stop_file):
-            request = _files.read_json(self._stop_file)
-            return {"why": "stop was asked for", **(request if isinstance(request, dict) else {})}
-        return None
-
 
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
@@ -315,6 +299,6 @@ def main(argv: list[str]) -> int:
     _remove(private_file)  # the secrets live in memory from here on
     runner = Runner(job, run_dir, private)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, runner.note_signal)
+        signal.signal(number, runner.requests.note_signal)
     why = runner.claim()
     return runner.refuse(why) if why is not None else runner.run()

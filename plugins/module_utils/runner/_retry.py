@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a run is started again, when, and with whom in the place of a node that is away."""
+
+from __future__ import annotations
+
+import math
+
+from ._seats import LOST, Node, Seats
+
+# So many attempts in a row may end without a step more than before.
+IDLE_ATTEMPTS = 2
+
+
+class Retry:
+    """The rules, and how far the attempts have come; times in seconds, lost_after 0: nobody is ever lost."""
+
+    def __init__(self, seats: Seats, max_restarts: int, lost_after: float, abort_grace: float) -> None:
+        self._seats = seats
+        self._max_restarts = max_restarts
+        self._lost_after = lost_after
+        self._abort_grace = abort_grace
+        self._best_step = -1
+        self._idle = 0
+
+    def is_allowed(self, attempt: int) -> bool:
+        """Say whether there may be one after this attempt, with spares for whoever is away."""
+        if attempt >= self._max_restarts:
+            return False
+        if not self._lost_after and any(node.place == LOST for node in self._seats.taken()):
+            return False  # it goes on by itself
+        return self._seats.can_replace(self._away())
+
+    def not_before(self) -> float:
+        """Return when the lost nodes have noticed it and ended their ranks, so that nobody writes beside a spare."""
+        heard = [node.heard for node in self._seats.taken() if node.place == LOST]
+        return max(heard, default=-math.inf) + self._lost_after + self._abort_grace
+
+    def why_not(self) -> str | None:
+        """Count the attempt that is over; say that too many got nowhere, None where the next one may begin."""
+        step = max((int((node.report or {}).get("step") or 0) for node in self._seats.taken()), default=0)
+        self._idle = 0 if step > self._best_step else self._idle + 1
+        self._best_step = max(step, self._best_step)
+        return f"{self._idle} attempts in a row made no step" if self._idle >= IDLE_ATTEMPTS else None
+
+    def replace(self) -> None:
+        """Seat spares for whoever is away."""
+        self._seats.replace(self._away())
+
+    def _away(self) -> list[Node]:
+        """Return the nodes that can take no part in another attempt: lost, or with processes that can't be killed."""
+        return [node for node in self._seats.taken() if node.place == LOST or (node.report or {}).get("stuck")]
