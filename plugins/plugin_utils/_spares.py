@@ -10,7 +10,7 @@ allows another attempt.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
@@ -31,9 +31,16 @@ def plan_with_spares(
     """
     nodes, spares = list(request["nodes"]), list(request["spares"])
     left_out: dict[str, Finding] = {}
+
+    def plan_of(nodes: Sequence[str], waiting: Sequence[str] = ()) -> dict[str, Any]:
+        everybody = [*nodes, *waiting]
+        if away := [silent[name] for name in everybody if name in silent]:
+            raise PlanError(away)
+        return make_plan(request, policy, [known[name] for name in everybody], len(waiting))
+
     while True:
         try:
-            plan = _plan(request, policy, known, silent, nodes)
+            plan = plan_of(nodes)
             break
         except PlanError as error:
             refused = {finding.node: finding for finding in reversed(error.findings) if finding.stops}
@@ -46,35 +53,15 @@ def plan_with_spares(
                 nodes[nodes.index(name)] = spares.pop(0)
     now = dict(zip(request["nodes"], nodes, strict=True))
     if request["parameters"]["max_restarts"]["value"] > 0 and len(nodes) > 1:
-        plan, unfit = _with_waiting(request, policy, known, silent, nodes, spares, plan)
+        plan, unfit = _with_waiting(lambda waiting: plan_of(nodes, waiting), spares, plan)
         left_out.update(unfit)
     warnings = [_without(finding, now.get(name)) for name, finding in left_out.items()]
     plan["findings"] = [finding.to_dict() for finding in warnings] + plan["findings"]
     return plan, warnings
 
 
-def _plan(
-    request: Mapping[str, Any],
-    policy: Policy,
-    known: Mapping[str, NodeInput],
-    silent: Mapping[str, Finding],
-    nodes: Sequence[str],
-    waiting: Sequence[str] = (),
-) -> dict[str, Any]:
-    everybody = [*nodes, *waiting]
-    if away := [silent[name] for name in everybody if name in silent]:
-        raise PlanError(away)
-    return make_plan(request, policy, [known[name] for name in everybody], len(waiting))
-
-
 def _with_waiting(
-    request: Mapping[str, Any],
-    policy: Policy,
-    known: Mapping[str, NodeInput],
-    silent: Mapping[str, Finding],
-    nodes: Sequence[str],
-    spares: Sequence[str],
-    plan: dict[str, Any],
+    plan_of: Callable[[Sequence[str]], dict[str, Any]], spares: Sequence[str], plan: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Finding]]:
     """Return the plan with those spares that fit into it, and why the others do not.
 
@@ -84,20 +71,21 @@ def _with_waiting(
 
     def fitting(waiting: Sequence[str]) -> dict[str, Any] | None:
         try:
-            wider = _plan(request, policy, known, silent, nodes, waiting)
+            wider = plan_of(waiting)
         except PlanError as error:
             for each in reversed(error.findings):
                 if each.node is not None and each.node in waiting and each.stops:
                     unfit[each.node] = each
             return None
-        return wider if all(_alike(wider["jobs"][name], plan["jobs"][name]) for name in nodes) else None
+        return wider if all(_alike(wider["jobs"][name], plan["jobs"][name]) for name in plan["nodes"]) else None
 
     wider = fitting(spares)
     if wider is None:
         good = [name for name in spares if fitting([name]) is not None]
         unfit.update({name: _other(name) for name in spares if name not in (*good, *unfit)})
         wider = fitting(good)
-    return wider or plan, {name: finding for name, finding in unfit.items() if name not in (wider or plan)["spares"]}
+    found = wider or plan
+    return found, {name: finding for name, finding in unfit.items() if name not in found["spares"]}
 
 
 def _alike(wider: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
