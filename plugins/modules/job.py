@@ -25,9 +25,8 @@ options:
       - V(started) lays out the run directory, starts the runner and waits until it has its slot.
       - V(stopped) ends the run on this node.
       - >-
-        V(read) changes nothing: it returns the run and its files, as M(muster.train.job_info) does.
-        M(muster.train.collect) asks this way, because after a launch this module is ready to be sent and that one is
-        not.
+        V(read) changes nothing: it returns the run, as M(muster.train.job_info) does, and its files. It is how
+        M(muster.train.collect) asks, because after a launch this module is ready to be sent and that one is not.
     type: str
     choices: [started, stopped, read]
     default: started
@@ -105,7 +104,9 @@ run:
   returned: always, in check mode of a start not
   type: dict
 files:
-  description: The files of the run, as M(muster.train.job_info) returns them.
+  description:
+    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or
+      null above O(limit_mib)).
   returned: when O(state=read)
   type: list
   elements: dict

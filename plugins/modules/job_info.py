@@ -41,14 +41,6 @@ options:
       Seconds to wait for a runner that still lives to end. The nodes of a run end one after the other.
     type: int
     default: 0
-  files:
-    description: Return the files of the run that M(muster.train.collect) brings home.
-    type: bool
-    default: false
-  limit_mib:
-    description: Of files above this size in MiB return no checksum; 0 for no limit.
-    type: int
-    default: 0
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.info_module
@@ -181,19 +173,12 @@ log:
   returned: when O(lines) is above 0
   type: list
   elements: dict
-files:
-  description:
-    - Files (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or null above
-      O(limit_mib)).
-  returned: when O(files=true)
-  type: list
-  elements: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._run_files import list_files, read_logs
+from ansible_collections.muster.train.plugins.module_utils._run_files import read_logs
 from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, list_runs, nothing_of, read_ended
 
 
@@ -207,8 +192,6 @@ def main() -> None:
             "lines": {"type": "int", "default": 0},
             "rank": {"type": "int"},
             "wait": {"type": "int", "default": 0},
-            "files": {"type": "bool", "default": False},
-            "limit_mib": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
@@ -224,11 +207,9 @@ def main() -> None:
         else nothing_of(params["node"])
     )
     result = {"run": run, "runs": runs}
-    here = run["phase"] != "absent"
     if params["lines"] > 0:
+        here = run["phase"] != "absent"
         result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if here else []
-    if params["files"]:
-        result["files"] = list_files(host, run["run_dir"], params["limit_mib"] << 20) if here else []
     module.exit_json(changed=False, **result)
 
 

@@ -46,16 +46,18 @@ def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureF
     assert (again["changed"], again["run"]["pid"]) == (False, started["run"]["pid"])
     log = Path(job.run_dir, "logs/node.log")
     wait_for(lambda: log.exists() and log.stat().st_size, "the first line")
-    info = call(capsys, "job_info", workdir=str(tmp_path), lines=5, files=True)
+    info = call(capsys, "job_info", workdir=str(tmp_path), lines=5)
     assert (info["run"]["run_id"], info["run"]["alive"], info["run"]["left"]) == ("test_run", True, 0)
     assert [(line["node"], line["rank"], line["text"]) for line in info["log"]] == [("node0", None, "up")]
-    assert {"job.json", "plan.json", "state.json", "logs/node.log"} <= {file["path"] for file in info["files"]}
+    assert {"job.json", "plan.json", "state.json", "logs/node.log"} <= {
+        file["path"] for file in call(capsys, "job", state="read", workdir=str(tmp_path), run_id="test_run")["files"]
+    }
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["phase"], stopped["run"]["swept"]) == (True, "stopped", 0)
     read = call(capsys, "job", state="read", workdir=str(tmp_path), run_id="test_run")
-    info = call(capsys, "job_info", workdir=str(tmp_path), run_id="test_run", files=True)
+    info = call(capsys, "job_info", workdir=str(tmp_path), run_id="test_run")
     passing = {"heartbeat_age_s": 0}
-    assert ({**read["run"], **passing}, read["files"]) == ({**info["run"], **passing}, info["files"])
+    assert {**read["run"], **passing} == {**info["run"], **passing}
     assert read["changed"] is False
     twice = stop(capsys, tmp_path)
     assert (twice["changed"], twice["run"]["phase"]) == (False, "stopped")
