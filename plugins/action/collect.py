@@ -88,6 +88,7 @@ class ActionModule(ActionBase):
         except AnsibleConnectionFailure:
             raise
         except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile
+            new.unlink(missing_ok=True)
             display.warning(f"{name} was not brought: {one_line(error)}")
             return False
         os.utime(new, (_modified(file), _modified(file)))

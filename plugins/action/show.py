@@ -83,7 +83,10 @@ class ActionModule(ActionBase):
             return {**result, "failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}")}
         silent = _report.unanswered(infos) if args["all_answer"] else []
         if silent:
-            msg = f"{'; '.join(silent)}. What runs there was not reached: do it again when it answers"
+            missed = (
+                "Its part of the run was not brought" if args["what"] == "result" else "What runs there was not reached"
+            )
+            msg = f"{'; '.join(silent)}. {missed}: do it again when it answers"
             return {**result, "failed": True, "msg": clean(msg)}
         return {**result, "verdict": verdict.to_dict()}
 
