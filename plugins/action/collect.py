@@ -17,13 +17,14 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._collected import (
     merge_logs,
     node_log_name,
     ranks_of,
     target,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
 display = Display()
 

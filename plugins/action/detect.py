@@ -17,6 +17,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_text, _findings, _page
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
 from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
@@ -25,7 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._environment import C
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
 from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 
 display = Display()

@@ -14,10 +14,11 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos, _report
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
 from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, has_runner, judge, members
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_rows as rows
 from ansible_collections.muster.train.plugins.plugin_utils._alike import Alike, groups
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import names, table
 
 BAD = ("fail", "error", "warn")
 DIFFERENCES_SHOWN = 12

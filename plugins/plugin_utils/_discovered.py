@@ -16,12 +16,13 @@ from typing import Any
 import jinja2
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
 from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line, table
 from ansible_collections.muster.train.plugins.plugin_utils._topology import short_name
 
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")

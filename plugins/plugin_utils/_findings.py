@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 

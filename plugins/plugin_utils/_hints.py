@@ -9,7 +9,7 @@ import argparse
 import shlex
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 
 # What a verb is for, in the words of a hint.
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 
 LIMIT = 4096  # more hosts than this are a slip of a range
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")

@@ -15,11 +15,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._detected_rows import not_set_lines, remark
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import version_text
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 
 COMMENT_WIDTH = 110
 REASONS_TOLD = 3

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._runid import NAME
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 # How many runs are offered in place of one that does not exist.
 NEWEST = 5

@@ -9,8 +9,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names
+from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
 

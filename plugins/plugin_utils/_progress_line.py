@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, one_line
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS
 
 

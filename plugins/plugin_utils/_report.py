@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._causes import looks_lost, ordered
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line, table
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import NO_METRICS, Verdict, is_idle_spare, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")

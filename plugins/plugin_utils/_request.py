@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes, _runid
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
 SCHEMA = 1

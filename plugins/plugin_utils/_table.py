@@ -11,7 +11,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._printable import clean as clean
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 
 GAP = "  "
 # What is left for the last column, however wide the others are.

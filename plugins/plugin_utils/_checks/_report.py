@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._checks._check import Level, Result, code_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._disagreements import Row, rows
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks._table import CHECKS, run
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import clean, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line, table
 
 SCHEMA = 1
 TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass": "passed", "skip": "do not apply"}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -15,11 +16,11 @@ from ansible.errors import AnsibleError
 from ansible_collections.muster.train.plugins.action import job, node_facts
 from ansible_collections.muster.train.plugins.plugin_utils._bundle import runner_zipapp
 
-NODES = ["a", "b", "c"]
+NODES = ("a", "b", "c")
 
 
 def run(
-    plugin: Any, args: dict[str, Any], node: str = "a", nodes: list[str] = NODES, check: bool = False, **made: Any
+    plugin: Any, args: dict[str, Any], node: str = "a", nodes: Sequence[str] = NODES, check: bool = False, **made: Any
 ) -> tuple[list[Any], list[Any]]:
     """Return what was made ready, and (module, its arguments) of what was run."""
     action = plugin.ActionModule(
@@ -27,7 +28,7 @@ def run(
     )
     ready, ran = MagicMock(**made), MagicMock(return_value={"changed": False})
     action._configure_module, action._execute_module = ready, ran
-    assert action.run(task_vars={"inventory_hostname": node, "ansible_play_hosts_all": nodes})["changed"] is False
+    assert action.run(task_vars={"inventory_hostname": node, "ansible_play_hosts_all": list(nodes)})["changed"] is False
     return [call.args[0] for call in ready.call_args_list], [call.args for call in ran.call_args_list]
 
 
@@ -41,7 +42,7 @@ def run(
     ],
 )
 def test_one_of_several_nodes_makes_the_next_module_ready(
-    node: str, nodes: list[str], check: bool, ready: list[str]
+    node: str, nodes: Sequence[str], check: bool, ready: list[str]
 ) -> None:
     found = run(node_facts, {"subset": ["net"], "then": "muster.train.job"}, node, nodes, check)
     assert found == (ready, [("muster.train.node_facts", {"subset": ["net"]})])

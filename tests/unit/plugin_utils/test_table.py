@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, clean, names, one_line, table
+from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, names, one_line, table
 
 HEADERS = ("node", "rank", "why")
 
