@@ -35,7 +35,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner._member import
 from ansible_collections.muster.train.plugins.module_utils.runner.runner import TICK_S
 from ansible_collections.muster.train.tests.gang import KEY, make_gang
 
-IDLE_S = 10.0
+# Four signs of life of a large gang's nodes.
+IDLE_S = 20.0
 HEADERS = "members  strangers  go s   stop s  head %  member %  head MiB"
 ROW = (
     "{members:7}  {strangers:9}  {go_s:5.3f}  {stop_s:6.3f}  {head_idle_percent:6.2f}  {member_idle_percent:8.3f}  "

@@ -10,9 +10,8 @@ from typing import Any
 
 from ._frames import short
 
-# Both ways; of a large gang the head hears enough anyway.
-HEARTBEAT_S, LARGE_HEARTBEAT_S, LARGE = 2.0, 4.0, 256
-BEATS_UNTIL_LOST = 3
+# Both ways, in seconds at most, and how many at least before silence is a loss; the head of a large gang hears enough.
+BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
 # What of a report is sent, in bytes of JSON: a frame has 4 KiB.
 MOST_WHY = 900
 MOST_TRACEBACK = 1800
@@ -63,8 +62,8 @@ class Gang:
 
 def heartbeat_s(nnodes: int, lost_after: float) -> float:
     """Return the seconds between two signs of life."""
-    usual = HEARTBEAT_S if nnodes <= LARGE else LARGE_HEARTBEAT_S
-    return min(usual, lost_after / BEATS_UNTIL_LOST) if lost_after else usual
+    usual, least = BEATS if nnodes <= LARGE else LARGE_BEATS
+    return min(usual, lost_after / least) if lost_after else usual
 
 
 def report_of(phase: str, fields: dict[str, Any], step: object, stuck: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils.runner._gang import heartbeat_s
 from ansible_collections.muster.train.tests.gang import Running, make_gang
 from ansible_collections.muster.train.tests.jobs import wait_for
 
@@ -41,6 +42,12 @@ def gang(tmp_path: Path) -> Iterator[Make]:
         running.end()
     jobs = [job for running in made for job in running.jobs]
     wait_for(lambda: not any(_processes.of_run(job.run_id, job.run_dir) for job in jobs), "nothing is left", 20)
+
+
+@pytest.mark.parametrize("nnodes", [2, 256, 257, 1000])
+@pytest.mark.parametrize("lost_after", [1, 5, 12, 60])
+def test_two_signs_of_life_are_missed_before_a_node_is_lost(nnodes: int, lost_after: int) -> None:
+    assert 0 < 2 * heartbeat_s(nnodes, lost_after) <= lost_after
 
 
 def test_nobody_starts_before_all_have_come(gang: Make) -> None:
