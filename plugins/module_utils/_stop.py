@@ -126,7 +126,9 @@ def stop(
     if not check and nonce is None:
         _record_lost(host, directory, swept, container)
     run = read_run(host, node, workdir, run_id, docker)
-    if container is not None and not check and run["phase"] in ENDED:
+    # A runner that was killed before its first word has no end to be told.
+    told = run["phase"] in ENDED or not host.exists(os.path.join(directory, "state.json"))
+    if container is not None and not check and told:
         _drop(host, container, directory, nonce)
     run.update(swept=swept, unkillable=unkillable)
     return bool(alive) or held or boxed or discarded, run
@@ -155,7 +157,7 @@ def _end_container(
 
 
 def _drop(host: Host, container: Box, directory: str, nonce: str | None) -> None:
-    """Remove the run's container: how it ended is written down by now."""
+    """Remove the run's container: all that it could tell is written down by now."""
     try:
         if _job_container.ours(_job_container.look(host, container), directory, nonce):
             _job_container.remove(host, container)

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.faults import disks, gangs, ports
+from ansible_collections.muster.train.tests.faults import containers, disks, gangs, ports
 from ansible_collections.muster.train.tests.gang import Running
 
 MOMENTS_S = 2.5
 # Who waits for a runner that will not come waits no longer.
 JOIN_S = 10
-# A killed runner that had not come is missed, or left before the start; or the launch has stopped the rest.
-NOT_BEGUN = ["lost", "failed", "incomplete", "stopped"]
 # Where not all have come yet there mostly is a controller still, that takes the rest back; else they wait for a minute.
 ALONE = 0.15
 
@@ -97,7 +95,7 @@ def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
             for process in victims:
                 _processes.send(process, signal.SIGKILL)
             seconds = finish(running, turn, begun, began)
-            gangs.look(running, ["lost"] if begun else NOT_BEGUN, bad if begun else None)
+            gangs.look(running, ["lost"] if begun else gangs.NOT_BEGUN, bad if begun else None)
             return seconds
 
     return fault
@@ -116,11 +114,12 @@ def disk(home: Path, turn: random.Random) -> float:
         gangs.stop_module(running.jobs[turn.randrange(gangs.NODES)], gangs.STOP_GRACE_S)
         seconds = finish(running, turn, begun, began)
         # A runner that finds no room before its first word is as one that does not come.
-        gangs.look(running, ["stopped"] if begun else NOT_BEGUN)
+        gangs.look(running, ["stopped"] if begun else gangs.NOT_BEGUN)
         return seconds
 
 
 WAYS: dict[str, Callable[[Path, random.Random], float]] = {
+    "a container is killed": containers.killed,
     "a rank is killed": rank,
     "an agent is killed": agent,
     "a runner is killed": node(runner_only=True),
@@ -131,12 +130,13 @@ WAYS: dict[str, Callable[[Path, random.Random], float]] = {
     "the ranks' port is taken": ports.of_the_ranks,
     "the next attempt's port is taken": ports.of_the_next_attempt,
 }
+NEEDS = {"a container is killed": containers.why_not, "a disk fills up": disks.why_not}
 OFTEN = ("a rank is killed", "an agent is killed", "a runner is killed", "a node is killed", "a stop")
 
 
 def anything(home: Path, turn: random.Random) -> float:
     """Make one of all these faults."""
-    ways = [way for way in WAYS if way != "a disk fills up" or disks.why_not() is None]
+    ways = [way for way in WAYS if way not in NEEDS or NEEDS[way]() is None]
     way = turn.choice([*ways, *OFTEN, *OFTEN])
     try:
         return WAYS[way](home, turn)

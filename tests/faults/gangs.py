@@ -31,6 +31,8 @@ STOP_GRACE_S = 3.0
 # Longer than any bound, and than a head waits for a runner that was killed before it came.
 PATIENCE_S = 100.0
 DOCKER = ["docker"]
+# A killed runner that had not come is missed, or left before the start; or the launch has stopped the rest.
+NOT_BEGUN = ["lost", "failed", "incomplete", "stopped"]
 
 
 def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: Any) -> Running:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ansible_collections.muster.train.tests.faults import (
     anything,
+    containers,
     controller,
     disks,
     gangs,
@@ -110,12 +111,13 @@ ROWS = [
         ),
     ),
     Row(
-        "a node dies, freezes, hangs on its disk, or is cut off",
+        "a node or its container dies, freezes, hangs on its disk, or is cut off",
         "the others are ended at once where its connection breaks, else after `launch_lost_after` (12 s) of silence; "
         "when it comes back it ends itself, and is not taken in again",
         "`lost`, the node named",
         (
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
+            Fault("a container is killed, at any moment", containers.killed, 30.0, why_not=containers.why_not),
             Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
             Fault("a node's disk hangs", disks.hangs(head=False), 30.0, "rounds", IDLE, disks.why_not),
             Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.why_not),
@@ -259,7 +261,8 @@ ROWS = [
         ),
     ),
     Row(
-        "a rank, an agent, a runner, a node, a disk or a port is hit, or a stop is asked for, at any moment",
+        "a rank, an agent, a runner, a container, a node, a disk or a port is hit, or a stop is asked for, "
+        "at any moment",
         "as above; what has not all started by then is taken back by the launch, or ends within a minute",
         "as above",
         (Fault("anything at any moment", anything.anything, None, "injections", IDLE),),

@@ -93,6 +93,13 @@ def test_a_killed_container_is_told_of(boxed: Cluster, tmp_path: Path) -> None:
     assert engine.containers(tmp_path) == []
 
 
+def test_stop_removes_a_container_that_was_killed_before_its_runners_first_word(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(follow=True, script_args="--seconds 1").rc == 0
+    (boxed.run_dir("node0") / "state.json").unlink()
+    assert boxed.verb("stop", run_id=RUN_ID).rc == 0
+    assert engine.containers(tmp_path) == []
+
+
 def test_a_run_that_ran_out_of_memory_says_so(boxed: Cluster, tmp_path: Path) -> None:
     engine.write_compose(tmp_path / "compose.yaml", tmp_path, mem_limit="48m", memswap_limit="48m")
     (tmp_path / "eat.py").write_text("import time\ntime.sleep(2)\nfood = bytearray(10 ** 9)\n")

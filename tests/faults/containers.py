@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's container that is killed: with its runner all of it is gone at once, and Docker alone can tell how."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils import _job_container
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED, Job, JobContainer
+from ansible_collections.muster.train.plugins.module_utils._start import runner_command
+from ansible_collections.muster.train.plugins.module_utils._starters import starter_named
+from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.gang import KEY, Running
+from ansible_collections.muster.train.tests.integration import engine
+from ansible_collections.muster.train.tests.jobs import prepare, wait_for
+
+MOMENTS_S = 2.0
+why_not = engine.missing
+
+
+def _boxed(job: Job, home: Path) -> Job:
+    """Return the job as a plan with the runtime docker has it."""
+    # Containers of two rounds have one engine: a name is there once.
+    run_id = f"{home.name.replace('_', '-').lower()}-run"
+    run_dir = f"{job.workdir}/.muster/runs/{run_id}"
+    marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
+    environment = [dataclasses.replace(each, value=marks.get(each.name, each.value)) for each in job.environment]
+    labels = {
+        _job_container.RUN_ID: run_id,
+        _job_container.RUN_DIR: run_dir,
+        _job_container.NONCE: job.nonce,
+        _job_container.WORKDIR: job.workdir,
+    }
+    name = _job_container.container_name(run_id, job.node_rank)
+    return dataclasses.replace(
+        job,
+        run_id=run_id,
+        run_dir=run_dir,
+        output_dir=f"{run_dir}/outputs",
+        environment=environment,
+        runtime="docker",
+        starter="docker",
+        container=JobContainer(gangs.DOCKER, str(home / "compose.yaml"), "train", name, sys.executable, labels),
+    )
+
+
+@contextlib.contextmanager
+def _started(home: Path) -> Iterator[Running]:
+    """Start the containers of a gang, side by side; whatever happens, none of them is left."""
+    engine.make_image()
+    engine.write_compose(home / "compose.yaml", home)
+    running = Running([_boxed(job, home) for job in gangs.make(home).jobs])
+    try:
+        with ThreadPoolExecutor(gangs.NODES) as pool:
+            list(pool.map(_start, running.jobs))
+        yield running
+    finally:
+        engine.remove_containers(home)
+
+
+def _start(job: Job) -> None:
+    prepare(job, {"environment": {"PATH": "/usr/bin:/bin"}, "key": KEY})
+    starter_named(job.starter).start(Host(), job, runner_command(job, job.starter))
+
+
+def _is_over(running: Running, node: int) -> bool:
+    """Whether a node's runner has said its last word and its container is done."""
+    job = running.jobs[node]
+    seen = _job_container.look(Host(), _container(job))
+    return running.state(node).get("phase") in ENDED and (seen is None or not seen.running)
+
+
+def _container(job: Job) -> JobContainer:
+    assert job.container is not None
+    return job.container
+
+
+def killed(home: Path, turn: random.Random) -> float:
+    """Kill the container of a node at any moment; return the seconds until the others' are over."""
+    bad = turn.randrange(gangs.NODES)
+    with _started(home) as running:
+        time.sleep(turn.random() * MOMENTS_S)
+        begun = gangs.all_run(running)
+        began = time.monotonic()
+        engine.docker("kill", _container(running.jobs[bad]).name)
+        if not begun:
+            gangs.take_back(running.jobs)
+        others = [node for node in range(gangs.NODES) if node != bad]
+        wait_for(lambda: all(_is_over(running, node) for node in others), "the others are over", gangs.PATIENCE_S)
+        seconds = time.monotonic() - began
+        gangs.look(running, ["lost"] if begun else gangs.NOT_BEGUN, bad if begun else None)
+        left = [each["Name"] for each in engine.containers(home)]
+        assert left == [], f"containers are left after stop: {left}"
+        return seconds
