@@ -32,7 +32,7 @@ lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
 	  -p ansible_collections.muster.train.plugins.module_utils
 	ansible-lint --offline --profile production --strict
 	antsibull-changelog lint
-	antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all .
+	antsibull-docs lint-collection-docs --plugin-docs --disallow-unknown-collection-refs .
 
 sanity: dev ## ansible-test sanity on a copy of the checkout
 	python tools/sanity.py
