@@ -142,10 +142,11 @@ def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list
 def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
     """Say, after a stop, where there was nothing to stop."""
     parts = list(infos)
-    over = [info.node for info in parts if not info.changed and info.run["phase"] in ENDED]
+    over = [info for info in parts if not info.changed and info.run["phase"] in ENDED]
     if over and len(over) == len(parts):
         return [clean(f"{run_id} had already ended: nothing to stop")]
-    return [clean(f"  {node} had already ended") for node in over]
+    # Where this stop has ended others, one that is stopped may have heard of it by the gang first.
+    return [clean(f"  {info.node} had already ended") for info in over if info.run["phase"] != "stopped"]
 
 
 def explanation(verdict: Verdict) -> list[str]:

@@ -155,6 +155,8 @@ def test_after_a_stop_it_says_where_there_was_nothing_to_stop(run: Show) -> None
     for host in hosts.values():
         host["launch__info"]["changed"] = True
     assert not [line for line in run("stopped", hosts)[0] if "had already ended" in line]
+    hosts["node1"] = info("node1", "stopped")  # through the gang, by the request to the other
+    assert not [line for line in run("stopped", hosts)[0] if "had already ended" in line]
     hosts["node1"] = info("node1", "succeeded")
     assert "  node1 had already ended" in run("stopped", hosts)[0]
     printed, _result = run("stopped", going("succeeded"))
