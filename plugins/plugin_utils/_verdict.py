@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._table import names, 
 
 SILENT = ("unreachable", "unknown")
 MISSING = ("absent", "prepared")
+DRAINING = ("stopping", "between")
 # Behind `succeeded`, of a script that wrote none.
 NO_METRICS = ", no metrics reported"
 
@@ -89,8 +90,7 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
     Where the gang has ended the run, its word is the verdict; which failure led to it the nodes' records tell best.
     """
     parts = members(runs)
-    # A node that was cut off and went on has no word for all.
-    end = next((run["end"] for run in parts if (run.get("end") or {}).get("verdict") in ENDED), None)
+    end = _last_word(parts)
     failures = _causes.ordered(parts if end is None else _as_told(parts))
     if end is not None:
         verdict, why, cause = _ended(end, failures)
@@ -117,6 +117,17 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
         ended=max(ended) if parts and len(ended) == len(parts) else None,
         elapsed_s=round(max(elapsed), 1) if elapsed else None,
     )
+
+
+def _last_word(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return how the gang has ended the run, None where it has not.
+
+    A node that was cut off and went on has no word for all; nor has one that was lost while the head, which may yet
+    seat a spare, is ending this attempt.
+    """
+    if any(run.get("node_rank") == 0 and run["phase"] in DRAINING and run.get("alive") for run in parts):
+        return None
+    return next((run["end"] for run in parts if (run.get("end") or {}).get("verdict") in ENDED), None)
 
 
 def _ended(end: Mapping[str, Any], failures: Sequence[Failure]) -> tuple[str, str | None, Failure | None]:

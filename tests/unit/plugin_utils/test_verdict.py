@@ -45,6 +45,19 @@ def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes
     assert list(judge(again).exit_codes) == ["node0", "node2"]
 
 
+@pytest.mark.parametrize(("phase", "alive", "verdict"), [("between", True, "running"), ("between", False, "lost")])
+def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
+    phase: str, alive: bool, verdict: str
+) -> None:
+    word = {"verdict": "lost", "why": "the head's runner was not heard for 12 s"}
+    runs = [
+        run("node0", phase, nnodes=2, attempt=0, alive=alive),
+        run("node1", "stopped", nnodes=2, attempt=0, alive=False, end=word),
+        run("node2", "waiting", nnodes=2, alive=True),
+    ]
+    assert judge(runs).verdict == verdict
+
+
 def test_a_node_that_came_too_late_has_no_part() -> None:
     late = run("node1", "failed", nnodes=2, why="the head refused", started=None, end={"verdict": "failed", "why": "x"})
     spare = {**run("node2", "running", nnodes=2, attempt=0), "node_rank": 1, "first_rank": 2}
