@@ -16,7 +16,7 @@ from typing import Any
 from ._frames import short
 from ._reports import Reports
 from ._retry import Retry
-from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
+from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Node, Seats
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
@@ -51,6 +51,13 @@ def some(names: Sequence[str]) -> str:
     """Return ``n1, n2 and 3 more``."""
     shown = list(names[:NAMED])
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
+def _phase(node: Node) -> str | None:
+    if node.place == LOST:
+        return "lost"
+    phase = (node.report or {}).get("phase")
+    return None if phase is None else str(phase)
 
 
 class Council:
@@ -205,14 +212,22 @@ class Council:
         return orders
 
     def summary(self) -> dict[str, Any]:
-        """Return what the head's state says of all nodes: counts, and the reports of those that did not end well."""
+        """Return what the head's state says of all nodes.
+
+        Counts; the reports of those that did not end well, where it began first (`cause`); at the end every node's
+        phase, None of one that never came.
+        """
         places = [node.place for node in self._seats.taken()]
+        reports = self._reports.kept
+        if self.phase == OVER and self.cause is not None:
+            reports = self._reports.with_cause(self.attempt, self.cause.node)
         return {
             "nodes": len(places),
             "joined": len(places) - places.count(ABSENT),
             "begun": places.count(RUNNING) + places.count(EMPTY),
             "attempt": self.attempt,
-            "reports": self._reports.kept,
+            "reports": reports,
+            "phases": {node.name: _phase(node) for node in self._seats.taken()} if self.phase == OVER else None,
         }
 
     def missing(self) -> list[str]:

@@ -12,7 +12,8 @@ import time
 from . import _files
 
 LONGEST_LINE = 64 * 1024
-TAIL_LINES = 40
+# What the state has of a log, in lines and in bytes of each: a state must fit into what is kept free for it.
+TAIL_LINES, TAIL_BYTES = 40, 1024
 
 
 def stamp(seconds: float) -> str:
@@ -58,7 +59,7 @@ class CappedLog:
 
     def _write_lines(self, lines: list[bytes], now: float) -> None:
         prefix = stamp(now).encode() + b" "
-        self.tail.extend(line.rstrip(b"\r").decode("utf-8", "replace") for line in lines[-TAIL_LINES:])
+        self.tail.extend(_shown(line).decode("utf-8", "replace") for line in lines[-TAIL_LINES:])
         data = b"".join(prefix + line.rstrip(b"\r") + b"\n" for line in lines)
         try:
             self._write(data)
@@ -82,3 +83,8 @@ class CappedLog:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def _shown(line: bytes) -> bytes:
+    """Return what a terminal would show of a line in the end (a progress bar writes over itself), the first of it."""
+    return line.rstrip(b"\r").rpartition(b"\r")[2][:TAIL_BYTES]

@@ -26,9 +26,17 @@ class Reports:
             if (kept["node"], kept["attempt"]) == (node.name, attempt):
                 self.kept[index] = {**own, **report}
                 return
+        older = next((index for index, kept in enumerate(self.kept) if kept["attempt"] < attempt), None)
+        if len(self.kept) >= KEPT_REPORTS and older is not None:
+            del self.kept[older]
         if len(self.kept) < KEPT_REPORTS:
             self.kept.append({**own, **report})
 
     def leave_the_cause(self, attempt: int, node: str | None) -> None:
         """Forget of an attempt that is over all but where it began: the next one may need the room."""
         self.kept = [kept for kept in self.kept if kept["attempt"] < attempt or kept["node"] == node]
+
+    def with_cause(self, attempt: int, node: str | None) -> list[dict[str, Any]]:
+        """Return all with a mark, where the run's end began first: what the others tell are its consequences."""
+        marked = [{**kept, "cause": (kept["attempt"], kept["node"]) == (attempt, node)} for kept in self.kept]
+        return sorted(marked, key=lambda kept: not kept["cause"])

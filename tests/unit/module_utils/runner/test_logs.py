@@ -75,3 +75,10 @@ def test_carriage_returns_go(tmp_path: Path, data: bytes) -> None:
     log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
     log.feed(b"progress" + data, 0.0)
     assert text_of(tmp_path / "rank_00.log") == ["progress"]
+
+
+def test_the_tail_has_of_a_progress_bar_what_a_terminal_shows_and_of_a_long_line_its_beginning(tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+    log.feed(b"".join(b"\r%3d %%" % done for done in range(101)) + b"\n" + b"x" * 50_000 + b"\n", 0.0)
+    assert list(log.tail) == ["100 %", "x" * 1024]
+    log.close(0.0)
