@@ -19,12 +19,14 @@ from ._job_container import Box, EngineError
 from ._job_records import ENDED, Job
 from ._runs import how_ended, read_run, run_directory, strange
 from .runner import _files, _lock, _processes
-from .runner._state import State, identity, utc
+from .runner._state import HEARTBEAT, State, identity, utc
 
 POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
 RUNNER_SLACK_S = 4.0
 SWEEP_GRACE_S = 5.0
+# A runner that beat so lately lives.
+BEATS_WITHIN_S = 3.0
 # A runner that has ended takes its container along; only one that does not is ended from outside.
 CONTAINER_GRACE_S = 3
 NONCE = re.compile(r"[0-9a-f]{32}")
@@ -45,15 +47,9 @@ def _nonces(directory: str, host: Host) -> set[str]:
 
 def _ask(directory: str, nonces: set[str], grace: float) -> None:
     for nonce in nonces:
-        path = os.path.join(directory, "stop." + nonce)
+        # An empty file asks as well, with the run's own grace.
         request = {"why": "stop was asked for", "grace": grace}
-        try:
-            _files.write_json(path, request, durable=False)
-        except OSError as error:
-            if error.errno not in _files.NO_ROOM:
-                raise
-            # An empty file asks as well, with the run's own grace; the reserve is for the runner's last word.
-            os.close(_files.create(path, os.O_WRONLY))
+        _files.write_request(os.path.join(directory, "stop." + nonce), request)
 
 
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[_processes.Process]:
@@ -74,6 +70,10 @@ def _wait_ended(run_id: str, directory: str, nonce: str | None, seconds: float) 
     deadline = time.monotonic() + seconds
     _wait_gone(run_id, directory, nonce, seconds)
     while _holds(directory, nonce) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    # A runner that still lives waits for processes that SIGKILL has not ended, and names them then.
+    deadline += _processes.UNKILLABLE_AFTER_S
+    while _holds(directory, nonce) and _beats(directory) and time.monotonic() < deadline:
         time.sleep(POLL_S)
 
 
@@ -107,6 +107,10 @@ def stop(
     directory = run_directory(workdir, run_id)
     if strange(host, workdir, directory) is not None:
         return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
+    nonces = _nonces(directory, host) if nonce is None else {nonce}
+    # Asked before anybody is looked for: a runner that is born meanwhile finds it.
+    if not check and _prepared(host, directory, nonce):
+        _ask(directory, nonces, grace)
     alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
     # A runner in another pid namespace is not seen; its lock is, and its container.
     held = _holds(directory, nonce)
@@ -115,7 +119,7 @@ def stop(
     swept = 0
     unkillable: list[int] = []
     if (alive or held or boxed) and not check:
-        _ask(directory, _nonces(directory, host) if nonce is None else {nonce}, grace)
+        _ask(directory, nonces, grace)
         if held or any(_is_runner(process) for process in alive):
             _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
             grace = 0.0  # the runner has given it, or hangs
@@ -165,10 +169,22 @@ def _drop(host: Host, container: Box, directory: str, nonce: str | None) -> None
         return
 
 
+def _prepared(host: Host, directory: str, nonce: str | None) -> list[str]:
+    """Return the files of launches whose runners have not begun."""
+    matches = [match for match in map(PREPARED.fullmatch, host.list_dir(directory) or []) if match]
+    return [match.group() for match in matches if nonce in (None, match.group(1))]
+
+
+def _beats(directory: str) -> bool:
+    """Return whether a runner has told lately that it lives."""
+    with contextlib.suppress(OSError):
+        return time.time() - os.stat(os.path.join(directory, HEARTBEAT)).st_mtime < BEATS_WITHIN_S
+    return False
+
+
 def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool:
     """Remove what launches prepared whose runner never began: it holds the login's environment and the secrets."""
-    matches = [match for match in map(PREPARED.fullmatch, host.list_dir(directory) or []) if match]
-    names = [match.group() for match in matches if nonce in (None, match.group(1))]
+    names = _prepared(host, directory, nonce)
     if check or not names:
         return bool(names)
     if nonce is None and not host.exists(os.path.join(directory, "state.json")):

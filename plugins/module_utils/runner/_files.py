@@ -16,6 +16,8 @@ from typing import Any
 
 RESERVE = "reserve"
 RESERVE_BYTES = 256 * 1024
+# Of it, what a request to the runner may take: some blocks of any file system.
+REQUEST_BYTES = 32 * 1024
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -111,6 +113,24 @@ def reserve(directory: str) -> None:
             os.close(descriptor)
     except OSError:
         release_reserve(directory)
+
+
+def write_request(path: str, value: Any) -> None:
+    """Write a small JSON document beside the reserve, of which it takes a part where the disk is full.
+
+    An empty file is what comes of it where even that goes to somebody else.
+    """
+    try:
+        write_json(path, value, durable=False)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        with contextlib.suppress(OSError):
+            os.truncate(os.path.join(os.path.dirname(path), RESERVE), RESERVE_BYTES - REQUEST_BYTES)
+        try:
+            write_json(path, value, durable=False)
+        except OSError:
+            os.close(create(path, os.O_WRONLY))
 
 
 def release_reserve(directory: str) -> None:

@@ -10,6 +10,8 @@ import signal
 from dataclasses import dataclass
 
 PROC = "/proc"
+# After SIGKILL only a process in uninterruptible sleep stays; it is named then and left to the kernel.
+UNKILLABLE_AFTER_S = 10.0
 
 
 @dataclass(frozen=True)
