@@ -17,8 +17,6 @@ from ._output import Output
 
 # A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
 REPORTED_FAILURES = 32
-# After SIGKILL only a process in uninterruptible sleep stays; it is named and left to the kernel.
-UNKILLABLE_AFTER_S = 10.0
 # What torchrun may need beside the grace of the ranks that it ends.
 CLOSING_S = 10.0
 
@@ -44,6 +42,7 @@ class Attempt:
         if told:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
             environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
+            environment["MUSTER_LOST_AFTER"] = str(job.gang.lost_after)
         try:
             self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, told)
         except OSError:
@@ -99,7 +98,7 @@ class Attempt:
             return False
         if not self.child.tree():
             return self.child.code is not None
-        return self._killed_at is not None and time.monotonic() - self._killed_at > UNKILLABLE_AFTER_S
+        return self._killed_at is not None and time.monotonic() - self._killed_at > _processes.UNKILLABLE_AFTER_S
 
     def close(self) -> None:
         """Write the output out."""

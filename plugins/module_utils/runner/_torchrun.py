@@ -19,8 +19,8 @@ import sys
 from typing import Any
 
 # torch's own barrier at exit is 300 s: after it the head leaves, and its store with it, under peers that still train.
-# The gang ends it, not this clock (in milliseconds it fits into 31 bits).
-EXIT_BARRIER_S = 14 * 86400.0
+# The gang ends it, not this clock (in milliseconds it fits into 31 bits); one that loses nobody leaves it to a clock.
+EXIT_BARRIER_S, ALONE_EXIT_BARRIER_S = 14 * 86400.0, 3600.0
 
 
 class RankPipes:
@@ -40,12 +40,12 @@ class RankPipes:
         return self._logs.LogsDest(pipes, pipes, {}, {}, files)
 
 
-def _lengthen_exit_barrier(api: Any) -> None:
+def _lengthen_exit_barrier(api: Any, seconds: float) -> None:
     """Let the head's agent, which hosts the store, outstay its peers."""
     if "exit_barrier_timeout" not in inspect.signature(api.LocalElasticAgent).parameters:
         sys.stderr.write("muster: this torch waits 5 minutes at its end: nodes that need longer than that will fail\n")
         return
-    api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=EXIT_BARRIER_S)
+    api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=seconds)
 
 
 def _hurry(processes: Any, report: int, grace: float) -> None:
@@ -109,9 +109,10 @@ def main(argv: list[str]) -> int:
 
     report = int(os.environ.pop("MUSTER_REPORT_FD"))  # ours, not the ranks'
     grace = float(os.environ.pop("MUSTER_ABORT_GRACE"))
+    loses_nodes = float(os.environ.pop("MUSTER_LOST_AFTER")) > 0
     args = torchrun.parse_args(argv)
     os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts has a place of its own
-    _lengthen_exit_barrier(api)
+    _lengthen_exit_barrier(api, EXIT_BARRIER_S if loses_nodes else ALONE_EXIT_BARRIER_S)
     killed = _note_kills(logs)
     _hurry(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
