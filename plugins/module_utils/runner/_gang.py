@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from typing import Any
 
 from ._frames import short
@@ -66,8 +67,13 @@ def heartbeat_s(nnodes: int, lost_after: float) -> float:
     return min(usual, lost_after / least) if lost_after else usual
 
 
-def report_of(phase: str, fields: dict[str, Any], step: object, stuck: bool) -> dict[str, Any]:
-    """Return how a node's part ended, small enough to be sent: of the first failing rank what tells most."""
+def report_of(
+    phase: str, fields: dict[str, Any], step: object = None, saved: bool = False, stuck: bool = False
+) -> dict[str, Any]:
+    """Return how a node's part ended, small enough to be sent: of the first failing rank what tells most.
+
+    step is the last one, saved whether the attempt wrote a checkpoint, stuck whether processes stay.
+    """
     first = fields.get("first") or {}
     # Its end tells most.
     traceback = short("\n".join(first.get("traceback") or [])[::-1], MOST_TRACEBACK)[::-1]
@@ -79,6 +85,7 @@ def report_of(phase: str, fields: dict[str, Any], step: object, stuck: bool) -> 
         "rank": first.get("rank"),
         "time": first.get("time"),
         "traceback": traceback.splitlines(),
-        "step": step if isinstance(step, int) else None,
+        "step": int(step) if isinstance(step, (int, float)) and math.isfinite(step) else None,
+        "saved": saved,
         "stuck": stuck,
     }

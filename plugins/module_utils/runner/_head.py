@@ -79,6 +79,7 @@ class Head(Gang):
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = self._next_look = self._ticked = now
         self._lost_after = gang.lost_after
+        self._stop_grace = float(job.stop_grace)
         self._still = self._still_until = 0.0
         self._guests: dict[int, _Guest] = {}
         self._members: dict[int, _Member] = {}
@@ -104,8 +105,9 @@ class Head(Gang):
     def tick(self, now: float) -> None:
         still, self._ticked = now - self._ticked, now
         if self._lost_after and still >= self._lost_after / 2:
-            self._still, self._still_until = still, now + self._lost_after
             self.council.all_heard(now)  # it was this node that said nothing
+            if still >= self._lost_after - self._beat_s:  # long enough for others to give it up
+                self._still, self._still_until = still, now + self._lost_after
         elif now > self._still_until:
             self._still = 0.0
         self._send_away(now)
@@ -213,7 +215,7 @@ class Head(Gang):
         if known and stop:  # it comes to say so, not to stay
             link.send(welcome)
             self._forget(number)
-            self.council.asked_to_stop(stop, 0.0)
+            self.council.asked_to_stop(stop, self._stop_grace)
         # A place is taken once, and a node that was lost stays out.
         elif known and self.council.joined(rank, time.monotonic()):
             del self._guests[number]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far the training is, read from the metrics the workload writes (`rank_NN_metrics.jsonl`)."""
+"""How far the training is: the metrics that the workload writes (`rank_NN_metrics.jsonl`), and its checkpoints."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any
 
 TAIL_BYTES = 16 * 1024
 KEYS = ("step", "total_steps", "loss", "tokens_per_s")
+CHECKPOINTS = "checkpoints"
+# A checkpoint is a file here, a directory of files, or one more below; of more than this the first tell enough.
+CHECKPOINT_DEPTH, MOST_ENTRIES = 3, 10_000
 
 
 def parse_last(text: str) -> dict[str, Any] | None:
@@ -54,3 +57,23 @@ def read_progress(output_dir: str, since: float = 0.0) -> dict[str, Any] | None:
     progress = {key: last.get(key) for key in KEYS}
     progress["first_loss"] = (first or last).get("loss")
     return progress
+
+
+def has_saved(output_dir: str, since: float) -> bool:
+    """Return whether anything in the directory `checkpoints` was written since then (unix seconds)."""
+    folders, seen = [(os.path.join(output_dir, CHECKPOINTS), 1)], 0
+    while folders:
+        folder, depth = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.stat(follow_symlinks=False).st_mtime >= since:
+                        return True
+                    if seen >= MOST_ENTRIES:
+                        return False
+                    if depth < CHECKPOINT_DEPTH and entry.is_dir(follow_symlinks=False):
+                        folders.append((entry.path, depth + 1))
+        except OSError:
+            continue
+    return False

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 
+from ._gang import heartbeat_s
 from ._seats import LOST, Node, Seats
 
-# So many attempts in a row may end without a step more than before.
+# So many attempts in a row may end without a step more than before, and without a checkpoint.
 IDLE_ATTEMPTS = 2
+# The ticks of two runners, and the kernel's time to end what is killed.
+SLACK_S = 1.0
 
 
 class Retry:
@@ -33,16 +36,24 @@ class Retry:
         return self._seats.can_replace(self._away())
 
     def not_before(self) -> float:
-        """Return when the lost nodes have noticed it and ended their ranks, so that nobody writes beside a spare."""
-        heard = [node.heard for node in self._seats.taken() if node.place == LOST]
-        return max(heard, default=-math.inf) + self._lost_after + self._abort_grace
+        """Return when nodes that were cut off have noticed it and ended their ranks: nobody writes beside a spare.
+
+        Such a node may have heard the head for one sign of life longer than the head has heard it.
+        """
+        taken = self._seats.taken()
+        heard = [node.heard for node in taken if node.place == LOST]
+        notices = self._lost_after + heartbeat_s(len(taken), self._lost_after) + SLACK_S
+        return max(heard, default=-math.inf) + notices + self._abort_grace
 
     def why_not(self) -> str | None:
         """Count the attempt that is over; say that too many got nowhere, None where the next one may begin."""
-        step = max((int((node.report or {}).get("step") or 0) for node in self._seats.taken()), default=0)
-        self._idle = 0 if step > self._best_step else self._idle + 1
+        reports = [node.report or {} for node in self._seats.taken()]
+        step = max((int(report.get("step") or 0) for report in reports), default=0)
+        moved = step > self._best_step or any(report.get("saved") for report in reports)
+        self._idle = 0 if moved else self._idle + 1
         self._best_step = max(step, self._best_step)
-        return f"{self._idle} attempts in a row made no step" if self._idle >= IDLE_ATTEMPTS else None
+        why = f"{self._idle} attempts in a row made no step and saved no checkpoint"
+        return why if self._idle >= IDLE_ATTEMPTS else None
 
     def replace(self) -> None:
         """Seat spares for whoever is away."""

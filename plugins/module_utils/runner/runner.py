@@ -88,8 +88,10 @@ class Runner:
         starter = os.environ.get("MUSTER_STARTER", "setsid")
         state = State(self.run_dir, {**identity(job), "starter": starter})
         state.change("waiting")
-        if self.requests.look() is not None and job.node_rank == 0:  # any other still tells the head
-            state.change("stopped", why="stopped before it began")
+        request = self.requests.look()
+        if request is not None and job.node_rank == 0:  # any other still tells the head
+            end = {"verdict": "stopped", "why": request["why"], "node": None, "rank": None}
+            self._write_last(state, "stopped", why="stopped before it began", end=end)
             return 0
         adopt_orphans()
         wake_at_signals(self._selector)
@@ -168,18 +170,28 @@ class Runner:
         """Make one attempt, with the node rank that this job has; return its phase and what the state says of it."""
         shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
         _files.make_dir(os.path.join(self.run_dir, "errors"))
+        # Of the attempt before nothing is left in the state.
+        fresh: dict[str, Any] = {
+            "attempt": number,
+            "node_rank": job.node_rank,
+            "first_rank": job.first_rank,
+            "why": None,
+            "exit_code": None,
+            "signal": None,
+            "first": None,
+            "failures": [],
+            "log_tail": [],
+        }
         try:
             attempt = self._attempt = Attempt(
                 job, self.run_dir, number, environment_of(job, self._private), self._selector
             )
         except OSError as error:
-            fields = {"why": f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"}
-            gang.empty(report_of("failed", fields, None, False))
+            fields = {**fresh, "why": f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"}
+            gang.empty(report_of("failed", fields))
             return "failed", fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
-        fresh: dict[str, Any] = {"exit_code": None, "signal": None, "first": None, "failures": [], "log_tail": []}
-        ranks = {"node_rank": job.node_rank, "first_rank": job.first_rank}
-        state.change("running", why=None, attempt=number, started=utc(), launcher=launcher, **ranks, **fresh)
+        state.change("running", started=utc(), launcher=launcher, **fresh)
         gang.running()
         told_running = told_failed = False
         while not attempt.over():
@@ -194,10 +206,10 @@ class Runner:
             if attempt.failed and not told_failed:
                 told_failed = True
                 phase, fields, stuck = attempt.verdict()
-                gang.failed(report_of(phase, fields, self._step(), stuck))
+                gang.failed(self._report(phase, fields, stuck))
         attempt.close()
         phase, fields, stuck = attempt.verdict()
-        gang.empty(report_of(phase, fields, self._step(), stuck))
+        gang.empty(self._report(phase, fields, stuck))
         self._beat(state)
         state.change("between", gang=gang.summary(), **fields)
         return phase, fields
@@ -242,16 +254,23 @@ class Runner:
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
             fields = {"why": end["why"] if phase == "failed" else f"stopped before it began: {end['why']}"}
         self._give_back()
+        self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
+
+    def _write_last(self, state: State, phase: str, **fields: Any) -> None:
         _files.release_reserve(self.run_dir)
-        state.change(phase, gang=gang.summary(), end=end, **fields)
+        state.change(phase, **fields)
         self.requests.answered()
 
-    def _step(self) -> object:
-        return (self._progress() or {}).get("step")
+    def _report(self, phase: str, fields: dict[str, Any], stuck: bool) -> dict[str, Any]:
+        step = (self._progress() or {}).get("step")
+        return report_of(phase, fields, step, _progress.has_saved(self.job.output_dir, self._attempt_began_at), stuck)
 
     def _progress(self) -> dict[str, Any] | None:
-        since = 0.0 if self._attempt is None else self._attempt.began_at
-        return _progress.read_progress(self.job.output_dir, since)
+        return _progress.read_progress(self.job.output_dir, self._attempt_began_at)
+
+    @property
+    def _attempt_began_at(self) -> float:
+        return 0.0 if self._attempt is None else self._attempt.began_at
 
     def _beat(self, state: State) -> None:
         now = time.monotonic()

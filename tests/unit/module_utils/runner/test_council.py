@@ -115,10 +115,24 @@ def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
     made.empty(2, report("failed", "connection closed by peer"), 3.0)
     end = end_of(made.take())
     assert (end["verdict"], end["why"], end["node"], end["rank"]) == ("failed", "n1: it broke", "n1", 5)
-    assert [(kept["node"], kept["why"]) for kept in made.summary()["reports"]] == [
-        ("n1", "it broke"),
-        ("n2", "connection closed by peer"),
+    assert [(kept["node"], kept["why"], kept["cause"]) for kept in made.summary()["reports"]] == [
+        ("n1", "it broke", True),
+        ("n2", "connection closed by peer", False),
     ]
+    assert made.summary()["phases"] == {"n0": "stopped", "n1": "failed", "n2": "failed"}
+
+
+def test_the_cause_comes_first_though_it_was_told_later() -> None:
+    made = council()
+    made.heard(2, 1.0)
+    made.failed(2, report("failed", "connection closed by peer"), 11.0)
+    assert made.tick(12.1) == [1], "it was silent before that"
+    made.empty(0, report("stopped"), 13.0)
+    made.heard(2, 13.0)
+    made.empty(2, report("failed", "connection closed by peer"), 13.0)
+    assert end_of(made.take())["node"] == "n1"
+    assert [(kept["node"], kept["cause"]) for kept in made.summary()["reports"]] == [("n1", True), ("n2", False)]
+    assert made.summary()["phases"] == {"n0": "stopped", "n1": "lost", "n2": "failed"}
 
 
 def test_a_silent_node_is_lost() -> None:
@@ -215,11 +229,11 @@ def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> Non
     assert (end["verdict"], end["why"]) == ("failed", "n1: it broke")
 
 
-def fail(made: Council, step: int | None, stuck: bool = False) -> list[tuple[int, str]]:
+def fail(made: Council, step: int | None, stuck: bool = False, saved: bool = False) -> list[tuple[int, str]]:
     made.take()
     made.failed(1, report("failed"), 1.0)
     for rank in range(3):
-        made.empty(rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck), 1.0)
+        made.empty(rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), 1.0)
     return [order for order in kinds(made.take()) if order[1] != "stop"]
 
 
@@ -236,7 +250,16 @@ def test_attempts_without_a_step_end_it() -> None:
     assert fail(made, 10)[0] == (0, "go")
     assert fail(made, 10)[0] == (0, "go")
     assert fail(made, 9)[0] == (0, "end")
-    assert made.cause is not None and made.cause.why == "n1: it broke; 2 attempts in a row made no step"
+    assert made.cause is not None
+    assert made.cause.why == "n1: it broke; 2 attempts in a row made no step and saved no checkpoint"
+
+
+def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
+    made = council(max_restarts=50)
+    for _attempt in range(5):
+        assert fail(made, None, saved=True)[0] == (0, "go")
+    assert fail(made, None)[0] == (0, "go")
+    assert fail(made, None)[0] == (0, "end")
 
 
 def test_processes_that_stay_end_it() -> None:
@@ -257,19 +280,17 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     assert kinds(made.take()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
     for number in (0, 2):
         made.empty(number, report("stopped", step=5), 1.0)
-    made.heard(0, 21.9)
-    made.heard(2, 21.9)
-    made.heard(3, 21.9)
-    made.heard(4, 21.9)
-    made.tick(21.9)
+    # lost_after, one sign of life, abort_grace, and a second of slack
+    made.all_heard(24.9)
+    made.tick(24.9)
     assert made.take() == [], "it may not know yet that it is lost, or be ending its ranks"
-    made.tick(22.0)
+    made.tick(25.0)
     assert made.take() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
-    assert not made.joined(1, 22.0), "whose rank is taken stays out"
+    assert not made.joined(1, 25.0), "whose rank is taken stays out"
     made.running(3)
     made.gone(3, "the connection was closed")  # the last attempt
     for number in (0, 2):
-        made.empty(number, report("stopped", step=7), 23.0)
+        made.empty(number, report("stopped", step=7), 26.0)
     orders = made.take()
     assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
     assert (end_of(orders)["verdict"], end_of(orders)["why"]) == ("lost", "n3: the connection was closed")
@@ -365,6 +386,14 @@ def test_of_many_reports_the_first_are_kept() -> None:
     for rank in range(100):
         made.failed(rank, report("failed", f"why {rank}"), 1.0)
     assert [kept["node_rank"] for kept in made.summary()["reports"]] == list(range(32))
+
+
+def test_of_many_attempts_the_last_is_kept() -> None:
+    made = council(max_restarts=100)
+    for attempt in range(40):
+        fail(made, attempt)
+    kept = [report["attempt"] for report in made.summary()["reports"]]
+    assert kept == list(range(8, 40))
 
 
 def test_names() -> None:

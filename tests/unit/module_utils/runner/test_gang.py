@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,48 @@ def test_a_frozen_head_is_lost_too(gang: Make) -> None:
     assert end["why"].startswith("node0: its runner stood still for ")
 
 
+def test_a_head_that_stood_still_for_a_moment_still_names_who_dies(gang: Make) -> None:
+    running = gang(SLEEP, SLEEP, lost_after=6)
+    running.start()
+    running.wait_phase("running")
+    running.runners[0].send_signal(signal.SIGSTOP)
+    time.sleep(3.5)
+    running.runners[0].send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    running.runners[1].kill()
+    assert running.runners[0].wait(60) == 0
+    end = running.state(0)["end"]
+    assert (end["verdict"], end["node"]) == ("lost", "node1"), end["why"]
+
+
+def test_a_head_that_is_asked_to_stop_before_it_listens_says_so_for_all(gang: Make) -> None:
+    running = gang(SLEEP, SLEEP)
+    job = running.jobs[0]
+    os.makedirs(job.run_dir)
+    (Path(job.run_dir) / f"stop.{job.nonce}").touch()
+    running.start(0)
+    assert running.codes() == [0]
+    state = running.state(0)
+    assert (state["phase"], state["end"]["verdict"], state["end"]["why"]) == (
+        "stopped",
+        "stopped",
+        "stop was asked for",
+    )
+    assert not {"reserve", f"stop.{job.nonce}"} & set(os.listdir(job.run_dir))
+
+
+def test_of_an_attempt_that_cannot_start_nothing_is_told_of_the_one_before(gang: Make, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nrm $0\necho a word of the first attempt\nexit 7\n")
+    script.chmod(0o700)
+    running = gang([str(script)], launcher="python", max_restarts=1)
+    running.start()
+    assert running.codes() == [1]
+    state = running.state(0)
+    assert state["why"].startswith(f"cannot start {script} in ")
+    assert (state["attempt"], state["first"], state["failures"], state["log_tail"]) == (1, None, [], [])
+
+
 def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
     running = gang(SLEEP, python("import time; time.sleep(4)"), lost_after=0)
     running.start()
@@ -348,7 +391,9 @@ def test_attempts_that_get_nowhere_end(gang: Make) -> None:
     assert running.codes() == [0, 1]
     end = running.state(0)["end"]
     assert end["verdict"] == "failed"
-    assert end["why"] == "node1: the launcher exited with code 5; 2 attempts in a row made no step"
+    assert (
+        end["why"] == "node1: the launcher exited with code 5; 2 attempts in a row made no step and saved no checkpoint"
+    )
 
 
 def test_a_member_waits_for_its_slot_while_its_head_waits_for_it(gang: Make, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils.runner import _progress
@@ -48,3 +49,16 @@ def test_nothing_yet(tmp_path: Path) -> None:
     assert _progress.read_progress(str(tmp_path / "none")) is None
     (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")
     assert _progress.read_progress(str(tmp_path)) is None
+
+
+def test_a_checkpoint_is_a_file_or_a_directory_of_some(tmp_path: Path) -> None:
+    assert not _progress.has_saved(str(tmp_path), 0.0)
+    old = tmp_path / "checkpoints" / "step_10"
+    old.mkdir(parents=True)
+    (old / "model.pt").touch()
+    for path in (old / "model.pt", old):
+        os.utime(path, (1000, 1000))
+    assert not _progress.has_saved(str(tmp_path), 2000.0)
+    assert _progress.has_saved(str(tmp_path), 999.0)
+    os.utime(old / "model.pt", (3000, 3000))
+    assert _progress.has_saved(str(tmp_path), 2000.0), "saved again under its old name"
