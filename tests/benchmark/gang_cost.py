@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the gang costs a training: tokens per second with runners and without, and the CPU of runners that only wait.
 
-usage: python tests/benchmark/gang_cost.py [--rounds 5] [--steps 60] [--idle 20]
+usage: python tests/benchmark/gang_cost.py [--rounds 6] [--steps 300] [--idle 20]
 
 Both sides are the same torchrun commands with examples/tiny_gpt, two nodes on this machine, in turns. Prints each
 round, then the median of the rounds' ratios, and the share of a core that the runner of the head and of another node
@@ -102,8 +102,8 @@ def idle_shares(home: Path, seconds: float) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--idle", type=float, default=20.0)
     options = parser.parse_args()
     ratios = []
