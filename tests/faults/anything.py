@@ -45,8 +45,7 @@ def asked(running: Running, turn: random.Random, bad: int) -> float:
     begun = gangs.all_run(running)
     gangs.ask(running, bad)
     seconds = finish(running, turn, begun, began)
-    # A head that leaves before the others have come can't tell them.
-    gangs.look(running, ["stopped"] if bad or begun else ["stopped", "failed"])
+    gangs.look(running, ["stopped"])
     return seconds
 
 

@@ -84,7 +84,8 @@ def _settle(cluster: Cluster, began: float) -> float:
 
 def _stop(cluster: Cluster, by_verb: bool) -> None:
     """Stop what is left, by the verb or as its module does; nothing is left, and no secret on any disk."""
-    if by_verb:
+    # Where nothing came to any node the verb has nothing to stop, and says so.
+    if by_verb and any(cluster.run_dir(node).exists() for node in cluster.names):
         stopped = cluster.verb("stop")
         assert stopped.rc == 0, stopped.out
     else:

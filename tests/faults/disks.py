@@ -10,14 +10,19 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
 from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.jobs import wait_for
 
 FULL, HANGING = "1m", 16 << 20
 SHORT_S = 5.0
+WRITES = "import sys, time\nwhile True:\n    open(sys.argv[1], 'w').write('x')\n    time.sleep(0.01)"
 
 
 def why_not() -> str | None:
@@ -103,6 +108,37 @@ def hangs(head: bool) -> Callable[[Path, random.Random], float]:
             return seconds
 
     return fault
+
+
+def holds_a_rank(home: Path, turn: random.Random) -> float:
+    """A node's launcher can't be killed, as a disk takes no write; the run is stopped on that node, as the module does.
+
+    The node's runner, whose own disk is another, names it and ends.
+    """
+    bad = turn.randrange(gangs.NODES)
+    disk = home / "disk"
+    with freezable(disk) as freeze:
+        running = gangs.make(home)
+        job = running.jobs[bad]
+        running.jobs[bad] = replace(job, argv=[sys.executable, "-c", WRITES, str(disk / "file")])
+        with gangs.started(running):
+            running.wait_phase("running")
+            wait_for((disk / "file").exists, "it writes", gangs.PATIENCE_S)
+            freeze(True)
+            try:
+                time.sleep(0.5 + turn.random())
+                began = time.monotonic()
+                gangs.stop_module(job, gangs.STOP_GRACE_S)
+                seconds = gangs.end(running, began)
+                state = running.state(bad)
+            finally:
+                freeze(False)
+            assert state["phase"] == "failed", f"{state['phase']}: {state['why']}"
+            assert "uninterruptible" in state["why"] and str(state["launcher"]["pid"]) in state["why"], state["why"]
+            found = gangs.verdict_of(running)
+            assert found.verdict in ("stopped", "failed"), f"verdict {found.verdict} ({found.why})"
+            wait_for(lambda: not _processes.of_run(job.run_id, job.run_dir), "it ends when it can", gangs.PATIENCE_S)
+            return seconds
 
 
 def hangs_shortly(home: Path, turn: random.Random) -> float:

@@ -38,16 +38,16 @@ class Figure:
     skipped: str | None = None
 
     @property
-    def over(self) -> bool:
-        """Whether a round took longer than wanted."""
-        return self.bound_s is not None and max(self.seconds, default=0.0) > self.bound_s
+    def late(self) -> int:
+        """How many rounds took longer than wanted."""
+        return sum(self.bound_s is not None and seconds > self.bound_s for seconds in self.seconds)
 
     def digest(self) -> dict[str, Any]:
         """Return the figure as JSON has it."""
         return {
             "fault": self.fault,
             "rounds": self.rounds,
-            "held": self.rounds - len(self.wrong),
+            "held": self.rounds - len(self.wrong) - self.late,
             "median_s": round(statistics.median(self.seconds), 1) if self.seconds else None,
             "worst_s": round(max(self.seconds), 1) if self.seconds else None,
             "bound_s": self.bound_s,

@@ -28,6 +28,8 @@ from ansible_collections.muster.train.tests.jobs import wait_for
 AGENT = Path(__file__).with_name("agent.py")
 NODES, NPROC = 3, 2
 STOP_GRACE_S = 3.0
+# Of a run whose spare is waited for, `lost_after`, shortened.
+LOST_S = 4
 # Longer than any bound, and than a head waits for a runner that was killed before it came.
 PATIENCE_S = 100.0
 DOCKER = ["docker"]

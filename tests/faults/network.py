@@ -19,6 +19,8 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Rendezvous
 from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.gang import Running
+from ansible_collections.muster.train.tests.jobs import wait_for
 
 _numbers = itertools.count()
 
@@ -84,21 +86,49 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
-        with switched(gangs.NODES) as network:
-            running = gangs.make(home)
-            head_at = network.address(0)
-            running.jobs[:] = [
-                replace(job, rendezvous=Rendezvous(head_at, job.rendezvous.port)) for job in running.jobs
-            ]
-            running.inside = {rank: ["ip", "netns", "exec", name] for rank, name in enumerate(network.nodes)}
-            with gangs.started(running):
-                running.wait_phase("running")
-                time.sleep(0.3 + turn.random())
-                began = time.monotonic()
-                network.cut(bad, silently=turn.random() < 0.5)
-                seconds = gangs.end(running, began)
-                # A head that hears of nobody can't know that it is itself who was cut off.
-                gangs.look(running, ["lost"], None if head else bad)
-                return seconds
+        with apart(gangs.make(home)) as (running, network):
+            running.wait_phase("running")
+            time.sleep(0.3 + turn.random())
+            began = time.monotonic()
+            network.cut(bad, silently=turn.random() < 0.5)
+            seconds = gangs.end(running, began)
+            # A head that hears of nobody can't know that it is itself who was cut off.
+            gangs.look(running, ["lost"], None if head else bad)
+            return seconds
 
     return fault
+
+
+@contextlib.contextmanager
+def apart(running: Running) -> Iterator[tuple[Running, Network]]:
+    """Start a gang each of whose nodes has a network namespace of its own."""
+    with switched(len(running.jobs)) as network:
+        head_at = network.address(0)
+        running.jobs[:] = [replace(job, rendezvous=Rendezvous(head_at, job.rendezvous.port)) for job in running.jobs]
+        running.inside = {rank: ["ip", "netns", "exec", name] for rank, name in enumerate(network.nodes)}
+        with gangs.started(running):
+            yield running, network
+
+
+def replaced(home: Path, turn: random.Random) -> float:
+    """A node whose ranks ignore SIGTERM is cut off; the seconds are those until a spare has its ranks.
+
+    They begin when those of the node have ended, not before: two of one rank would write one checkpoint.
+    """
+    bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
+    jobs = gangs.make(home, [bad], nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=gangs.LOST_S)
+    with apart(jobs) as (running, network):
+        wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
+        wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)
+        time.sleep(turn.random() * gangs.LOST_S)
+        began = time.monotonic()
+        network.cut(bad, silently=True)
+        wait_for(lambda: gangs.ranks(running, spare), "the spare has ranks", gangs.PATIENCE_S)
+        seconds = time.monotonic() - began
+        left = gangs.ranks(running, bad)
+        assert not left, f"node{bad} still has the ranks {sorted(left)}"
+        wait_for(lambda: gangs.ranks_run(running, [spare]), "all the spare's ranks run", gangs.PATIENCE_S)
+        gangs.ask(running, 0)
+        gangs.end(running, began)
+        gangs.look(running, ["stopped"])
+        return seconds

@@ -18,8 +18,6 @@ from ansible_collections.muster.train.tests.jobs import wait_for
 # So long a node stands still without being lost.
 PAUSE_S = 6.0
 JOIN_S = 5
-# The clocks of a run whose spare is waited for, shortened.
-LOST_S = 4
 
 
 def rank_crashes(home: Path, turn: random.Random) -> float:
@@ -105,7 +103,7 @@ def does_not_come(home: Path, turn: random.Random) -> float:
 def replaced(home: Path, turn: random.Random) -> float:
     """The seconds are those until the spare's ranks run."""
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
-    jobs = gangs.make(home, nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=LOST_S)
+    jobs = gangs.make(home, nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=gangs.LOST_S)
     with gangs.started(jobs) as running:
         wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
         wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)

@@ -70,7 +70,7 @@ def main() -> None:
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(figures.document(made, options.seed), indent=2) + "\n")
-    wrong, over = sum(len(figure.wrong) for figure in made), sum(figure.over for figure in made)
+    wrong, over = sum(len(figure.wrong) for figure in made), sum(figure.late for figure in made)
     if wrong or over:
         raise SystemExit(f"{wrong} rounds went wrong; above the bound: {over}")
 

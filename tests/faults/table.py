@@ -77,7 +77,7 @@ ROWS = [
         (
             Fault("a rank crashes, its peers idle", nodes.rank_crashes, 15.0),
             Fault("a rank crashes, its peers ignore SIGTERM", nodes.rank_crashes_beside_deaf_ones, 15.0),
-            Fault("a rank crashes under torchrun", torchrun.rank_crashes, 15.0, "torch", 1, torchrun.why_not),
+            Fault("a rank crashes under torchrun", torchrun.rank_crashes, 15.0, "rounds", 1, torchrun.why_not),
             Fault(
                 "a rank crashes under torchrun, its peers ignore SIGTERM",
                 torchrun.rank_crashes_beside_deaf_ones,
@@ -89,7 +89,7 @@ ROWS = [
     Row(
         "the same, with `max_restarts`",
         "when nothing is left on any node, new launchers on all, at the next port; two attempts in a row without a "
-        "step more end it",
+        "step more (`rank_*_metrics.jsonl`) or a file below `checkpoints` end it",
         "the last attempt's",
         (
             Fault(
@@ -126,13 +126,18 @@ ROWS = [
     ),
     Row(
         "the same, with `max_restarts` and a spare",
-        "once the lost node must have ended by itself (`launch_lost_after` and `launch_abort_grace` after its last "
-        "word), all start again at the next port; the spare has its node rank",
+        "once a node that was cut off must have ended by itself (`launch_lost_after`, `launch_abort_grace` and some "
+        "seconds after its last word), all start again at the next port; the spare has its node rank. A node that "
+        "only stood still so long, or ranks that ignore SIGTERM under a killed runner, may still write then",
         "the last attempt's",
         (
             Fault(
-                f"a node is killed: until a spare has its ranks, lost after {nodes.LOST_S} s",
+                f"a node is killed: until a spare has its ranks, lost after {gangs.LOST_S} s",
                 *(nodes.replaced, 20.0, "rounds", IDLE),
+            ),
+            Fault(
+                f"a node is cut off: until a spare has its ranks, lost after {gangs.LOST_S} s",
+                *(network.replaced, 20.0, "rounds", IDLE, network.why_not),
             ),
         ),
         (
@@ -177,7 +182,8 @@ ROWS = [
     ),
     Row(
         "`launch_lost_after: 0`",
-        "silence and broken connections end nothing: each node goes on by itself",
+        "silence and broken connections end nothing: each node goes on by itself; torchrun waits an hour for its "
+        "peers to be done, then ends",
         "`lost` once all others have ended",
         tests=(
             f"{UNIT}/test_gang.py::test_who_may_never_be_lost_goes_on_alone",
@@ -198,7 +204,8 @@ ROWS = [
         "a process that SIGKILL does not end stays (uninterruptible sleep)",
         "10 s later it is named and left to the kernel; there is no new attempt, but with a spare in the node's place",
         "`failed`, the pids named",
-        tests=(
+        (Fault("a rank hangs on a disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.why_not),),
+        (
             f"{UNIT}/test_council.py::test_processes_that_stay_end_it",
             f"{UNIT}/test_council.py::test_processes_that_stay_leave_their_rank_to_a_spare",
         ),
