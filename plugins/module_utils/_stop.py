@@ -29,6 +29,8 @@ SWEEP_GRACE_S = 5.0
 BEATS_WITHIN_S = 3.0
 # A runner that has ended takes its container along; only one that does not is ended from outside.
 CONTAINER_GRACE_S = 3
+# Where something was being started its runner may have been born behind our back.
+TURNS = 3
 NONCE = re.compile(r"[0-9a-f]{32}")
 # What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
 PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
@@ -38,6 +40,8 @@ def _nonces(directory: str, host: Host) -> set[str]:
     """Return the launches that prepared or hold this run directory."""
     found: set[str] = set()
     for name in host.list_dir(directory) or []:
+        if match := PREPARED.fullmatch(name):  # of one that is still being laid out there is no job yet
+            found.add(match.group(1))
         if name.startswith("job.") and name.endswith(".json"):
             document = _files.read_json(os.path.join(directory, name)) or {}
             # A path is made of it, and a container can write these files.
@@ -107,26 +111,32 @@ def stop(
     directory = run_directory(workdir, run_id)
     if strange(host, workdir, directory) is not None:
         return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
-    nonces = _nonces(directory, host) if nonce is None else {nonce}
-    # Asked before anybody is looked for: a runner that is born meanwhile finds it.
-    if not check and _prepared(host, directory, nonce):
-        _ask(directory, nonces, grace)
-    alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
-    # A runner in another pid namespace is not seen; its lock is, and its container.
-    held = _holds(directory, nonce)
-    container = _job_container.recorded(host, directory, docker, nonce)
-    boxed = _runs_in(host, container, directory, nonce)
+    container: Box | None = None
+    found = False
     swept = 0
     unkillable: list[int] = []
-    if (alive or held or boxed) and not check:
-        _ask(directory, nonces, grace)
-        if held or any(_is_runner(process) for process in alive):
-            _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
-            grace = 0.0  # the runner has given it, or hangs
-        ended, unkillable = _end_container(host, container, directory, nonce, grace)
-        swept, left = sweep(run_id, directory, nonce, grace)
-        swept, unkillable = swept + ended, unkillable + left
-    discarded = _discard(host, directory, nonce, check)
+    for _turn in range(TURNS):
+        nonces = _nonces(directory, host) if nonce is None else {nonce}
+        # Asked before anybody is looked for: a runner that is born meanwhile finds it.
+        if not check and _prepared(host, directory, nonce):
+            _ask(directory, nonces, grace)
+        alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
+        # A runner in another pid namespace is not seen; its lock is, and its container.
+        held = _holds(directory, nonce)
+        container = container or _job_container.recorded(host, directory, docker, nonce)
+        boxed = _runs_in(host, container, directory, nonce)
+        if (alive or held or boxed) and not check:
+            _ask(directory, nonces, grace)
+            if held or any(_is_runner(process) for process in alive):
+                _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
+                grace = 0.0  # the runner has given it, or hangs
+            ended, unkillable = _end_container(host, container, directory, nonce, grace)
+            more, left = sweep(run_id, directory, nonce, grace)
+            swept, unkillable = swept + ended + more, unkillable + left
+        discarded = _discard(host, directory, nonce, check)
+        found = found or bool(alive) or held or boxed or discarded
+        if check or not discarded:
+            break
     if not check and nonce is None:
         _record_lost(host, directory, swept, container)
     run = read_run(host, node, workdir, run_id, docker)
@@ -135,7 +145,7 @@ def stop(
     if container is not None and not check and told:
         _drop(host, container, directory, nonce)
     run.update(swept=swept, unkillable=unkillable)
-    return bool(alive) or held or boxed or discarded, run
+    return found, run
 
 
 def _runs_in(host: Host, container: Box | None, directory: str, nonce: str | None) -> bool:

@@ -21,6 +21,7 @@ from ansible_collections.muster.train.tests.faults import (
     nodes,
     ports,
     races,
+    starting,
     torchrun,
 )
 
@@ -199,6 +200,12 @@ ROWS = [
             Fault("a stop, ignored by the ranks", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
         ),
         (f"{UNIT}/test_gang.py::test_a_stop_before_all_have_come_wins",),
+    ),
+    Row(
+        "`stop` while a run is being started",
+        "the stop wins: what has not begun never does, and what has is ended",
+        "`stopped`",
+        (Fault("a stop meets a start", starting.stop_meets_start, 20.0, "injections", IDLE),),
     ),
     Row(
         "a process that SIGKILL does not end stays (uninterruptible sleep)",

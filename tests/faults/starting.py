@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stop that comes while the run is being started on a node, both by their modules."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.plugins.module_utils._start import start
+from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+from ansible_collections.muster.train.plugins.module_utils._stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, state_of
+
+# From the first file to the ranks, on a machine that does much else.
+STARTING_S = 0.6
+SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(7200)"]
+
+
+def _start(job: Job) -> None:
+    with contextlib.suppress(StartError):  # it was stopped before it ran
+        start(Host(), job, RUNNER)
+
+
+def stop_meets_start(home: Path, turn: random.Random) -> float:
+    """Stop a run at any moment of its start; the seconds are the stop's."""
+    job = make_job(home, SLEEP)
+    starting = threading.Thread(target=_start, args=(job,))
+    try:
+        starting.start()
+        time.sleep(turn.random() * STARTING_S)
+        began = time.monotonic()
+        _changed, told = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, gangs.DOCKER)
+        seconds = time.monotonic() - began
+        starting.join(gangs.PATIENCE_S)
+        assert not starting.is_alive(), "the start does not end"
+        if told["phase"] == "absent":  # it came before there was anything to stop
+            gangs.stop_module(job, 1.0)
+        left = [_processes.command(process.pid) for process in _processes.of_run(job.run_id, job.run_dir)]
+        assert left == [], f"stop told {told['phase']}, and now these run: {left}"
+        phase = state_of(job).get("phase")
+        # Of what was gone before there was a job nothing is told.
+        assert phase in ("stopped", None), f"stop told {told['phase']}, and the state is {phase}"
+        return seconds
+    finally:
+        gangs.stop_module(job, 0.0)
