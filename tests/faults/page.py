@@ -34,8 +34,8 @@ verdict too, as the head told it, so that `status` works without the head.
 
 Seconds from the fault to the end of the last runner that can end, unless it says otherwise. Each round is a gang of
 real runners on one machine, broken at a moment that the seed decides. It held when the verdict was right, no process
-was left after `stop`, and two strangers beside it, marked much alike, went on. `launch_abort_grace` is 2 s there, the
-grace of a stop 3 s.
+was left after `stop`, two strangers beside it, marked much alike, went on, and it took no longer than wanted.
+`launch_abort_grace` is 2 s there, the grace of a stop 3 s.
 
 Measured on {cores} cores with Python {python} and torch {torch}.
 
