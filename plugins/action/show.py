@@ -109,7 +109,8 @@ def _print_status(
         _print(_report.already_ended(infos, run_id))
     after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
-        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("logs",))
+        left = any(run.get("left") for run in runs)
+        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
     _print(aligned(after))
 
 

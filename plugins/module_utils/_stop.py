@@ -17,7 +17,7 @@ from . import _job_container
 from ._host import Host
 from ._job_container import Box, EngineError
 from ._job_records import ENDED, Job
-from ._runs import how_ended, read_run, run_directory, strange
+from ._runs import how_ended, judge, read_run, run_directory, strange
 from .runner import _files, _lock, _processes
 from .runner._state import HEARTBEAT, State, identity, utc
 
@@ -222,10 +222,10 @@ def _record_lost(host: Host, directory: str, swept: int, container: Box | None) 
         return
     if _lock.Lock(_lock.run_path(directory)).holder() is not None:
         return
-    how = how_ended(host, directory, state.get("nonce"))
-    why = f"the runner (pid {state.get('pid')}) ended without a verdict{f' ({how})' if how else ''}"
-    why += f"; stop swept {swept} process(es)"
+    why = judge(state, False, False, _processes.boot_id(), how_ended(host, directory, state.get("nonce")))[1]
+    why = f"{why}; stop swept {swept} process{'es' * (swept != 1)}"
     if container is not None:
         why += f"; {_job_container.tell(host, container, directory)[0]}"
-    state.update(phase="lost", why=why, ended=utc())
+    last = host.modified(os.path.join(directory, HEARTBEAT))  # nobody knows better when that was
+    state.update(phase="lost", why=why, ended=utc(last))
     _files.write_json(path, state)

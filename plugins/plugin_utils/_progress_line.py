@@ -22,6 +22,7 @@ class Sample:
     """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any.
 
     begun: the head's launcher was started, and every other node's too, or the run has ended by now. why: the phase's.
+    verdict: the run's, once it has ended. attempt: counted from 0.
     """
 
     phase: str
@@ -30,6 +31,14 @@ class Sample:
     progress: Mapping[str, Any] | None
     begun: bool = False
     why: str = ""
+    verdict: str | None = None
+    attempt: int = 0
+
+    @property
+    def shown(self) -> str:
+        """Return the phase as a line has it: in the end that of the run, not only of the head's part."""
+        phase = self.verdict or self.phase
+        return f"{phase}, attempt {self.attempt + 1}" if self.attempt else phase
 
 
 def read_sample(text: str) -> Sample | None:
@@ -57,7 +66,15 @@ def read_sample(text: str) -> Sample | None:
         progress=progress if isinstance(progress, dict) else None,
         begun=bool(state.get("started")) and together,
         why=one_line(state.get("why") or ""),
+        verdict=_verdict(state),
+        attempt=state["attempt"] if isinstance(state.get("attempt"), int) else 0,
     )
+
+
+def _verdict(state: Mapping[str, Any]) -> str | None:
+    end = state.get("end")
+    verdict = end.get("verdict") if isinstance(end, dict) else None
+    return verdict if verdict in ENDED and state["phase"] in ENDED else None
 
 
 def clock(seconds: float) -> str:
@@ -103,9 +120,9 @@ def told(now: Sample) -> str:
     if now.progress is None:
         ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
         if now.phase == "waiting" and now.why:
-            return f"{now.phase}  {now.why}"
-        return now.phase + ends.get(now.phase, "  no step yet")
-    parts = [now.phase]
+            return f"{now.shown}  {now.why}"
+        return now.shown + ends.get(now.verdict or now.phase, "  no step yet")
+    parts = [now.shown]
     step, total = now.progress.get("step"), now.progress.get("total_steps")
     if _number(step) is not None:
         parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
@@ -119,5 +136,5 @@ def told(now: Sample) -> str:
 
 def progress_line(first: Sample, now: Sample) -> str:
     """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
-    left = eta_s(first, now)
+    left = eta_s(first, now) if now.phase == "running" else None
     return f"{told(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(left)}" if left else "")

@@ -78,7 +78,9 @@ def _remarks(run: Mapping[str, Any]) -> str:
     if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
         remarks.append(f"no sign of life for {duration(age)}")
     if run.get("left"):
-        remarks.append(f"{run['left']} processes of it are left: stop ends them")
+        many = run["left"] != 1
+        left = f"{run['left']} process{'es' * many} of it {'are' if many else 'is'} left"
+        remarks.append(f"{left}: stop ends {'them' if many else 'it'}")
     if run.get("log_dropped"):
         remarks.append(f"{run['log_dropped']} bytes of log were dropped")
     memlock = (run.get("memlock") or {}).get("soft")
@@ -119,10 +121,12 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
     """Return ``<run id>  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s``."""
     parts = [run for run in members(runs) if run.get("nproc")]
     ranks = sum(run["nproc"] for run in parts)
+    attempt = max((run.get("attempt") or 0 for run in parts), default=0)
     loss = losses(first_progress(runs))
     facts = [
         verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
         f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
+        f"attempt {attempt + 1}" if attempt else "",
         f"loss {loss}" if loss else "",
         duration(verdict.elapsed_s),
     ]

@@ -90,13 +90,20 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
     Where the gang has ended the run, its word is the verdict; which failure led to it the nodes' records tell best.
     """
     parts = members(runs)
-    end = _last_word(parts)
+    drains = any(run.get("node_rank") == 0 and run["phase"] in DRAINING and run.get("alive") for run in parts)
+    end = None if drains else _last_word(parts)
     failures = _causes.ordered(parts if end is None else _as_told(parts))
-    if end is not None:
+    verdict: str
+    why: str | None
+    if drains and failures:
+        # The head may yet seat a spare, or start all again.
+        verdict, why, cause = "running", f"{failures[0].text}; what is left of this attempt is being ended", None
+    elif end is not None:
         verdict, why, cause = _ended(end, failures)
     else:
         verdict, why, cause = _decide(parts, failures)
-    rest = [failure.text for failure in failures if failure is not cause]
+    rest = [] if drains else [failure.text for failure in failures if failure is not cause]
+    note = f"; {one_line(end['note'])}" if end is not None and end.get("note") and cause else ""
     active = [run for run in parts if run["phase"] in ACTIVE]
     if verdict in ENDED:
         rest += [f"{run['node']}: still {run['phase']}" for run in active]
@@ -107,7 +114,7 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
         verdict=verdict,
         node=cause.node if cause else None,
         rank=cause.rank if cause else None,
-        why=cause.text if cause else why,
+        why=f"{cause.text}{note}" if cause else why,
         cause=cause.record if cause else None,
         log_tail=list(cause.tail) if cause else [],
         consequences=rest,
@@ -120,13 +127,7 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
 
 
 def _last_word(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return how the gang has ended the run, None where it has not.
-
-    A node that was cut off and went on has no word for all; nor has one that was lost while the head, which may yet
-    seat a spare, is ending this attempt.
-    """
-    if any(run.get("node_rank") == 0 and run["phase"] in DRAINING and run.get("alive") for run in parts):
-        return None
+    """Return how the gang has ended the run, None where it has not; who was cut off and went on has no word for all."""
     return next((run["end"] for run in parts if (run.get("end") or {}).get("verdict") in ENDED), None)
 
 

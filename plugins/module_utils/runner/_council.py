@@ -39,12 +39,16 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Cause:
-    """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began."""
+    """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began.
+
+    note is why there was no other attempt, where there could have been.
+    """
 
     verdict: str
     why: str
     node: str | None = None
     rank: int | None = None
+    note: str = ""
 
 
 def some(names: Sequence[str]) -> str:
@@ -279,15 +283,18 @@ class Council:
         if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self._seats.taken()):
             return
         cause = self.cause
-        if cause is None or self._stop_asked or not self._retry.is_allowed(self.attempt):
+        if cause is None or self._stop_asked or not self._retry.is_wanted():
             self._end()
-        elif self._now >= self._retry.not_before():  # else tick comes back to it
-            why_not = self._retry.why_not()
-            if why_not is None:
-                self._try_again(cause)
-            else:
-                self.cause = dataclasses.replace(cause, why=f"{cause.why}; {why_not}")
-                self._end()
+            return
+        never = self._retry.why_never(self.attempt)
+        if never is None and self._now < self._retry.not_before():
+            return  # tick comes back to it
+        why_not = never or self._retry.why_not()
+        if why_not is None:
+            self._try_again(cause)
+        else:
+            self.cause = dataclasses.replace(cause, why=f"{cause.why}; {why_not}", note=why_not)
+            self._end()
 
     def _try_again(self, cause: Cause) -> None:
         self._retry.replace()
@@ -301,7 +308,10 @@ class Council:
     def _end(self) -> None:
         self.phase = OVER
         end = self.cause or next(iter(self._cut), Cause("succeeded", ""))
-        order = {"type": "end", **dataclasses.asdict(end)}
+        told = dataclasses.asdict(end)
+        if not end.note:
+            del told["note"]
+        order = {"type": "end", **told}
         for number, node in enumerate(self.nodes):
             if node.place not in (ABSENT, LOST):
                 self._orders.append((number, order))

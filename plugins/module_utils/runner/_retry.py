@@ -27,13 +27,18 @@ class Retry:
         self._best_step = -1
         self._idle = 0
 
-    def is_allowed(self, attempt: int) -> bool:
-        """Say whether there may be one after this attempt, with spares for whoever is away."""
+    def is_wanted(self) -> bool:
+        """Say whether a run may be started again at all."""
+        return self._max_restarts > 0
+
+    def why_never(self, attempt: int) -> str | None:
+        """Say why there can be no attempt after this one, None where spares for whoever is away are all it needs."""
         if attempt >= self._max_restarts:
-            return False
-        if not self._lost_after and any(node.place == LOST for node in self._seats.taken()):
-            return False  # it goes on by itself
-        return self._seats.can_replace(self._away())
+            return f"restarted {attempt} time{'s' * (attempt != 1)}, as often as it may be"
+        away = self._away()
+        if not self._lost_after and any(node.place == LOST for node in away):
+            return f"not restarted: {away[0].name} may go on by itself"
+        return None if self._seats.can_replace(away) else f"not restarted: no spare is left for {away[0].name}"
 
     def not_before(self) -> float:
         """Return when nodes that were cut off have noticed it and ended their ranks: nobody writes beside a spare.

@@ -191,7 +191,8 @@ class Runner:
             gang.empty(report_of("failed", fields))
             return "failed", fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
-        state.change("running", started=utc(), launcher=launcher, **fresh)
+        self._began = attempt.began if self._began is None else self._began  # the run's, whichever attempt it is
+        state.change("running", started=state.fields["started"] or utc(), launcher=launcher, **fresh)
         gang.running()
         told_running = told_failed = False
         while not attempt.over():
@@ -217,8 +218,7 @@ class Runner:
     def _heed(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """End the attempt where somebody wants its end: the user, the clock, or the gang."""
         request = self.requests.look()
-        self._began = attempt.began if self._began is None else self._began  # the limit is the run's
-        if request is None and self.job.time_limit and now - self._began >= self.job.time_limit:
+        if request is None and self.job.time_limit and now - (self._began or now) >= self.job.time_limit:
             request = {"why": f"time limit of {self.job.time_limit} s reached"}
         if self._heed_request(gang, request, now) and request is not None:
             attempt.stop(str(request["why"]), self.requests.grace(request))
@@ -248,6 +248,8 @@ class Runner:
     ) -> None:
         """Write the terminal state: how this node's part ended, and the whole run with it."""
         end = {name: order.get(name) for name in ("verdict", "why", "node", "rank")}
+        if "note" in order:
+            end["note"] = order["note"]
         if phase is None and self.job.is_spare:
             phase, fields = "stopped", {"why": f"a spare, without ranks to its end: {end['why'] or 'the run is done'}"}
         elif phase is None:  # nothing was started here
@@ -281,7 +283,7 @@ class Runner:
         if self._attempt is None:
             state.beat(None, 0.0, 0)
         else:
-            state.beat(self._progress(), now - self._attempt.began, self._attempt.output.dropped())
+            state.beat(self._progress(), now - (self._began or now), self._attempt.output.dropped())
 
     def _give_back(self, seconds: float = float("inf")) -> None:
         for name in ("errors", "outputs"):

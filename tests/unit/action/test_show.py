@@ -150,6 +150,15 @@ def test_before_a_stop_it_says_what_comes(run: Show) -> None:
     assert run("stopping", hosts, grace=60)[0] == []
 
 
+def test_a_restarted_run_says_so_and_leftovers_have_their_command(run: Show) -> None:
+    hosts = going("failed")
+    hosts["node1"] = info("node1", "lost", attempt=2, left=1)
+    printed = run("status", hosts)[0]
+    assert any(" · attempt 3 · " in line for line in printed)
+    assert "1 process of it is left: stop ends it" in " ".join(" ".join(printed).split())
+    assert any("muster.train.stop" in line for line in printed)
+
+
 def test_after_a_stop_it_says_where_there_was_nothing_to_stop(run: Show) -> None:
     hosts = going("stopped")
     for host in hosts.values():

@@ -58,6 +58,24 @@ def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
     assert judge(runs).verdict == verdict
 
 
+def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
+    runs = [run("node0", "between", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
+    found = judge(runs)
+    assert found.verdict == "running"
+    assert found.why == "node1: killed?; what is left of this attempt is being ended"
+    runs[0] = run("node0", "stopped", nnodes=2, alive=False)
+    assert judge(runs).verdict == "lost"
+
+
+def test_why_there_was_no_other_attempt_is_told_beside_the_cause() -> None:
+    end = {"verdict": "failed", "why": "node1: x; restarted 2 times", "note": "restarted 2 times"}
+    runs = [
+        run("node0", "stopped", nnodes=2, end=end),
+        run("node1", "failed", nnodes=2, end=end, first=first(2, "RuntimeError: no key")),
+    ]
+    assert str(judge(runs).why).endswith("RuntimeError: no key; restarted 2 times")
+
+
 def test_a_node_that_came_too_late_has_no_part() -> None:
     late = run("node1", "failed", nnodes=2, why="the head refused", started=None, end={"verdict": "failed", "why": "x"})
     spare = {**run("node2", "running", nnodes=2, attempt=0), "node_rank": 1, "first_rank": 2}

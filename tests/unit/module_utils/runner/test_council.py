@@ -293,7 +293,9 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
         made.empty(number, report("stopped", step=7), 26.0)
     orders = made.take()
     assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
-    assert (end_of(orders)["verdict"], end_of(orders)["why"]) == ("lost", "n3: the connection was closed")
+    note = "restarted 1 time, as often as it may be"
+    end = end_of(orders)
+    assert (end["verdict"], end["why"], end["note"]) == ("lost", f"n3: the connection was closed; {note}", note)
 
 
 def test_too_few_spares_end_it() -> None:
