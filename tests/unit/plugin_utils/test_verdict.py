@@ -62,7 +62,7 @@ def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
     runs = [run("node0", "between", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
     found = judge(runs)
     assert found.verdict == "running"
-    assert found.why == "node1: killed?; what is left of this attempt is being ended"
+    assert found.why == "node1: killed?; this attempt is being ended, then the run is over or started again"
     runs[0] = run("node0", "stopped", nnodes=2, alive=False)
     assert judge(runs).verdict == "lost"
 
