@@ -185,7 +185,7 @@ class ActionModule(ActionBase):
                 left = eta_s(first, now)
                 if left is not None and left < AT_END_S:
                     pause = SHORT_POLL_S
-                if now.progress is None and now.elapsed_s >= HINT_AFTER_S and not hinted:
+                if now.progress is None and not now.attempt and now.elapsed_s >= HINT_AFTER_S and not hinted:
                     hinted = True
                     line.say(f"no progress yet: {logs}")
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:

@@ -97,7 +97,11 @@ def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
     why: str | None
     if drains and failures:
         # The head may yet seat a spare, or start all again.
-        verdict, why, cause = "running", f"{failures[0].text}; this attempt is being ended, then the run is over or started again", None
+        verdict, why, cause = (
+            "running",
+            f"{failures[0].text}; this attempt is being ended, then the run is over or started again",
+            None,
+        )
     elif end is not None:
         verdict, why, cause = _ended(end, failures)
     else:
