@@ -100,7 +100,7 @@ run:
       description: When the launch was asked for, in UTC, for example V(2026-11-20T14:30:52Z).
       type: str
     started:
-      description: When the launcher was started here, in UTC.
+      description: When the launcher was first started here, in UTC.
       type: str
     ended:
       description: When the run ended here, in UTC.
@@ -136,12 +136,14 @@ run:
     gang:
       description: >-
         On the head, what it knows of all nodes - nodes, joined, begun, attempt, and reports (node, node_rank,
-        attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well.
+        attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well. At the
+        end also phases (node to phase), and in each report cause, whether the end began there; that one comes first.
       type: dict
     end:
       description: >-
-        How the whole run ended, as the head told this node - verdict, why, and the node and rank where it began. Null
-        while it goes on, or where the runner did not hear of it.
+        How the whole run ended, as the head told this node - verdict, why, the node and rank where it began, and note,
+        why it was not started again where it could have been. Null while it goes on, or where the runner did not hear
+        of it.
       type: dict
     alive:
       description: Whether the runner holds its lock.
@@ -161,7 +163,7 @@ run:
       description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank here.
       type: dict
     elapsed_s:
-      description: Seconds from the launcher's start to its end, or until now.
+      description: Seconds from the launcher's first start to the end of the run here, or until now.
       type: float
 runs:
   description: All runs of the work directory, newest first (run_id, created, phase as last written, alive).

@@ -172,11 +172,11 @@ def test_launch_says_that_the_runner_was_killed_over_a_script_that_ignores_sigte
     assert followed.returncode != 0
     why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running: killed?"
     assert f"  {why}\n" in out
-    assert "1 processes of it are left" in " ".join(out.split())
+    assert "1 process of it is left" in " ".join(out.split())
     record = cluster.record()
     assert (record["verdict"], record["why"]) == ("lost", why)
     assert [process.pid for process in cluster.processes()] == [cluster.state("node0")["launcher"]["pid"]]
     stop(cluster)
     status = cluster.verb("status")
     assert status.phases == {"node0": "lost"}
-    assert f"node0: the runner (pid {pid}) ended without a verdict; stop swept 1 process(es)" in status.out
+    assert f"{why}; stop swept 1 process" in " ".join(status.out.split())

@@ -108,7 +108,7 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
     assert _processes.of_run(job.run_id, job.run_dir) == []
-    assert state_of(job)["why"] == f"the runner (pid {pid}) ended without a verdict; stop swept 1 process(es)"
+    assert state_of(job)["why"] == f"{info['why']}; stop swept 1 process"
     assert _processes.look(neighbour) is not None, "a run beside it was touched"
     assert stop(capsys, tmp_path)["changed"] is False
     stop(capsys, tmp_path / "other")
