@@ -48,7 +48,7 @@ def lines(answers: Sequence[Answer], check: bool, width: int) -> list[str]:
     lines = table(HEADERS, rows, width)
     idle = [each.node for each in answers if each.result is not None and not _rows(each, gone)]
     if idle:
-        lines.append(f"nothing to remove on {names(idle)}")
+        lines.append(f"no run to remove on {names(idle)}")
     return lines
 
 

@@ -295,6 +295,6 @@ def test_teardown_removes_what_is_old_and_says_so(desk: Desk, server: sshd.Sshd)
     assert sorted(os.listdir(runs)) == ["mine", "young"]
     again = teardown(days=30)
     assert (again.rc, again.changed[HOST]) == (0, 0)
-    assert f"nothing to remove on {HOST}" in again.out
+    assert f"no run to remove on {HOST}" in again.out
     refused = teardown("--limit", HOST, days=30)
     assert refused.rc == 2 and "--limit" in refused.messages[0]

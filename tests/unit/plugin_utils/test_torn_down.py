@@ -28,7 +28,7 @@ def test_per_node_what_went_and_what_stays() -> None:
         "n1    removed  containers: muster-a-0",
         "n1    removed  run directories: r0, r1, r2, r3, r4, r5 and 2 more",
         "n2    stays    run live: it is running: stop it first",
-        "nothing to remove on n3",
+        "no run to remove on n3",
     ]
     assert lines(answers, True, 100)[1] == "n1    would go  containers: muster-a-0"
     assert not any(each.failed for each in answers)
