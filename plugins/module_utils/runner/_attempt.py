@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from .._job_records import Job
-from . import _failures, _processes
+from . import _failures, _processes, _progress
 from ._child import Child
 from ._output import Output
 
@@ -66,6 +66,14 @@ class Attempt:
         if self.child.code is None:
             return self._stop_why is None and _failures.is_closing(self.output.report)
         return self.child.code != 0 and (self._stop_why is None or bool(_failures.parse_report(self.output.report)))
+
+    def progress(self) -> dict[str, Any] | None:
+        """Return what its ranks have written of how far they are, None before the first word."""
+        return _progress.read_progress(self._job.output_dir, self.began_at)
+
+    def has_saved(self) -> bool:
+        """Return whether it has written a checkpoint."""
+        return _progress.has_saved(self._job.output_dir, self.began_at)
 
     def stop(self, why: str, grace: float) -> None:
         """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""

@@ -16,7 +16,7 @@ from typing import Any
 from ._frames import short
 from ._reports import Reports
 from ._retry import Retry
-from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Node, Seats
+from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
@@ -55,13 +55,6 @@ def some(names: Sequence[str]) -> str:
     """Return ``n1, n2 and 3 more``."""
     shown = list(names[:NAMED])
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
-
-
-def _phase(node: Node) -> str | None:
-    if node.place == LOST:
-        return "lost"
-    phase = (node.report or {}).get("phase")
-    return None if phase is None else str(phase)
 
 
 class Council:
@@ -216,23 +209,11 @@ class Council:
         return orders
 
     def summary(self) -> dict[str, Any]:
-        """Return what the head's state says of all nodes.
-
-        Counts; the reports of those that did not end well, where it began first (`cause`); at the end every node's
-        phase, None of one that never came.
-        """
-        places = [node.place for node in self._seats.taken()]
-        reports = self._reports.kept
-        if self.phase == OVER and self.cause is not None:
-            reports = self._reports.with_cause(self.attempt, self.cause.node)
-        return {
-            "nodes": len(places),
-            "joined": len(places) - places.count(ABSENT),
-            "begun": places.count(RUNNING) + places.count(EMPTY),
-            "attempt": self.attempt,
-            "reports": reports,
-            "phases": {node.name: _phase(node) for node in self._seats.taken()} if self.phase == OVER else None,
-        }
+        """Return what the head's state says of all nodes."""
+        if self.phase == OVER:
+            began_at = None if self.cause is None else self.cause.node
+            return self._reports.last_summary(self._seats.taken(), self.attempt, began_at)
+        return self._reports.summary(self._seats.taken(), self.attempt)
 
     def missing(self) -> list[str]:
         """Return the nodes that the run can't begin without and that have not joined."""

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ._seats import Node
+from ._seats import ABSENT, EMPTY, LOST, RUNNING, Node
 
 # Of a large cluster's failures the first ones tell all.
 KEPT_REPORTS = 32
@@ -36,7 +37,34 @@ class Reports:
         """Forget of an attempt that is over all but where it began: the next one may need the room."""
         self.kept = [kept for kept in self.kept if kept["attempt"] < attempt or kept["node"] == node]
 
-    def with_cause(self, attempt: int, node: str | None) -> list[dict[str, Any]]:
+    def summary(self, nodes: Sequence[Node], attempt: int) -> dict[str, Any]:
+        """Return what is told of these nodes while the run goes on: counts, and all reports."""
+        places = [node.place for node in nodes]
+        return {
+            "nodes": len(places),
+            "joined": len(places) - places.count(ABSENT),
+            "begun": places.count(RUNNING) + places.count(EMPTY),
+            "attempt": attempt,
+            "reports": self.kept,
+        }
+
+    def last_summary(self, nodes: Sequence[Node], attempt: int, cause: str | None) -> dict[str, Any]:
+        """Return it with each node's phase, None of one that never came; cause is the node where the end began."""
+        reports = self.kept if cause is None else self._with_cause(attempt, cause)
+        return {
+            **self.summary(nodes, attempt),
+            "reports": reports,
+            "phases": {node.name: _phase(node) for node in nodes},
+        }
+
+    def _with_cause(self, attempt: int, node: str) -> list[dict[str, Any]]:
         """Return all with a mark, where the run's end began first: what the others tell are its consequences."""
         marked = [{**kept, "cause": (kept["attempt"], kept["node"]) == (attempt, node)} for kept in self.kept]
         return sorted(marked, key=lambda kept: not kept["cause"])
+
+
+def _phase(node: Node) -> str | None:
+    if node.place == LOST:
+        return "lost"
+    phase = (node.report or {}).get("phase")
+    return None if phase is None else str(phase)

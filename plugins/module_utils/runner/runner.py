@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from .._job_records import Job
-from . import _claim, _files, _lock, _processes, _progress, _unit
+from . import _claim, _files, _lock, _processes, _unit
 from ._attempt import Attempt
 from ._child import adopt_orphans, wake_at_signals
 from ._gang import Gang, report_of
@@ -206,11 +206,10 @@ class Runner:
                 told_running = state.change(state.phase, gang=summary)
             if attempt.failed and not told_failed:
                 told_failed = True
-                phase, fields, stuck = attempt.verdict()
-                gang.failed(self._report(phase, fields, stuck))
+                gang.failed(_told(attempt)[2])
         attempt.close()
-        phase, fields, stuck = attempt.verdict()
-        gang.empty(self._report(phase, fields, stuck))
+        phase, fields, report = _told(attempt)
+        gang.empty(report)
         self._beat(state)
         state.change("between", gang=gang.summary(), **fields)
         return phase, fields
@@ -263,17 +262,6 @@ class Runner:
         state.change(phase, **fields)
         self.requests.answered()
 
-    def _report(self, phase: str, fields: dict[str, Any], stuck: bool) -> dict[str, Any]:
-        step = (self._progress() or {}).get("step")
-        return report_of(phase, fields, step, _progress.has_saved(self.job.output_dir, self._attempt_began_at), stuck)
-
-    def _progress(self) -> dict[str, Any] | None:
-        return _progress.read_progress(self.job.output_dir, self._attempt_began_at)
-
-    @property
-    def _attempt_began_at(self) -> float:
-        return 0.0 if self._attempt is None else self._attempt.began_at
-
     def _beat(self, state: State) -> None:
         now = time.monotonic()
         self._next_beat = now + HEARTBEAT_S
@@ -283,7 +271,7 @@ class Runner:
         if self._attempt is None:
             state.beat(None, 0.0, 0)
         else:
-            state.beat(self._progress(), now - (self._began or now), self._attempt.output.dropped())
+            state.beat(self._attempt.progress(), now - (self._began or now), self._attempt.output.dropped())
 
     def _give_back(self, seconds: float = float("inf")) -> None:
         for name in ("errors", "outputs"):
@@ -293,6 +281,13 @@ class Runner:
     def _end_tree() -> None:
         for process in _processes.descendants(os.getpid()):
             _processes.send(process, signal.SIGKILL)
+
+
+def _told(attempt: Attempt) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return how an attempt has ended, or is ending: its phase, the state's fields, and the report for the gang."""
+    phase, fields, stuck = attempt.verdict()
+    step = (attempt.progress() or {}).get("step")
+    return phase, fields, report_of(phase, fields, step, attempt.has_saved(), stuck)
 
 
 def _remove(path: str) -> None:
