@@ -47,6 +47,17 @@ def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: An
     return Running([type(job)(**{**vars(job), "first_rank": NPROC * job.node_rank}) for job in jobs])
 
 
+def with_spare(home: Path, deaf: Iterable[int] = ()) -> Running:
+    """Lay out a gang with a spare, the last of its nodes, that may be started again once."""
+    return make(home, deaf, nodes=NODES + 1, spares=1, max_restarts=1, lost_after=LOST_S)
+
+
+def wait_for_spare(running: Running) -> None:
+    """Wait until all ranks run and the spare waits."""
+    wait_for(lambda: ranks_run(running, range(NODES)), "all ranks run", PATIENCE_S)
+    wait_for(lambda: "a spare" in str(running.state(NODES).get("why")), "the spare has joined", PATIENCE_S)
+
+
 @contextlib.contextmanager
 def started(running: Running) -> Iterator[Running]:
     """Start a gang; whatever happens, nothing of it is left."""

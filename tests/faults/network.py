@@ -116,10 +116,8 @@ def replaced(home: Path, turn: random.Random) -> float:
     They begin when those of the node have ended, not before: two of one rank would write one checkpoint.
     """
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
-    jobs = gangs.make(home, [bad], nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=gangs.LOST_S)
-    with apart(jobs) as (running, network):
-        wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
-        wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)
+    with apart(gangs.with_spare(home, [bad])) as (running, network):
+        gangs.wait_for_spare(running)
         time.sleep(turn.random() * gangs.LOST_S)
         began = time.monotonic()
         network.cut(bad, silently=True)

@@ -103,10 +103,8 @@ def does_not_come(home: Path, turn: random.Random) -> float:
 def replaced(home: Path, turn: random.Random) -> float:
     """The seconds are those until the spare's ranks run."""
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
-    jobs = gangs.make(home, nodes=gangs.NODES + 1, spares=1, max_restarts=1, lost_after=gangs.LOST_S)
-    with gangs.started(jobs) as running:
-        wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
-        wait_for(lambda: "a spare" in str(running.state(spare).get("why")), "the spare has joined", gangs.PATIENCE_S)
+    with gangs.started(gangs.with_spare(home)) as running:
+        gangs.wait_for_spare(running)
         time.sleep(turn.random())
         began = time.monotonic()
         for process in gangs.tree(running, bad):
