@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The AMD GPUs of a node, from KFD and the PCI devices in sysfs. (`_amd.py` is private to the collection.)
+"""The AMD GPUs of a node, from KFD and the PCI devices in sysfs.
 
 A GPU in partitions (CPX, QPX, TPX, DPX) is one PCI device but several KFD nodes, each a device of its own for ROCm. Its
 tools give partition N the address of function N, and there is no PCI device there: what the bus tells of a

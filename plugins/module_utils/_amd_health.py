@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How AMD's GPUs are, from /sys alone. (`_amd_health.py` is private to the collection.)
+"""How AMD's GPUs are, from /sys alone.
 
 amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the pages of memory that it has
 put aside. A partition is told with the counters of its whole device.

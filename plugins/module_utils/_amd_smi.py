@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What amd-smi prints with --json, in the shapes of its versions. (`_amd_smi.py` is private to the collection.)
+"""What amd-smi prints with --json, in the shapes of its versions.
 
 Until ROCm 6.3 `topology` names its GPUs by number alone and has one object per fact, since then a list of links with
 addresses (amdsmi's CHANGELOG); since 26.0 the list of GPUs lies under `gpu_data`.

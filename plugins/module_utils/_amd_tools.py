@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking amd-smi or rocm-smi what sysfs does not tell. (`_amd_tools.py` is private to the collection.)
+"""Asking amd-smi or rocm-smi what sysfs does not tell.
 
 They load Python and the driver's library and can hang with it: each is asked only for what is missing, for at most
 five seconds and all together for a Budget's, and one that hung ends the asking. amd-smi: `static --asic --bus --json`

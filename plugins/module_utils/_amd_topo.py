@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables between GPUs that rocm-smi and amd-smi print. (`_amd_topo.py` is private to the collection.)
+"""The tables between GPUs that rocm-smi and amd-smi print.
 
 `rocm-smi --showtopo…` names its GPUs GPU0 …, `amd-smi topology` by PCI address. A table is a heading, a line of GPUs
 and a line for each GPU; it is read by words, never by columns, for rocm-smi mixes tabs, blanks and error lines.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One time for all commands of a part of the facts. (`_budget.py` is private to the collection.)
+"""One time for all commands of a part of the facts.
 
 Each within its own cap is not enough: several slow ones together outlast what the part is given (_node.PROBE_CAP_S),
 and then what the files told is lost with them.

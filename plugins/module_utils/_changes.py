@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is changed in a checkout, as one digest. (`_changes.py` is private to the collection.)
+"""What is changed in a checkout, as one digest.
 
 Two nodes at one commit have the same code only if their changes are the same. What git ignores is no part of it. Git
 names the files, and their contents are read here: what it prints of them depends on a user's configuration.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kind of container this is, and what of the host it shares. (`_container.py` is private to the collection.)"""
+"""What kind of container this is, and what of the host it shares."""
 
 from __future__ import annotations
 

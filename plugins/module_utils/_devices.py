@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Device nodes of GPUs and RDMA adapters, and who may use them. (`_devices.py` is private to the collection.)
+"""Device nodes of GPUs and RDMA adapters, and who may use them.
 
 By mode and owner alone. Nothing is opened: that wakes a GPU, and an issm makes the node a subnet manager.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A runner as the main process of a container of its own. (`_docker_starter.py` is private to the collection.)
+"""A runner as the main process of a container of its own.
 
 A container per run, made from a service of a compose file: nothing is restarted between runs, the name is a lock that
 Docker gives atomically, and with the runner everything of the run ends, for the container's processes end with it.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container engine of a node: Docker, by its own client. (`_engine.py` is private to the collection.)
+"""The container engine of a node: Docker, by its own client.
 
 `docker info` tells most in one call, also of a client without an engine. Images are asked for one by one: one call
 for several does not say which of them are missing.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What docker prints: info, image inspect, container inspect. (`_engine_answers.py` is private to the collection.)
+"""What docker prints: info, image inspect, container inspect.
 
 Pure. Fields are those of the Engine's API (`docker info --format json`), as far as its versions agree.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory a container may lock if nobody says otherwise. (`_engine_memlock.py` is private to the collection.)
+"""How much memory a container may lock if nobody says otherwise.
 
 The engine's own default, else what containerd, which starts them, has itself. A file may have been written after the
 engine was started: what a container has is in its own /proc/self/limits.

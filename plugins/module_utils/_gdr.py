@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel has for GPUDirect RDMA. (`_gdr.py` is private to the collection.)
+"""What the kernel has for GPUDirect RDMA.
 
 NCCL looks for the same files (src/transport/net_ib/gdr.cc), RCCL for those of amdkfd.
 """

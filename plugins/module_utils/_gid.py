@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A port's GID table, and the entry that NCCL takes. (`_gid.py` is private to the collection.)
+"""A port's GID table, and the entry that NCCL takes.
 
 Files of Documentation/ABI/stable/sysfs-class-infiniband: gids/N, gid_attrs/types/N, gid_attrs/ndevs/N. The last two
 answer EINVAL for an entry that is not set.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GPUs of a node, what links them, and the HCAs near them. (`_gpu.py` is private to the collection.)
+"""The GPUs of a node, what links them, and the HCAs near them.
 
 A container sees every GPU of its host in sysfs, whatever it was given: what counts is what a process can open.
 """

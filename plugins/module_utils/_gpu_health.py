@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the GPUs of a node are: ECC, links, throttling. (`_gpu_health.py` is private to the collection.)
+"""How the GPUs of a node are: ECC, links, throttling.
 
 Apart from what they are (_gpu), because asking every GPU for every counter takes seconds.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node's GPUs are (`ansible_facts.gpu`). (`_gpu_records.py` is private to the collection.)
+"""What a node's GPUs are (`ansible_facts.gpu`).
 
 None always means "could not be known from here". Field for field the facts' own shape.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node is, part by part. (`_health.py` is private to the collection.)
+"""How a node is, part by part.
 
 Each reader is imported where it is asked for: on the node every file of a module is compiled anew.
 """

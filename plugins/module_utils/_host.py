@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The seam: the only door to the machine for whatever runs on a node. (`_host.py` is private to the collection.)
+"""The seam: the only door to the machine for whatever runs on a node.
 
 Every path is a path of the machine, looked up under `root`; links, absolute ones too, never lead out of it. What is
 absent, unreadable or answers with an error is None or False, never an exception, and no read blocks on a pipe.

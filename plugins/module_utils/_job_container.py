@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container of one job, as Docker tells of it. (`_job_container.py` is private to the collection.)
+"""The container of one job, as Docker tells of it.
 
 Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's. How Docker
 is called comes from the controller alone: a run's files lie in a directory that its container can write.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's part of a run, as plan, module and runner know it. (`_job_records.py` is private to the collection.)
+"""A node's part of a run, as plan, module and runner know it.
 
 Keys that are not known are refused, because whoever wrote them meant something by them. The runner
 takes this file along.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines of the kernel's log that tell of broken GPUs and adapters. (`_kernel_errors.py` is private to the collection.)
+"""Lines of the kernel's log that tell of broken GPUs and adapters.
 
 Pure. The words are those of NVIDIA's driver (README, "Xid messages"), of amdgpu (amdgpu_ras.c) and of the kernel's
 PCI code and mlx5 (pcie_print_link_status, mlx5/core/events.c).

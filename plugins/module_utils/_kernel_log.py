@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel's log of this boot says of GPUs and adapters. (`_kernel_log.py` is private to the collection.)
+"""What the kernel's log of this boot says of GPUs and adapters.
 
 The journal has the whole boot; the kernel's ring (dmesg) loses its beginning. Who may not read gets no lines, and no
 lines are no good news: a boot always has some. Times are the kernel's own, since the boot: there is no year to guess.

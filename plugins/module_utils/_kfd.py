@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GPUs and links that the AMD compute driver (KFD) tells of in sysfs. (`_kfd.py` is private to the collection.)
+"""The GPUs and links that the AMD compute driver (KFD) tells of in sysfs.
 
 Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c (node_show, iolink_show, mem_show): `name value` lines, all decimal.
 Where a device cgroup forbids a GPU its node's properties are empty or answer EPERM. Old kernels print fewer keys.

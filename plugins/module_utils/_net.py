@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node reaches others: addresses, routes, ports in use. (`_net.py` is private to the collection.)
+"""How a node reaches others: addresses, routes, ports in use.
 
 IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): no `ip` is needed.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The NVIDIA GPUs of a node and what links them, from nvidia-smi. (`_nvidia.py` is private to the collection.)
+"""The NVIDIA GPUs of a node and what links them, from nvidia-smi.
 
 Three calls side by side: --query-gpu for the devices, topo -m for the links, and -q -d COMPUTE for the CUDA version
 alone. -q -x would tell the first and the last in one, but asks every GPU for every counter: only when --query-gpu is

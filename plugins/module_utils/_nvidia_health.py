@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How NVIDIA's GPUs are, from nvidia-smi and /sys. (`_nvidia_health.py` is private to the collection.)
+"""How NVIDIA's GPUs are, from nvidia-smi and /sys.
 
 Two calls side by side: -q -x for all counters, and nvlink -s. Drivers rename the fields of --query-gpu and then refuse
 the whole call; of the document only what is not there is unknown.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nvidia-smi prints about GPUs: --query-gpu, -q -x, -q, -L. (`_nvidia_smi.py` is private to the collection.)
+"""What nvidia-smi prints about GPUs: --query-gpu, -q -x, -q, -L.
 
 Pure. A value the tool does not have is printed in words ("[N/A]", "[GPU is lost]") and is None here.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nvidia-smi -q -x and nvlink -s print of a GPU's state. (`_nvidia_states.py` is private to the collection.)
+"""What nvidia-smi -q -x and nvlink -s print of a GPU's state.
 
 Pure. Drivers of several years: names changed from throttle to event reasons (535), the places of ECC counters with
 the architecture. What a GPU does not have is printed in words ("N/A", "[Requested functionality …]") and is None.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What /dev, /proc and /sys tell of NVIDIA GPUs without a tool. (`_nvidia_sysfs.py` is private to the collection.)
+"""What /dev, /proc and /sys tell of NVIDIA GPUs without a tool.
 
 /proc/driver/nvidia is the driver's (README of the driver, "The /proc Interface"). A container sees every GPU of its
 host in /sys, and often in /proc, whatever it was given: what it can open is what has a node in /dev.

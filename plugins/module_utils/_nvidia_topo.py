@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables of `nvidia-smi topo -m`, `-mp` and `-p2p X`. (`_nvidia_topo.py` is private to the collection.)
+"""The tables of `nvidia-smi topo -m`, `-mp` and `-p2p X`.
 
 Read by tokens, never by columns on the screen: a row is a name, a word for each label of the header, and the
 affinities. Tabs or blanks, terminal colours, comment signs before a line, labels that touch, rows that are cut or

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where PCI devices are, and how far from each other. (`_pci.py` is private to the collection.)
+"""Where PCI devices are, and how far from each other.
 
 A PCI device's real path names every bridge above it: /sys/devices/pciDDDD:BB/<bridge>/…/<device>.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text that a terminal only prints. (`_printable.py` is private to the collection.)
+"""Text that a terminal only prints.
 
 Ansible prints messages and warnings of modules as they are, and what they quote may be a rank's, a tool's or a name.
 """

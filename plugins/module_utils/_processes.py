@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who uses the GPUs, what is left of runs, what hangs in the kernel. (`_processes.py` is private to the collection.)
+"""Who uses the GPUs, what is left of runs, what hangs in the kernel.
 
 Of the facts; the runner's own processes are runner/_processes.py's.
 """

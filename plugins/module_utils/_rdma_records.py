@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node's RDMA devices are (`ansible_facts.rdma`). (`_rdma_records.py` is private to the collection.)
+"""What a node's RDMA devices are (`ansible_facts.rdma`).
 
 None always means "could not be known from here". Field for field the facts' own shape.
 """

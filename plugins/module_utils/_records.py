@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is (`ansible_facts.node`), as both sides know it. (`_records.py` is private to the collection.)
+"""What a node is (`ansible_facts.node`), as both sides know it.
 
 None always means "could not be known from here". Keys that are not known are ignored: a fact cache may be
 older or newer.

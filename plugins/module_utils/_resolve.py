@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What names stand for on this node. (`_resolve.py` is private to the collection.)
+"""What names stand for on this node.
 
 A node whose own name is 127.0.1.1 to itself believes that it is alone, or that it is the head.
 """

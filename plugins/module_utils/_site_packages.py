@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where an interpreter looks for packages, without starting it. (`_site_packages.py` is private to the collection.)
+"""Where an interpreter looks for packages, without starting it.
 
 The rules of CPython's Modules/getpath.py and Lib/site.py, and of Debian's patch to the latter, from files alone. What
 they leave open (a wrapper script, code that changes sys.path at start) makes the answer uncertain, never wrong.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A slot of a work directory: one run at a time, and the holder's name. (`_slot.py` is private to the collection.)"""
+"""A slot of a work directory: one run at a time, and the holder's name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small readers of what sysfs says. (`_sysfs.py` is private to the collection.)
+"""Small readers of what sysfs says.
 
 An attribute is one short line. Absent, unreadable (EINVAL is common) and empty are all None.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which RDMA devices a process here can open. (`_uverbs.py` is private to the collection.)
+"""Which RDMA devices a process here can open.
 
 A container sees every HCA of its host in sysfs, whatever it was given: what counts is the device node, and in a pod
 what the SR-IOV device plugin granted.

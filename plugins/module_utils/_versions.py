@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of what a rank loads and of drivers, from files alone. (`_versions.py` is private to the collection.)
+"""Versions of what a rank loads and of drivers, from files alone.
 
 Importing torch takes seconds and a GPU's context; its version.py says the same.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which nodes are alike, and in what the others differ. (`_alike.py` is private to the collection.)
+"""Which nodes are alike, and in what the others differ.
 
 Nodes are compared by features: what one would want to be the same on all, each under a name that a person knows.
 Addresses, GUIDs and serial numbers are no features.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which failure of a run is the cause, and which only followed from it. (`_causes.py` is private to the collection.)
+"""Which failure of a run is the cause, and which only followed from it.
 
 When one rank dies, every other rank fails too: its collective loses a peer, or its torchrun ends it. Times alone do not
 tell them apart: torchrun's have a resolution of 1 s and often put the follower first, and nodes' clocks differ.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a node is shown, in the terminal and on the page alike. (`_detected_rows.py` is private to the collection.)
+"""What of a node is shown, in the terminal and on the page alike.
 
 Sentences and rows of tables, as data: whoever shows them makes them harmless for the place.
 """

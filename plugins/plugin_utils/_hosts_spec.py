@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts as a person names them: a list, ranges, or a node_ip_list.txt. (`_hosts_spec.py` is private to the collection.)
+"""Hosts as a person names them: a list, ranges, or a node_ip_list.txt.
 
 A host is `[user@]host[:port]`, its name one of RFC 1123 or an IPv4 address: nothing that a shell or an option of ssh
 could be made of. `gpu[01-16]` and `10.0.0.[11-14,21]` are ranges; leading zeros are kept.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lies between the GPUs of a node, in words. (`_links.py` is private to the collection.)
+"""What lies between the GPUs of a node, in words.
 
 RELATIONS are ways through PCI; any other word (NV18, XGMI) is a link of their own.
 """

@@ -4,7 +4,7 @@
 """The engine's default limit in its daemon.json: one value of ours in a file of somebody else's.
 
 What was there before, and what was written instead, is kept in a file of our own: only what is still as it was written
-is taken away again, and what it replaced comes back. (`_memlock_engine.py` is private to the collection.)
+is taken away again, and what it replaced comes back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The resolver: NCCL's and RCCL's environment from all nodes' facts. (`_nccl_env.py` is private to the collection.)
+"""The resolver: NCCL's and RCCL's environment from all nodes' facts.
 
 It sets only what the library cannot find out better by itself, and says of the rest why not. Pure: facts and policy in,
 variables and findings out. Each rule of the decision table (docs/environment.md) is a file of its own:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's environment as files, for those who launch by other means. (`_nccl_files.py` is private to the collection.)
+"""A node's environment as files, for those who launch by other means.
 
 Each grammar is its reader's, and a value that the grammar cannot hold is refused, never bent. A file has no time in it:
 the same facts and policy give the same bytes.

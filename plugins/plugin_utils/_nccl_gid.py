@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D3: which GID, which is the address that RoCE sends from. (`_nccl_gid.py` is private to the collection.)
+"""Rule D3: which GID, which is the address that RoCE sends from.
 
 On InfiniBand nothing is needed. For RoCE, NCCL finds the RoCE v2 entry by itself since 2.21, and since 2.26.2 also
 where entries of the table cannot be read, as in containers. Before, the index must be pinned, one for a whole node.

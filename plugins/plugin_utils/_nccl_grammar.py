@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NCCL's lists of devices: NCCL_IB_HCA and NCCL_SOCKET_IFNAME. (`_nccl_grammar.py` is private to the collection.)
+"""NCCL's lists of devices: NCCL_IB_HCA and NCCL_SOCKET_IFNAME.
 
 `[^][=]name[:port[:rail[:plane]]][,name…]`, as NCCL reads it (src/misc/utils.cc parseStringList, matchIf, matchPort,
 matchIfList): `^` first, then `=`, once for the whole list; a name without `=` is a prefix; nothing is trimmed.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D2: which HCAs NCCL is meant to use. (`_nccl_hcas.py` is private to the collection.)
+"""Rule D2: which HCAs NCCL is meant to use.
 
 NCCL takes every ACTIVE port: also the management port, also one that leads nowhere, and it cannot mix InfiniBand with
 Ethernet. The compute ports are those of the fastest group of one link layer and rate, nearest to the GPUs.

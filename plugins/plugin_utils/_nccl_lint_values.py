@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lint of single values: numbers, words, GIDs, levels. (`_nccl_lint_values.py` is private to the collection.)"""
+"""Lint of single values: numbers, words, GIDs, levels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D4: the interface of the ranks' TCP connections. (`_nccl_sockets.py` is private to the collection.)
+"""Rule D4: the interface of the ranks' TCP connections.
 
 NCCL meets over TCP even where the data goes over RDMA. By itself it takes the first interface whose name begins with
 `ib`, else any but docker*, lo and virbr*, which may lead nowhere.

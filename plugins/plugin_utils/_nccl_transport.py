@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D1: RDMA or TCP, the same on all nodes. (`_nccl_transport.py` is private to the collection.)
+"""Rule D1: RDMA or TCP, the same on all nodes.
 
 NCCL decides for each process by itself: with RDMA on some nodes only, they would not meet. So NCCL_IB_DISABLE=1 is set
 on all nodes or on none, and only where TCP was decided: 0 is what NCCL does anyway. TCP that nobody asked for is a

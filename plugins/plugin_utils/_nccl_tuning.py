@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D6: the parameters channels and threads as variables. (`_nccl_tuning.py` is private to the collection.)
+"""Rule D6: the parameters channels and threads as variables.
 
 Nothing by default: NCCL tunes itself. Both libraries read NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; the maximum alone
 is only a ceiling, so that N channels are both.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was detected, as a page of HTML that needs nothing else. (`_page.py` is private to the collection.)
+"""What was detected, as a page of HTML that needs nothing else.
 
 The template has no logic but loops; what it shows is put together here. Jinja2 escapes every value: names and reasons
 from hosts are data and never markup.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a parameter is, and how a value of it is read. (`_parameters.py` is private to the collection.)
+"""What a parameter is, and how a value of it is read.
 
 `read` takes what a person typed (text, or what JSON and YAML make of it) and returns the value, or raises ValueError
 with what was expected and what was seen. A value is kept to the letter or refused, never mended. The parameters of the

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan: everything a launch will do on every node, as data. (`_plan.py` is private to the collection.)
+"""The plan: everything a launch will do on every node, as data.
 
 A pure function of all nodes' facts, the cluster's policy and the run's parameters: no clock, no file, no environment.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster's policy: the variables launch_* that the plan needs. (`_policy.py` is private to the collection.)
+"""The cluster's policy: the variables launch_* that the plan needs.
 
 Their defaults are the role's (`roles/launch/defaults`); what they mean is in its argument specification.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Spares: who takes the rank of a node that the plan refuses. (`_spares.py` is private to the collection.)
+"""Spares: who takes the rank of a node that the plan refuses.
 
 The others keep theirs. Of the spares that are left those wait in the run for a node that is lost, where `max_restarts`
 allows another attempt.

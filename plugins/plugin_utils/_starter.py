@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node's runner is started detached. (`_starter.py` is private to the collection.)
+"""How a node's runner is started detached.
 
 A system unit as root, a user unit where the user lingers, a session of its own otherwise: logind may end what a user
 who does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit raises the limit of locked memory.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of a node for a drawing: sockets, PCI groups, GPUs, NICs. (`_topology.py` is private to the collection.)
+"""The shape of a node for a drawing: sockets, PCI groups, GPUs, NICs.
 
 Groups are what the facts say of each GPU and NIC: PIX and PXB mean bridges without the CPU between. Which bridges there
 are is not known from the facts and so is not drawn.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parameters of every verb: names, types, ranges, defaults. (`_verbs.py` is private to the collection.)
+"""The parameters of every verb: names, types, ranges, defaults.
 
 This is the only place that knows them; `_parameters.py` knows how a value of each type is read.
 """

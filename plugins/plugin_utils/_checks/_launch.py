@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks inside a launch: those whose facts it gathers anyway. (`_checks/` is private to the collection.)
+"""The checks inside a launch: those whose facts it gathers anyway.
 
 The plan makes some of them itself, under names of its own, because its decisions rest on them; levels hold for these
 too. What nobody could see stops no launch beyond what the plan needs: preflight tells it.

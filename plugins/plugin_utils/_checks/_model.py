@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What checks look at, and how they say what they saw. (`_checks/` is private to the collection.)
+"""What checks look at, and how they say what they saw.
 
 A check is a pure function of a `Cluster`. On every node that answered it says what it saw, also where all is well.
 """

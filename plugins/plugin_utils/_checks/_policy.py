@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the inventory says of checks: levels, profile, thresholds. (`_checks/` is private to the collection.)
+"""What the inventory says of checks: levels, profile, thresholds.
 
 What is no such thing is a finding: a level that was mistyped must not leave a check as it was without a word.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What should be the same on all nodes, under names people know. (`_checks/` is private to the collection.)
+"""What should be the same on all nodes, under names people know.
 
 Each property is a check of its own and a row of the table of disagreements. Compared with the inventory's profile where
 it says something, else with the peers.

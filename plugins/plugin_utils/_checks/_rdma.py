@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Are the RDMA ports well, and can they reach each other? (`_checks/` is private to the collection.)
+"""Are the RDMA ports well, and can they reach each other?
 
 Which ports the ranks use, their GIDs and whether those of all nodes fit together is what the environment's rules find
 (`_environments.decide`); here it is told, completed, and compared with the inventory's profile.

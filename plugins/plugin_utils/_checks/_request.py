@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a launch would do, out of the cluster's variables. (`_checks/` is private to the collection.)
+"""What a launch would do, out of the cluster's variables.
 
 Only as far as checks depend on it, and lenient: what a launch would refuse is found by it, or told here as a finding.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The thresholds of checks: their defaults, and where these come from. (`_checks/` is private to the collection.)
+"""The thresholds of checks: their defaults, and where these come from.
 
 The role's defaults are the same, a test holds them together; a finding names the variable and the source.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docker: the runner is the main process of a container of its own. (`docker.py` is private to the collection.)
+"""docker: the runner is the main process of a container of its own.
 
 The container is made from a service of a compose file for this run alone. The work directory and the code are mounted
 at the same paths, so that no path differs inside; the interpreter and its packages are the image's.

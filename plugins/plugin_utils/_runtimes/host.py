@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""host: the runner is the node's own process, the interpreter the node's. (`host.py` is private to the collection.)"""
+"""host: the runner is the node's own process, the interpreter the node's."""
 
 from __future__ import annotations
 
