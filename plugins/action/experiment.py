@@ -58,7 +58,7 @@ class ActionModule(ActionBase):
         # Of a launch the nodes answered before all of them had joined.
         runs = [{**run, "phase": args["phase"] or run["phase"]} for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
-        if plan is None and verdict is not None and verdict.verdict == "absent" and not home.exists():
+        if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
             return {**result, "changed": False, "experiment": None}  # nobody knows of such a run: nothing to write
         record = _experiment.record(run_id, plan, request, runs, verdict)
         before = _text(home / "run.yml")

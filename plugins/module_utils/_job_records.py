@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-ACTIVE = ("waiting", "running", "between", "stopping")
+ACTIVE = ("waiting", "running", "drained", "stopping")
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).

@@ -76,7 +76,7 @@ def judge(
     if state is None:
         if prepared:
             return "prepared", "its files are here, its runner has not begun"
-        return "absent", "nothing of this run is on this node"
+        return "not_found", "nothing of this run is on this node"
     phase, why = str(state.get("phase")), state.get("why")
     if phase in ENDED or alive:
         return phase, why
@@ -118,7 +118,7 @@ def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None)
         "run_dir": run_dir,
         "node": node,
         "node_rank": None,
-        "phase": "absent",
+        "phase": "not_found",
         "why": "nothing of this run is on this node" if run_id else "no run is in this node's work directory",
         "alive": False,
         "left": 0,

@@ -153,7 +153,7 @@ def _read(module: AnsibleModule) -> None:
 
     params, host = module.params, Host()
     run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
-    here = run["phase"] != "absent"  # of a directory that is not Muster's nothing is read
+    here = run["phase"] != "not_found"  # of a directory that is not Muster's nothing is read
     files = list_files(host, run["run_dir"], params["limit_mib"] << 20) if here else []
     module.exit_json(changed=False, run=run, files=files)
 

@@ -54,7 +54,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 run:
-  description: The run on this node. Its phase is V(absent) where the node knows nothing of it.
+  description: The run on this node. Its phase is V(not_found) where the node knows nothing of it.
   returned: always
   type: dict
   contains:
@@ -63,7 +63,7 @@ run:
       type: str
     phase:
       description: >-
-        V(absent), V(prepared), V(waiting), V(running), V(between), V(stopping), V(succeeded), V(failed), V(stopped),
+        V(not_found), V(prepared), V(waiting), V(running), V(drained), V(stopping), V(succeeded), V(failed), V(stopped),
         or V(lost): judged by the reader when the runner's lock is free without a terminal state.
       type: str
     why:
@@ -210,7 +210,7 @@ def main() -> None:
     )
     result = {"run": run, "runs": runs}
     if params["lines"] > 0:
-        here = run["phase"] != "absent"
+        here = run["phase"] != "not_found"
         result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if here else []
     module.exit_json(changed=False, **result)
 

@@ -98,8 +98,8 @@ verdict:
   contains:
     verdict:
       description: >-
-        V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(incomplete) when it has begun on some
-        nodes only, V(prepared) when on none, V(absent) when no node knows it, V(unknown) when nodes do not answer.
+        V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(partial) when it has begun on some
+        nodes only, V(prepared) when on none, V(not_found) when no node knows it, V(unknown) when nodes do not answer.
       type: str
     node:
       description: The node that failed first.

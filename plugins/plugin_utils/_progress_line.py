@@ -37,7 +37,7 @@ class Sample:
     @property
     def shown(self) -> str:
         """Return the phase as a line has it: in the end that of the run, not only of the head's part."""
-        phase = self.verdict or ("ending" if self.phase == "between" else self.phase)
+        phase = self.verdict or ("ending" if self.phase == "drained" else self.phase)
         return f"{phase}, attempt {self.attempt + 1}" if self.attempt else phase
 
 

@@ -175,7 +175,9 @@ def label(node: object, rank: object) -> str:
 
 def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
     """Return (what, where) of everything that there is of the run."""
-    where = [(f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "absent"]
+    where = [
+        (f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "not_found"
+    ]
     more = [("and", f"on {len(where) - PLACES} more nodes")] if len(where) > PLACES else []
     return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
 

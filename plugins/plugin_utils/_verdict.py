@@ -15,8 +15,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._causes import Failur
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line
 
 SILENT = ("unreachable", "unknown")
-MISSING = ("absent", "prepared")
-DRAINING = ("stopping", "between")
+MISSING = ("not_found", "prepared")
+DRAINING = ("stopping", "drained")
 # Behind `succeeded`, of a script that wrote none.
 NO_METRICS = ", no metrics reported"
 
@@ -25,8 +25,8 @@ NO_METRICS = ", no metrics reported"
 class Verdict:
     """What became of a run. Times are UTC (2026-11-20T14:30:52Z), elapsed_s is the seconds of the longest part.
 
-    verdict: succeeded, failed, stopped, lost, running or waiting; incomplete (begun on some nodes only), prepared
-    (begun on none), absent (no node knows it) or unknown (nodes do not answer).
+    verdict: succeeded, failed, stopped, lost, running or waiting; partial (begun on some nodes only), prepared
+    (begun on none), not_found (no node knows it) or unknown (nodes do not answer).
     """
 
     verdict: str
@@ -181,7 +181,7 @@ def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> 
     going = [name for phase in ACTIVE for name in nodes.get(phase, [])]
     if going:
         if missing and "stopped" not in nodes:
-            return "incomplete", f"on {names(going)}, not begun on {names(missing)}: stop ends and cleans it", None
+            return "partial", f"on {names(going)}, not begun on {names(missing)}: stop ends and cleans it", None
         verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"
         return verdict, _uneven(nodes), None
     if "stopped" in nodes and not any(phase in nodes for phase in SILENT):
@@ -190,11 +190,11 @@ def _decide(parts: Sequence[Mapping[str, Any]], failures: Sequence[Failure]) -> 
         return "unknown", None, failures[0]
     if "succeeded" in nodes:
         if missing:
-            return "incomplete", f"nothing of it is on {names(missing)}", None
+            return "partial", f"nothing of it is on {names(missing)}", None
         return "succeeded", None, None
     if "prepared" in nodes:
         return "prepared", f"prepared on {names(nodes['prepared'])}, begun nowhere: stop cleans it", None
-    return "absent", "no node knows this run", None
+    return "not_found", "no node knows this run", None
 
 
 def _reason(runs: Iterable[Mapping[str, Any]]) -> str | None:

@@ -34,7 +34,7 @@ LOST_S = 4
 PATIENCE_S = 100.0
 DOCKER = ["docker"]
 # A killed runner that had not come is missed, or left before the start; or the launch has stopped the rest.
-NOT_BEGUN = ["lost", "failed", "incomplete", "stopped"]
+NOT_BEGUN = ["lost", "failed", "partial", "stopped"]
 
 
 def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: Any) -> Running:

@@ -43,7 +43,7 @@ def stop_meets_start(home: Path, turn: random.Random) -> float:
         seconds = time.monotonic() - began
         starting.join(gangs.PATIENCE_S)
         assert not starting.is_alive(), "the start does not end"
-        if told["phase"] == "absent":  # it came before there was anything to stop
+        if told["phase"] == "not_found":  # it came before there was anything to stop
             gangs.stop_module(job, 1.0)
         left = [_processes.command(process.pid) for process in _processes.of_run(job.run_id, job.run_dir)]
         assert left == [], f"stop told {told['phase']}, and now these run: {left}"

@@ -70,7 +70,7 @@ def phases(cluster: Cluster) -> dict[str, str]:
     found = {}
     for node in cluster.names:
         prepared = any(name.startswith("job.") for name in names(cluster.run_dir(node)))
-        found[node] = cluster.state(node).get("phase") or ("prepared" if prepared else "absent")
+        found[node] = cluster.state(node).get("phase") or ("prepared" if prepared else "not_found")
     return found
 
 
@@ -80,11 +80,11 @@ def check_what_is_left(cluster: Cluster) -> None:
     while phases(cluster) != left:  # what outlived the controller was slower than the quiet
         left, status = phases(cluster), cluster.verb("status")
     print("the strike left", left)  # shown when the test fails
-    assert set(left.values()) <= {"absent", "prepared", "waiting", "running"}
+    assert set(left.values()) <= {"not_found", "prepared", "waiting", "running"}
     assert status.rc == 0, status.out
     assert status.phases == left
     going = bool({"waiting", "running"} & set(left.values()))
-    verdict = "running" if set(left.values()) == {"running"} else "incomplete" if going else "prepared"
+    verdict = "running" if set(left.values()) == {"running"} else "partial" if going else "prepared"
     assert re.search(rf"^{RUN_ID}  {verdict}\b", status.out, re.MULTILINE), status.out
     for path in files_with(SECRET, cluster.home, cluster.local_tmp):
         assert is_private(path) or path == cluster.inventory, path
@@ -92,7 +92,7 @@ def check_what_is_left(cluster: Cluster) -> None:
     stopped = cluster.verb("stop")
     assert stopped.rc == 0, stopped.out
     assert cluster.processes() == []
-    assert set(phases(cluster).values()) <= {"absent", "stopped"}
+    assert set(phases(cluster).values()) <= {"not_found", "stopped"}
     assert files_with(SECRET, cluster.home / "work") == []
 
     again = cluster.launch(script_args="--seconds 3000")

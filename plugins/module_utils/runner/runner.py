@@ -211,7 +211,7 @@ class Runner:
         phase, fields, report = _told(attempt)
         gang.empty(report)
         self._beat(state)
-        state.change("between", gang=gang.summary(), **fields)
+        state.change("drained", gang=gang.summary(), **fields)
         return phase, fields
 
     def _heed(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:

@@ -125,11 +125,11 @@ def test_what_is_no_run_id_makes_no_directory(tmp_path: Path, run_id: str | None
 
 
 def test_of_a_run_that_nobody_knows_nothing_is_written(tmp_path: Path) -> None:
-    result = run(tmp_path / "experiments", hosts("absent"))
+    result = run(tmp_path / "experiments", hosts("not_found"))
     assert (result["changed"], result["experiment"]) == (False, None)
     assert tree(tmp_path) == set()
     run(tmp_path / "experiments", hosts("succeeded"))
-    assert run(tmp_path / "experiments", hosts("absent"))["experiment"] == str(tmp_path / "experiments" / RUN_ID)
+    assert run(tmp_path / "experiments", hosts("not_found"))["experiment"] == str(tmp_path / "experiments" / RUN_ID)
 
 
 def test_strings_from_hosts_are_written_as_they_are(tmp_path: Path) -> None:

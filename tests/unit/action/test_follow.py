@@ -219,8 +219,8 @@ def test_garbage_is_no_sample(make: Make, printed: list[str], text: str) -> None
 
 
 def test_garbage_for_long_is_a_silence(make: Make) -> None:
-    action = make(repeat("[]"), answers=[{"run": {"alive": False, "phase": "absent"}}])
-    assert outcome(action) == ended("absent")
+    action = make(repeat("[]"), answers=[{"run": {"alive": False, "phase": "not_found"}}])
+    assert outcome(action) == ended("not_found")
     assert action.asked == [21]
 
 

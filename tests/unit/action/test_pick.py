@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.action.pick import ActionModule
 
 def host(*run_ids: str, **more: Any) -> dict[str, Any]:
     runs = [{"run_id": run_id, "created": f"2026-11-20T14:30:5{run_id[-1]}Z", "phase": "running"} for run_id in run_ids]
-    return {"launch__info": {"run": {"node": None, "phase": "absent"}, "runs": runs}, **more}
+    return {"launch__info": {"run": {"node": None, "phase": "not_found"}, "runs": runs}, **more}
 
 
 def run(hosts: dict[str, Any], **args: Any) -> dict[str, Any]:

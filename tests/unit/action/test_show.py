@@ -125,7 +125,10 @@ def test_nothing_is_known(run: Show) -> None:
 
 
 def test_only_the_runs_own_nodes_are_rows(run: Show) -> None:
-    hosts = {"node0": info("node0", "running", nproc=4), "node1": info("node1", "absent", nproc=None, world_size=None)}
+    hosts = {
+        "node0": info("node0", "running", nproc=4),
+        "node1": info("node1", "not_found", nproc=None, world_size=None),
+    }
     printed, _result = run("status", hosts)
     assert [line.split()[0] for line in printed[1:4] if line] == ["node", "node0"]
     # A node that has no part in the run need not answer.

@@ -24,7 +24,7 @@ RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-
 @pytest.mark.parametrize(
     ("state", "prepared", "alive", "boot_id", "phase", "why"),
     [
-        (None, False, False, "boot-1", "absent", "nothing of this run is on this node"),
+        (None, False, False, "boot-1", "not_found", "nothing of this run is on this node"),
         (None, True, False, "boot-1", "prepared", "its files are here, its runner has not begun"),
         (RUNNING, True, True, "boot-1", "running", None),
         (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
@@ -82,7 +82,7 @@ def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:
     run = _runs.read_run(Host(), "node7", str(tmp_path), "nothing", ["docker"])
-    assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("absent", "node7", "nothing", False)
+    assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("not_found", "node7", "nothing", False)
     assert set(run) == set(_runs.nothing_of("node7"))
 
 
@@ -161,7 +161,7 @@ def assert_refused(workdir: Path, why: str) -> None:
         _runs.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
         stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
     ):
-        assert (run["phase"], run["why"]) == ("absent", why)
+        assert (run["phase"], run["why"]) == ("not_found", why)
     assert not list(workdir.rglob("stop.*"))
     assert all(run["phase"] is None for run in _runs.list_runs(Host(), str(workdir)))
 

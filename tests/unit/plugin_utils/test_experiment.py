@@ -116,7 +116,7 @@ def test_a_later_look_knows_the_end() -> None:
 
 
 def test_the_end_is_not_forgotten() -> None:
-    nothing = [{"node": node, "phase": "absent", "why": "nothing"} for node in ("node0", "node1")]
+    nothing = [{"node": node, "phase": "not_found", "why": "nothing"} for node in ("node0", "node1")]
     merged = _experiment.merge(record(DONE), record(nothing, None))
     assert merged == record(DONE)
     unasked = _experiment.record(RUN_ID, None, {}, [], None)

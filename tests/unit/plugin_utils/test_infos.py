@@ -37,7 +37,7 @@ def test_an_answer_says_whether_something_was_changed() -> None:
 
 
 def test_an_answer_without_a_name_gets_the_inventorys() -> None:
-    assert only({"run": {"node": None, "phase": "absent"}}).run["node"] == "node0"
+    assert only({"run": {"node": None, "phase": "not_found"}}).run["node"] == "node0"
 
 
 def test_a_failed_answer_that_still_tells_of_the_run() -> None:

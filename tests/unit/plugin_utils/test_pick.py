@@ -17,7 +17,7 @@ def info(node: str, *runs: tuple[str, str], alive: str | None = None) -> Info:
     listed = [
         {"run_id": name, "created": created, "phase": "running", "alive": name == alive} for name, created in runs
     ]
-    result: dict[str, Any] = {"run": {"node": node, "phase": "absent"}, "runs": listed}
+    result: dict[str, Any] = {"run": {"node": node, "phase": "not_found"}, "runs": listed}
     return read_infos([(node, result)])[0]
 
 

@@ -131,8 +131,8 @@ def test_summary() -> None:
     assert _report.summary(RUN_ID, judge(mute), mute).startswith(
         f"{RUN_ID}  succeeded, no metrics reported · 1 rank on "
     )
-    nothing = [{"node": "node0", "phase": "absent", "why": "x"}]
-    assert _report.summary(None, judge(nothing), nothing) == "no run  absent"
+    nothing = [{"node": "node0", "phase": "not_found", "why": "x"}]
+    assert _report.summary(None, judge(nothing), nothing) == "no run  not_found"
 
 
 def test_explanation_of_a_failure() -> None:
@@ -174,7 +174,7 @@ def test_nothing_to_explain() -> None:
 
 def test_places() -> None:
     runs = [run(f"node{rank}", "succeeded", rank) for rank in range(6)]
-    assert _report.places([*runs[:1], run("node1", "absent")], "experiments/x") == [
+    assert _report.places([*runs[:1], run("node1", "not_found")], "experiments/x") == [
         ("experiment", "experiments/x"),
         ("on node0", f"/w0/runs/{RUN_ID}"),
     ]

@@ -18,7 +18,7 @@ PEER = "RuntimeError: gloo: Connection closed by peer [10.0.0.1]:1"
 def run(node: str, phase: str, **more: Any) -> dict[str, Any]:
     rank = int(node[-1])
     record: dict[str, Any] = {"node": node, "node_rank": rank, "phase": phase, "why": None, "first": None}
-    if phase not in ("absent", "prepared", "unreachable", "unknown"):
+    if phase not in ("not_found", "prepared", "unreachable", "unknown"):
         record.update(nproc=2, world_size=4, first_rank=2 * rank, started=f"2026-11-20T14:30:5{rank}Z", elapsed_s=9.96)
     if phase in ("succeeded", "failed", "stopped"):
         record.update(ended=f"2026-11-20T14:31:2{rank}Z", exit_code=0 if phase == "succeeded" else 1)
@@ -45,7 +45,7 @@ def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes
     assert list(judge(again).exit_codes) == ["node0", "node2"]
 
 
-@pytest.mark.parametrize(("phase", "alive", "verdict"), [("between", True, "running"), ("between", False, "lost")])
+@pytest.mark.parametrize(("phase", "alive", "verdict"), [("drained", True, "running"), ("drained", False, "lost")])
 def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
     phase: str, alive: bool, verdict: str
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
 
 
 def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
-    runs = [run("node0", "between", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
+    runs = [run("node0", "drained", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
     found = judge(runs)
     assert found.verdict == "running"
     assert found.why == "node1: killed?; this attempt is being ended, then the run is over or started again"
@@ -126,16 +126,16 @@ def test_succeeded() -> None:
 def test_other_nodes_of_the_group_are_no_members() -> None:
     """Two of four nodes: where not all ranks are found, the run's number of nodes tells who belongs to it."""
     one = run("node0", "running", nproc=4, nnodes=1)
-    assert members([one, run("node1", "absent"), run("node2", "unreachable")]) == [one]
+    assert members([one, run("node1", "not_found"), run("node2", "unreachable")]) == [one]
     two = [run("node0", "running", nnodes=2), run("node1", "unreachable")]
-    assert members([*two, run("node2", "absent"), run("node3", "unreachable")]) == two
+    assert members([*two, run("node2", "not_found"), run("node3", "unreachable")]) == two
     moved = [
-        run("node0", "absent"),
+        run("node0", "not_found"),
         run("node1", "running", nnodes=2, node_rank=0),
         run("node2", "running", nnodes=2, node_rank=1),
     ]
-    assert members([*moved, run("node3", "absent")]) == moved[1:]
-    assert len(members([run("node0", "absent"), run("node1", "prepared")])) == 2
+    assert members([*moved, run("node3", "not_found")]) == moved[1:]
+    assert len(members([run("node0", "not_found"), run("node1", "prepared")])) == 2
 
 
 def test_failed_names_the_cause_and_what_followed() -> None:
@@ -233,26 +233,26 @@ def test_some_have_ended() -> None:
 
 def test_waiting() -> None:
     assert judge([run("node0", "waiting"), run("node1", "waiting")]).verdict == "waiting"
-    mixed = judge([run("node0", "waiting"), run("node1", "between")])
-    assert (mixed.verdict, mixed.why) == ("running", "waiting on node0, between on node1")
+    mixed = judge([run("node0", "waiting"), run("node1", "drained")])
+    assert (mixed.verdict, mixed.why) == ("running", "waiting on node0, drained on node1")
 
 
 def test_begun_on_some_nodes_only() -> None:
     verdict = judge([run("node0", "running"), run("node1", "prepared")])
     assert (verdict.verdict, verdict.why) == (
-        "incomplete",
+        "partial",
         "on node0, not begun on node1: stop ends and cleans it",
     )
-    assert judge([run("node0", "waiting"), run("node1", "absent")]).verdict == "incomplete"
-    ended = judge([run("node0", "succeeded"), run("node1", "absent")])
-    assert (ended.verdict, ended.why) == ("incomplete", "nothing of it is on node1")
+    assert judge([run("node0", "waiting"), run("node1", "not_found")]).verdict == "partial"
+    ended = judge([run("node0", "succeeded"), run("node1", "not_found")])
+    assert (ended.verdict, ended.why) == ("partial", "nothing of it is on node1")
 
 
 def test_begun_nowhere() -> None:
-    verdict = judge([run("node0", "prepared"), run("node1", "absent")])
+    verdict = judge([run("node0", "prepared"), run("node1", "not_found")])
     assert (verdict.verdict, verdict.why) == ("prepared", "prepared on node0, begun nowhere: stop cleans it")
-    assert judge([run("node0", "absent"), run("node1", "absent")]).verdict == "absent"
-    assert judge([]).verdict == "absent"
+    assert judge([run("node0", "not_found"), run("node1", "not_found")]).verdict == "not_found"
+    assert judge([]).verdict == "not_found"
     assert judge([run("node0", "stopped", why="x"), run("node1", "prepared")]).verdict == "stopped"
 
 
@@ -269,7 +269,7 @@ def test_silent_nodes(phase: str) -> None:
     assert (failed.verdict, failed.node) == ("failed", "node1")
 
 
-@pytest.mark.parametrize("phase", ["unreachable", "unknown", "absent", "prepared"])
+@pytest.mark.parametrize("phase", ["unreachable", "unknown", "not_found", "prepared"])
 def test_nodes_beyond_the_runs_ranks_have_no_part_in_it(phase: str) -> None:
     runs = [run("node0", "succeeded"), run("node1", "succeeded"), run("node2", phase, why="x")]
     assert judge(runs).verdict == "succeeded"

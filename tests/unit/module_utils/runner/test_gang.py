@@ -166,7 +166,7 @@ sys.exit(1)
 """
     running = gang(SLEEP, python(code))
     running.start()
-    running.wait_phase("between", 0)
+    running.wait_phase("drained", 0)
     assert running.state(0)["why"] == "node1: a rank failed; torchrun is ending its neighbours"
     Path(running.jobs[1].code_dir, "go").touch()
     assert running.codes() == [0, 1]
