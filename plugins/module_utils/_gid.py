@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A port's GID table, and the entry that NCCL takes.
+"""A port's GID table.
 
 Files of Documentation/ABI/stable/sysfs-class-infiniband: gids/N, gid_attrs/types/N, gid_attrs/ndevs/N. The last two
 answer EINVAL for an entry that is not set.
@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from . import _sysfs
 from ._host import Host
-from ._rdma_records import ROCE_V2, Gid
+from ._rdma_records import Gid
 
 IPV4_MAPPED = bytes(10) + b"\xff\xff"
-# A multicast group of IPv4, as NCCL has it (connect.cc: getGidAddrFamily).
-IPV4_MULTICAST = b"\xff\x0e" + bytes(8) + b"\xff\xff"
 LINK_LOCAL = b"\xfe\x80" + bytes(6)
 _INDEX = re.compile(r"[0-9]{1,5}")
 
@@ -76,27 +74,6 @@ def read_gids(host: Host, port: str) -> list[Gid] | None:
         gid_record(int(name), raw, kinds.get(name), ndevs.get(name))
         for name, raw in sorted(table.items(), key=lambda item: int(item[0]))
     ]
-
-
-def rocev2_index(gids: Sequence[Gid]) -> int | None:
-    """Return the index NCCL takes for AF_INET and RoCE v2, its defaults; None when that is no such entry.
-
-    A port of src/transport/net_ib/connect.cc: ncclIbGetGidIndex, ncclUpdateGidIndex (NCCL 2.21 and newer).
-    """
-    chosen = next((gid for gid in gids if gid.index == 0), None)
-    for candidate in gids:
-        if candidate.index == 0 or not _is_ipv4(candidate):
-            continue
-        better = candidate.type == ROCE_V2 and chosen is not None and chosen.type != ROCE_V2
-        if better or chosen is None or not _is_ipv4(chosen):
-            chosen = candidate
-    if chosen is None or chosen.type != ROCE_V2 or not _is_ipv4(chosen):
-        return None
-    return chosen.index
-
-
-def _is_ipv4(gid: Gid) -> bool:
-    return raw_of(gid).startswith((IPV4_MAPPED, IPV4_MULTICAST))
 
 
 def interfaces(gids: Iterable[Gid]) -> list[str]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may lock how much memory on a node, and who would be disturbed by a change. (`_memlock.py` is private.)
+"""Who may lock how much memory on a node, and who would be disturbed by a change.
 
 Limits are those of processes: what a unit or a file says is not what its processes have.
 """

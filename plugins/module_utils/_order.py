@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The order of names in facts and wherever they are shown, so both sides use it. (`_order.py` is private.)"""
+"""The order of names in facts and wherever they are shown, so both sides use it."""
 
 from __future__ import annotations
 

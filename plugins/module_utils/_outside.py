@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of the seam beside files and commands: resolver, network, clock, writing. (`_outside.py` is private.)
+"""The part of the seam beside files and commands: resolver, network, clock, writing.
 
 It is that of the machine this process is on: whoever looks at another root asks Host.own first.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of ended runs may go: their containers and directories, and nothing else. (`_prune.py` is private.)
+"""What of ended runs may go: their containers and directories, and nothing else.
 
 A directory is a run's if its own files name it so, if it belongs to who may remove it, and if nothing is mounted in it.
 A container is a run's if its label names this work directory; it is the last that tells how a run without a verdict

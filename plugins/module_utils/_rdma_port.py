@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from . import _gid, _sysfs
 from ._host import Host
-from ._rdma_records import ROCE_V2, Gid, Port
+from ._rdma_records import ROCE_V2, Gid, Port, choose_gid
 
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
 # Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
@@ -80,6 +80,7 @@ def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Por
     of_gids = _gid.interfaces(gids or [])
     netdev = of_gids[0] if of_gids else around.netdevs.get(number)
     roce = said.get("link_layer") == "Ethernet"
+    chosen = None if said.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
     port = Port(
         port=number,
         state=_sysfs.word(said.get("state")),
@@ -93,7 +94,7 @@ def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Por
         mtu=roce_mtu(_sysfs.number(_sysfs.text(host, f"/sys/class/net/{netdev}/mtu"))) if roce and netdev else None,
         counters=_counters(host, folder),
         gids=gids or [],
-        rocev2_gid_index=None if said.get("link_layer") == "InfiniBand" else _gid.rocev2_index(gids or []),
+        rocev2_gid_index=chosen.index if chosen else None,
         usable=False,
         reasons=[],
     )

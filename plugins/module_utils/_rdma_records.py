@@ -9,7 +9,8 @@ None always means "could not be known from here". Field for field the facts' own
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Callable
 
 from ._known import known
 
@@ -26,6 +27,32 @@ class Gid:
     type: str | None
     address: str | None
     ndev: str | None
+
+    @property
+    def family(self) -> int | None:
+        """4 or 6; None for an IPv6 address of the link alone. NCCL does not know that 169.254.0.0/16 is one of IPv4."""
+        address = (self.address or "").replace("::ffff:", "")
+        if ":" not in address:
+            return 4 if address else None
+        return None if address == "::" or address.startswith("fe80:") else 6
+
+
+def choose_gid(
+    gids: Iterable[Gid], netdev: str | None, ports_in_network: Callable[[Gid], int] | None = None
+) -> Gid | None:
+    """Return the entry that a RoCE port should send from; None where the table has none.
+
+    Of RoCE v2 and with an address that others reach: IPv4 before IPv6, of the port's own network device, in the network
+    of most ports of the cluster (known only where all nodes are), the lowest index.
+    """
+
+    def order(gid: Gid) -> tuple[bool, bool, bool, int, int]:
+        address = (gid.address or "").replace("::ffff:", "")
+        in_network = ports_in_network(gid) if ports_in_network else 0
+        foreign = netdev is not None and gid.ndev != netdev
+        return gid.family == 6, address.startswith("169.254."), foreign, -in_network, gid.index
+
+    return min((gid for gid in gids if gid.type == ROCE_V2 and gid.family), key=order, default=None)
 
 
 @dataclasses.dataclass(frozen=True)

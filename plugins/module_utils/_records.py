@@ -78,6 +78,12 @@ class Net:
     listening: list[int]
     holders: dict[str, PortHolder]
 
+    @property
+    def default_route(self) -> Route | None:
+        """The route to everywhere else; of several the one that the kernel prefers."""
+        routes = [route for route in self.routes if route.destination.endswith("/0")]
+        return min(routes, key=lambda route: route.metric, default=None)
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Net:
         return cls(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What surrounds a node's ranks: container, disks, versions, kernel. (`_system_records.py` is private.)
+"""What surrounds a node's ranks: container, disks, versions, kernel.
 
 None always means "could not be known from here". Parts of NodeFacts, field for field the facts' own shape.
 """

@@ -118,7 +118,9 @@ ansible_facts:
                     ndev: {description: The network interface., type: str}
                 rocev2_gid_index:
                   description: >-
-                    The index that NCCL takes by itself for RoCE v2 and IPv4. Null without one and on InfiniBand.
+                    The index of the RoCE v2 entry that the port should send from, chosen as the plan chooses it, but
+                    without knowing the other nodes' networks. That is an IPv4 address if there is one, otherwise an
+                    IPv6 address that is not link-local. Null without such an entry and on InfiniBand.
                   type: int
                   sample: 3
                 usable: {description: Whether NCCL could use the port., type: bool}

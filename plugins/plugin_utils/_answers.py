@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every node answered to `node_facts`, out of Ansible's variables. (`_answers.py` is private.)"""
+"""What every node answered to `node_facts`, out of Ansible's variables."""
 
 from __future__ import annotations
 

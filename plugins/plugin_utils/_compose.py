@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's compose project: one service that every run's container is made from. (`_compose.py` is private.)
+"""A node's compose project: one service that every run's container is made from.
 
 Made from what the node has and what its policy says. No environment: a run's variables come in its job, where docker
 inspect does not show them.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The devices a node's container gets: what is there, and nothing else. (`_compose_devices.py` is private.)"""
+"""The devices a node's container gets: what is there, and nothing else."""
 
 from __future__ import annotations
 

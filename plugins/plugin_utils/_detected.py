@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was detected: every node's facts, and the environment they lead to. (`_detected.py` is private.)
+"""What was detected: every node's facts, and the environment they lead to.
 
 A pure function of what the nodes answered and the cluster's policy: no clock, no file, no environment.
 """
@@ -79,6 +79,7 @@ class NodeReport:
     library: Library | None = None
     interface: _head.Interface | None = None
     hcas: list[str] = dataclasses.field(default_factory=list)
+    gids: dict[str, int] = dataclasses.field(default_factory=dict)
     environment: list[Variable] = dataclasses.field(default_factory=list)
     not_set: list[NotSet] = dataclasses.field(default_factory=list)
     findings: list[Finding] = dataclasses.field(default_factory=list)
@@ -148,6 +149,7 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
                 library=view.library,
                 interface=view.interface,
                 hcas=own.hcas,
+                gids=own.gids,
                 environment=own.variables,
                 not_set=own.not_set,
             )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A new inventory out of what hosts answered: what was found, and the policy that fits. (`_discovered.py` is private.)
+"""A new inventory out of what hosts answered: what was found, and the policy that fits.
 
 A pure function. The files' text is in the templates of the role discover; what they show is put together here.
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The environment of every node's ranks: the resolver's answer below what users set. (`_environments.py` is private.)
+"""The environment of every node's ranks: the resolver's answer below what users set.
 
 Layers, later wins: machine, fabric, cluster, node, run. Users' values are read first, because the resolver decides the
 rest to fit them. `decide` is the one place where this is done, for a launch and for all that tells what it would set.
@@ -149,7 +149,7 @@ def decide(nodes: Sequence[Node], users: Users, head_address: str) -> Environmen
         merged = _environment.merge([node.machine, detected, of_defaults, *cluster, *own[node.name], of_run, *run])
         names = {variable.name for variable in merged}
         not_set = [each for each in resolved.not_set if each.name not in names]
-        environments[node.name] = NodeEnvironment(merged, not_set, resolved.hcas)
+        environments[node.name] = NodeEnvironment(merged, not_set, resolved.hcas, resolved.gids)
         findings += lint(view, merged, resolution.fabric, users.fabric, for_one_run)
     findings += lint_cluster({name: environment.variables for name, environment in environments.items()})
     return Environments(resolution.fabric, views, environments, findings)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an experiment keeps: `run.yml`, and what the list of experiments tells of it. (`_experiment.py` is private.)"""
+"""What an experiment keeps: `run.yml`, and what the list of experiments tells of it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
     own = [address.address for address in net.addresses]
     if inventory in own and (together or not _is_loopback(inventory)):
         return Address(inventory, f"ansible_host of {head}, which is one of its own addresses"), []
-    default = _best([route for route in net.routes if route.destination == "0.0.0.0/0"])
+    default = net.default_route
     if default is not None:
         on_it = [address.address for address in net.addresses if address.interface == default.interface]
         if on_it:
@@ -63,7 +63,8 @@ def interface_towards(address: str, net: Net) -> Interface | None:
         if own.address == address:
             return Interface(own.interface, f"has the head's address {address}") if own.interface else None
     target = ipaddress.ip_address(address)
-    route = _best([route for route in net.routes if target in ipaddress.ip_network(route.destination)])
+    routes = [route for route in net.routes if target in ipaddress.ip_network(route.destination)]
+    route = min(routes, key=_preference, default=None)
     if route is None:
         return None
     through = f" through {route.gateway}" if route.gateway else ""
@@ -75,10 +76,9 @@ def is_reachable(text: str) -> bool:
     return is_address(text) or (_NAME.fullmatch(text) is not None and not text.rpartition(".")[2].isdigit())
 
 
-def _best(routes: list[Route]) -> Route | None:
-    """Choose as the kernel does: the longest prefix, then the lowest metric."""
-    order = sorted(routes, key=lambda route: (-ipaddress.ip_network(route.destination).prefixlen, route.metric))
-    return order[0] if order else None
+def _preference(route: Route) -> tuple[int, int]:
+    """Order routes as the kernel does: the longest prefix first, then the lowest metric."""
+    return -ipaddress.ip_network(route.destination).prefixlen, route.metric
 
 
 def is_address(text: str) -> bool:

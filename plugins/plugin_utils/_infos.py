@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the nodes answered: their registered results, as the reports need them. (`_infos.py` is private.)"""
+"""What the nodes answered: their registered results, as the reports need them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D2 over all nodes: do the chosen ports of the nodes fit together? (`_nccl_alike.py` is private.)"""
+"""Rule D2 over all nodes: do the chosen ports of the nodes fit together?"""
 
 from __future__ import annotations
 

@@ -61,6 +61,7 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
             variables=sorted([*transport, *hcas, *gids.variables, *sockets], key=lambda variable: variable.name),
             not_set=[each for each in not_set if _concerns(node, each)],
             hcas=choice.hcas,
+            gids=gids.indexes,
         )
         findings += [*gids.findings, *of_sockets]
     return Resolution(fabric, resolved, findings)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid, choose_gid
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_gid_table import (
     Address,
@@ -59,11 +59,12 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Gids:
-    """What was decided for a node."""
+    """What was decided for a node; indexes are of the entries its RoCE ports should send from, by the ports' labels."""
 
     variables: list[Variable] = dataclasses.field(default_factory=list)
     not_set: list[NotSet] = dataclasses.field(default_factory=list)
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    indexes: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:
@@ -105,14 +106,15 @@ def wanted(node: NodeView, ports: Sequence[HcaPort], family: int, on_ports: Netw
 
 def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> Wanted:
     entries = v2_entries(each.port.gids, family, asked(node.given).network)
-    beyond = [(gid, address) for gid, address in entries if not address.is_link_local] or entries
-    choices = [Wanted(each, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in beyond]
+    choices = {gid: Wanted(each, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in entries}
 
-    def order(choice: Wanted) -> tuple[bool, int, int]:
-        foreign = each.port.netdev is not None and choice.gid.ndev != each.port.netdev
-        return foreign, -on_ports.get(choice.network, 0) if choice.network else 0, choice.gid.index
+    def ports_in_network(gid: Gid) -> int:
+        network = choices[gid].network
+        return on_ports.get(network, 0) if network else 0
 
-    return min(choices, key=order)
+    chosen = choose_gid(choices, each.port.netdev, ports_in_network)
+    assert chosen is not None  # family_of found entries of this family on every port
+    return choices[chosen]
 
 
 def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gids:
@@ -131,6 +133,11 @@ def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gid
         none = _not_as_asked(node, ports) if user.family else _no_common_family(node, ports)
         return Gids(findings=[none])
     chosen = wanted(node, ports, family, on_ports)
+    indexes = {each.port.label: each.gid.index for each in chosen}
+    return dataclasses.replace(_set(node, chosen, family), indexes=indexes)
+
+
+def _set(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
     version = node.library.version
     holes = {each.port.label: unreadable_below(each.port.port.gids, each.gid.index) for each in chosen}
     if version is not None and (version < DYNAMIC or (version < TOLERANT and any(holes.values()))):

@@ -40,11 +40,7 @@ def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = Non
     found = []
     for gid in sorted(gids, key=lambda each: each.index):
         address = address_of(gid)
-        if gid.type != ROCE_V2 or address is None or address.version != family:
-            continue
-        if inside is not None and address not in inside:
-            continue
-        if family == 4 or not (address.is_link_local or address == UNSET):
+        if gid.type == ROCE_V2 and gid.family == family and address and (inside is None or address in inside):
             found.append((gid, address))
     return found
 

@@ -9,14 +9,12 @@ Ethernet. The compute ports are those of the fastest group of one link layer and
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._order import natural
-from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_grammar
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import (
@@ -90,19 +88,6 @@ def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotS
     return [decided(NAME, _nccl_grammar.render(each.entry for each in choice.ports), RULE, reason)], []
 
 
-def default_interface(net: Net | None) -> str | None:
-    """Return the interface of the default route; of several the one the kernel prefers."""
-    routes = [route for route in (net.routes if net else []) if _is_default(route.destination)]
-    return min(routes, key=lambda route: route.metric).interface if routes else None
-
-
-def _is_default(destination: str) -> bool:
-    try:
-        return ipaddress.ip_network(destination, strict=False).prefixlen == 0
-    except ValueError:
-        return False
-
-
 def _without_default_route(
     node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]
 ) -> list[HcaPort]:
@@ -110,9 +95,10 @@ def _without_default_route(
 
     However fast it is. It stays only where no other is usable: nodes with one NIC for everything.
     """
-    interface = default_interface(node.net)
-    if interface is None:
+    route = node.net.default_route if node.net else None
+    if route is None:
         return ports
+    interface = route.interface
     names = {interface, interface.partition(".")[0]}  # a VLAN of it is on the same wire
     own = [each for each in ports if each.netdevs & names]
     rest = [each for each in ports if each not in own]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lint of the ranks' environment: what the values that users set would really do. (`_nccl_lint.py` is private.)
+"""Lint of the ranks' environment: what the values that users set would really do.
 
 A user's value always wins; findings say what comes of it. Only what cannot both be meant stops a launch.
 """

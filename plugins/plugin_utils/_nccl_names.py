@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables that NCCL and RCCL read, by the version that brought them. (`_nccl_names.py` is private.)
+"""The variables that NCCL and RCCL read, by the version that brought them.
 
 From NCCL's user guide (docs/userguide/source/env.rst: what is documented, with its "since") and the NCCL_PARAM,
 RCCL_PARAM and getenv of both sources (what is not). Without the prefix; (0,) is what is old, or of untold age.

@@ -63,11 +63,15 @@ class NotSet:
 
 @dataclasses.dataclass(frozen=True)
 class NodeEnvironment:
-    """What the resolver decided for a node; hcas are the devices that NCCL is meant to use, in natural order."""
+    """What the resolver decided for a node; hcas are the devices that NCCL is meant to use, in natural order.
+
+    gids are the indexes of the entries that RoCE ports should send from, by the ports' labels.
+    """
 
     variables: list[Variable]
     not_set: list[NotSet]
     hcas: list[str]
+    gids: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The groups `nodes` and `spares` as the inventory describes them, and their faults. (`_nodes.py` is private.)"""
+"""The groups `nodes` and `spares` as the inventory describes them, and their faults."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a host was not reached, out of what ssh, Ansible and the controller's sockets say. (`_reach_why.py` is private.)
+"""Why a host was not reached, out of what ssh, Ansible and the controller's sockets say.
 
 The words are those of OpenSSH 8.0 to 9.9 and of ansible-core 2.19; what nothing here knows is shown as it was said.
 """

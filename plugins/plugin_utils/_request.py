@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The request: what was asked of a verb, checked before any node is contacted. (`_request.py` is private.)
+"""The request: what was asked of a verb, checked before any node is contacted.
 
 A pure function of the raw extra variables, the environment, the cluster's launch_defaults and the inventory. It returns
 the request, where every parameter has its value and where that came from, or raises `Refused` with all that is wrong.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a launch sets that is given nothing: the environment's part of launch_defaults. (`_standing.py` is private.)
+"""What a launch sets that is given nothing: the environment's part of launch_defaults.
 
 For verbs and roles that tell what a launch would set.
 """

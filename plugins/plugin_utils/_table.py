@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text for a terminal: a table in aligned columns, and strings from hosts made harmless. (`_table.py` is private.)
+"""Text for a terminal: a table in aligned columns, and strings from hosts made harmless.
 
 Own code on purpose: it is shorter than the wiring of rich or tabulate, which plain ansible-core does not bring along.
 """

@@ -37,6 +37,7 @@ def cluster_of(answers: Sequence[Answer], rules: Policy, of: Cluster) -> Cluster
         addresses=addresses,
         decided=tuple(each for each in report.all_findings if each.node is None or each.node in nodes),
         chosen={node.name: tuple(node.hcas) for node in report.nodes},
+        gids={node.name: node.gids for node in report.nodes},
         fabric=report.fabric.value if report.fabric else None,
     )
 

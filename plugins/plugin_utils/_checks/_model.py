@@ -69,6 +69,7 @@ class Cluster:
     received: float | None = None
     decided: Sequence[Finding] = ()
     chosen: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     fabric: str | None = None
     allowed_processes: tuple[str, ...] = ()
 

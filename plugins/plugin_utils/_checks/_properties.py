@@ -139,13 +139,10 @@ def _network_mtu(node: Node, cluster: Cluster) -> str | None:
     if node.facts.interfaces is None:
         return None
     names = {name for each in ranks_ports(node, cluster) for name in each.netdevs}
-    names |= {route.interface for route in (node.facts.net.routes if node.facts.net else []) if _default(route)}
+    default = node.facts.net.default_route if node.facts.net else None
+    names |= {default.interface} if default else set()
     known = node.facts.interfaces
     return joined(str(known[name].mtu) for name in names if name in known and known[name].mtu)
-
-
-def _default(route: Any) -> bool:
-    return bool(route.destination == "0.0.0.0/0")
 
 
 def _version(name: str) -> Callable[[Node, Cluster], str | None]:

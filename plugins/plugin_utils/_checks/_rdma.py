@@ -102,7 +102,9 @@ def gids(node: Node, cluster: Cluster) -> Seen:
     own = [each for each in ranks_ports(node, cluster) if each.port.link_layer != INFINIBAND]
     if not own:
         return skip("no port of the ranks is RoCE")
-    return fine(", ".join(f"{each.label} {each.port.rocev2_gid_index}" for each in own), "gid_attrs/types")
+    chosen = {each.label: each.port.rocev2_gid_index for each in own} | dict(cluster.gids.get(node.name, {}))
+    texts = [f"{each.label} {'none' if chosen[each.label] is None else chosen[each.label]}" for each in own]
+    return fine(", ".join(texts), "gid_attrs/types")
 
 
 def rules(node: Node, cluster: Cluster) -> Seen:

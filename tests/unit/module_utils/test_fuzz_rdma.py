@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils import _pci, _sysfs, _uverbs
-from ansible_collections.muster.train.plugins.module_utils._gid import gid_record, parse_gid, rocev2_index
+from ansible_collections.muster.train.plugins.module_utils._gid import gid_record, parse_gid
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import RELATIONS
 from ansible_collections.muster.train.plugins.module_utils._order import natural
 from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma
 from ansible_collections.muster.train.plugins.module_utils._rdma_port import parse_rate
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma, choose_gid
 from ansible_collections.muster.train.tests.unit import captures, rdma_trees
 from ansible_collections.muster.train.tests.unit.machines import Machine
 
@@ -76,7 +76,9 @@ def mutants(count: int) -> list[str]:
 
 def a_gid(text: str) -> object:
     raw = parse_gid(text)
-    return None if raw is None else rocev2_index([gid_record(0, raw, text, None), gid_record(1, raw, "RoCE v2", text)])
+    return (
+        None if raw is None else choose_gid([gid_record(0, raw, text, None), gid_record(1, raw, "RoCE v2", text)], text)
+    )
 
 
 PARSERS: list[Callable[[str], object]] = [

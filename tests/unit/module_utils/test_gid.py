@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""GID tables: which entries are set, and which one NCCL takes."""
+"""GID tables: which entries are set, and which one a port should send from."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from ansible_collections.muster.train.plugins.module_utils._gid import (
     parse_gid,
     raw_of,
     read_gids,
-    rocev2_index,
 )
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Gid, choose_gid
 from ansible_collections.muster.train.tests.unit.machines import Machine
 from ansible_collections.muster.train.tests.unit.rdma_trees import Tree
 
@@ -76,8 +75,9 @@ def test_a_gid_and_its_address(text: str, full: str, address: str) -> None:
         ([(4, LL, V1), (5, LL, V2), (6, IPV4, V1), (7, IPV4, V2)], 7),
         # The first of two addresses.
         ([(0, LL, V1), (1, LL, V2), (2, IPV4, V1), (3, IPV4, V2), (4, IPV4, V1), (5, IPV4, V2)], 3),
-        # IPv6 alone: NCCL takes 0, a link-local entry.
-        ([(0, LL, V1), (1, LL, V2), (2, IPV6, V1), (3, IPV6, V2)], None),
+        # IPv6 alone.
+        ([(0, LL, V1), (1, LL, V2), (2, IPV6, V1), (3, IPV6, V2)], 3),
+        ([(0, LL, V1), (1, LL, V2)], None),
         ([(0, IPV4, V2), (1, IPV4, V1), (2, IPV4, V2)], 0),
         ([(0, IPV4, V1), (1, IPV6, V2), (2, IPV4, V2)], 2),
         # Not v2: what NCCL takes does not cross a router.
@@ -85,13 +85,23 @@ def test_a_gid_and_its_address(text: str, full: str, address: str) -> None:
         # The type of the first cannot be read (EINVAL).
         ([(2, IPV4, None), (3, IPV4, V2)], 3),
         ([(2, IPV4, None)], None),
-        # 169.254.0.0/16 is not left out.
-        ([(1, "::ffff:169.254.3.4", V2), (3, IPV4, V2)], 1),
+        # 169.254.0.0/16 only where there is nothing else of IPv4.
+        ([(1, "::ffff:169.254.3.4", V2), (3, IPV4, V2)], 3),
+        ([(1, "::ffff:169.254.3.4", V2), (3, IPV6, V2)], 1),
         ([(200, IPV4, V2)], 200),
     ],
 )
-def test_the_entry_nccl_takes(table: list[tuple[int, str, str | None]], index: int | None) -> None:
-    assert rocev2_index([gid(*entry) for entry in table]) == index
+def test_the_entry_a_port_should_send_from(table: list[tuple[int, str, str | None]], index: int | None) -> None:
+    chosen = choose_gid([gid(*entry) for entry in table], "rail0")
+    assert (chosen and chosen.index) == index
+
+
+def test_the_ports_own_device_and_the_network_of_most_ports_come_first() -> None:
+    vlan = Gid(1, "", V2, "10.1.0.5", "rail0.7")
+    near, far = Gid(3, "", V2, "10.2.0.5", "rail0"), Gid(5, "", V2, "10.3.0.5", "rail0")
+    assert choose_gid([vlan, near, far], "rail0") == near
+    assert choose_gid([vlan, near, far], None) == vlan
+    assert choose_gid([vlan, near, far], "rail0", {vlan: 9, near: 1, far: 2}.__getitem__) == far
 
 
 def test_only_what_is_set_is_asked_for_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,7 @@ def test_why_an_infiniband_port_is_not_usable(values: dict[str, str], reason: st
     ("table", "index", "reasons"),
     [
         ({4 + place: entry for place, entry in ROCE.items()}, 7, []),
-        ({0: (LL, V1, "rail0"), 1: (LL, V2, "rail0"), 2: (IPV6, V1, "rail0"), 3: (IPV6, V2, "rail0")}, None, []),
+        ({0: (LL, V1, "rail0"), 1: (LL, V2, "rail0"), 2: (IPV6, V1, "rail0"), 3: (IPV6, V2, "rail0")}, 3, []),
         ({}, None, ["its GID table is empty: no interface of it has an address here"]),
         (
             {0: (LL, V1, "rail0"), 1: (LL, V2, "rail0")},
@@ -212,7 +212,7 @@ def test_why_an_infiniband_port_is_not_usable(values: dict[str, str], reason: st
         ({0: (LL, None, None)}, None, [NO_TYPES]),
         ({0: (LL, V2, "rail0"), 2: (IPV6, None, "rail0")}, None, [NO_TYPES]),
         ({0: (LL, V1, "rail0"), 2: (IPV6, V1, "rail0")}, None, ["it has no RoCE v2 GID"]),
-        ({0: (LL, None, "rail0"), 3: (IPV6, V2, "rail0")}, None, []),
+        ({0: (LL, None, "rail0"), 3: (IPV6, V2, "rail0")}, 3, []),
     ],
 )
 def test_the_gid_table_of_a_roce_port(table: Any, index: int | None, reasons: list[str], tmp_path: Path) -> None:

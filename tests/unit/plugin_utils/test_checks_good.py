@@ -47,3 +47,8 @@ def test_a_machine_that_cannot_be_the_head_is_refused(name: str) -> None:
 
 def test_there_are_fourteen() -> None:
     assert len(GOOD) >= 14
+
+
+def test_preflight_names_the_entries_of_an_ipv6_fabric() -> None:
+    [first, _second] = [finding for finding in report("ipv6_roce").findings if finding.check == "gids"]
+    assert first.observed == "mlx5_0 3, mlx5_1 3, mlx5_2 3, mlx5_3 3"
