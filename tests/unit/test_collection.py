@@ -15,7 +15,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
-PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
 # Of the nodes' side, what the controller may import: the records, and the order of names.
 RECORDS = (
@@ -115,12 +114,6 @@ def test_role_variables_are_described_and_have_the_roles_prefix(role: str) -> No
         assert not name.startswith(f"{role}__"), f"{name} is internal"
         assert option["description"]
         assert option["type"]
-
-
-@pytest.mark.parametrize("playbook", PLAYBOOKS)
-def test_the_readme_names_every_playbook(playbook: str) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{playbook}.yml" in readme or f"muster.train.{playbook}" in readme
 
 
 @pytest.mark.parametrize("path", SOURCES)

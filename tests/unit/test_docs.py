@@ -27,8 +27,10 @@ from ansible_collections.muster.train.tests.unit.rdma_parts import AUTO, MUST_TC
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+VERB_PAGE = ROOT / "docs" / "verbs.md"
+PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
-PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").rglob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/*.yml"))
 # A playbook of roles: it asks for no run, so it is no verb with parameters of its own.
 OF_ROLES = ("setup",)
@@ -144,31 +146,42 @@ def test_the_pages_have_commands() -> None:
 
 
 def test_readme_is_short() -> None:
-    assert len(read(README).splitlines()) <= 220
+    assert len(read(README).splitlines()) <= 150
+
+
+def test_the_first_screen_of_the_readme_says_how_to_begin() -> None:
+    screen = "\n".join(read(README).splitlines()[:40])
+    for text in ("git clone", "make launch", "muster.train.discover", "-e script=train.py"):
+        assert text in screen
+
+
+def test_the_readme_links_to_every_page() -> None:
+    targets = set(re.findall(r"\]\(([^)#]+)\)", read(README)))
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= targets
 
 
 def test_the_table_of_verbs_is_the_playbooks() -> None:
-    table = rows(README, "verb")
+    table = rows(VERB_PAGE, "verb")
     assert sorted(table) == PLAYBOOKS == sorted({*VERBS, *OF_ROLES})
     assert {verb: cells[0] for verb, cells in table.items()} == {
-        verb: f"[{verb}.yml](playbooks/{verb}.yml)" for verb in table
+        verb: f"[{verb}.yml](../playbooks/{verb}.yml)" for verb in table
     }
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "launch"])
 def test_parameters_of_the_other_verbs_are_in_their_row(verb: str) -> None:
-    text = rows(README, "verb")[verb][1]
+    text = rows(VERB_PAGE, "verb")[verb][1]
     for parameter in VERBS[verb]:
         assert parameter.name == "run_id" or f"`{parameter.name}=" in text
 
 
 def test_the_table_of_launch_parameters_is_the_specification() -> None:
-    assert sorted(rows(README, "parameter")) == sorted(parameter.name for parameter in VERBS["launch"])
+    assert sorted(rows(PARAMETER_PAGE, "parameter")) == sorted(parameter.name for parameter in VERBS["launch"])
 
 
 @pytest.mark.parametrize("parameter", VERBS["launch"], ids=lambda parameter: str(parameter.name))
 def test_launch_parameters(parameter: Parameter) -> None:
-    environment, default, meaning = rows(README, "parameter")[parameter.name]
+    environment, default, meaning = rows(PARAMETER_PAGE, "parameter")[parameter.name]
     assert environment == (f"`{parameter.environment}`" if parameter.environment else "")
     if parameter.default not in (None, [], {}):
         assert default.strip("`") == str(parameter.default).lower()
@@ -181,7 +194,7 @@ def test_launch_parameters(parameter: Parameter) -> None:
 
 
 def test_launchers_are_named() -> None:
-    assert set(re.findall(r"`(\w+)`", rows(ROOT / "docs" / "concepts.md", "word")["launcher"][0])) == set(LAUNCHERS)
+    assert set(re.findall(r"`(\w+)`", rows(ROOT / "docs" / "glossary.md", "word")["launcher"][0])) == set(LAUNCHERS)
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: str(role.name))
@@ -197,7 +210,7 @@ def test_the_table_of_packages_is_the_requirements() -> None:
     pins: dict[str, str] = {}
     for path in sorted(ROOT.glob("requirements*.txt")):
         pins.update(re.findall(r"^([\w-]+)==(\S+)$", read(path), re.MULTILINE))
-    table = rows(README, "package")
+    table = rows(ROOT / "docs" / "requirements.md", "package")
     assert {name: cells[0] for name, cells in table.items()} == pins
     assert all(why and license_ for _pin, why, license_ in table.values())
 
