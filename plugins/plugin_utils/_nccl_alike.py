@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_hcas import NAME, Choice
-from ansible_collections.muster.train.plugins.plugin_utils._table import names
+from ansible_collections.muster.train.plugins.plugin_utils._peers import Usual, usual
 
 Kind = tuple[int, tuple[str, ...], tuple[float, ...]]
 
@@ -22,18 +21,14 @@ def compare(choices: Mapping[str, Choice]) -> list[Finding]:
     named the ports themselves, it is what they wanted, and a warning.
     """
     kinds = {node: _kind(choice) for node, choice in choices.items() if choice.ports}
-    if len(set(kinds.values())) < 2:
+    peers = usual(kinds)
+    if peers is None:
         return []
-    usual = Counter(kinds.values()).most_common(1)[0][0]
-    alike = [node for node, kind in kinds.items() if kind == usual]
     by_user = any(choice.by_user for choice in choices.values())
-    findings = []
-    for node, kind in kinds.items():
-        if kind == usual:
-            continue
-        stops = kind[1] != usual[1] or not by_user
-        findings.append(_differs(node, choices[node], kind, usual, alike, stops))
-    return findings
+    return [
+        _differs(node, choices[node], kinds[node], peers, kinds[node][1] != peers.value[1] or not by_user)
+        for node in peers.odd
+    ]
 
 
 def _kind(choice: Choice) -> Kind:
@@ -41,13 +36,13 @@ def _kind(choice: Choice) -> Kind:
     return len(choice.ports), tuple(sorted(layers)), tuple(sorted({each.rate for each in choice.ports}))
 
 
-def _differs(node: str, choice: Choice, kind: Kind, usual: Kind, alike: Sequence[str], stops: bool) -> Finding:
+def _differs(node: str, choice: Choice, kind: Kind, peers: Usual[Kind], stops: bool) -> Finding:
     return Finding(
         check="hcas",
         node=node,
         status="fail" if stops else "warn",
         observed=f"{_shown(kind)} for the ranks ({', '.join(each.label for each in choice.ports)})",
-        expected=f"{_shown(usual)}, as on {names(alike)}",
+        expected=f"{_shown(peers.value)}, {peers.source}",
         source=f"{NAME} as set" if choice.by_user else "facts rdma",
         remedy="repair the missing link, take the node out of the group nodes, or name the ports of both kinds of node "
         f"with {NAME} in launch_node_env",

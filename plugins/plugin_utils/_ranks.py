@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._table import names
+from ansible_collections.muster.train.plugins.plugin_utils._peers import Usual, usual
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,11 @@ def count(asked: int | None, origin: str, gpus: Mapping[str, int | None]) -> tup
             _more_than_gpus(node, asked, origin, found) for node, found in gpus.items() if found and found < asked
         ]
     unknown = [_unknown(node) for node, found in gpus.items() if found is None]
-    by_node = {node: max(1, found) for node, found in gpus.items() if found is not None}
-    if unknown or not by_node:
+    peers = usual({node: max(1, found) for node, found in gpus.items() if found is not None})
+    if unknown or peers is None:
         return Count(1, "the number of GPUs is not known"), unknown
-    usual = Counter(by_node.values()).most_common(1)[0][0]
-    alike = [node for node, nproc in by_node.items() if nproc == usual]
-    findings = [_differs(node, gpus[node] or 0, usual, alike) for node, nproc in by_node.items() if nproc != usual]
-    return Count(usual, "one per GPU" if any(gpus.values()) else "no GPU: one rank per node"), findings
+    findings = [_differs(node, gpus[node] or 0, peers) for node in peers.odd]
+    return Count(peers.value, "one per GPU" if any(gpus.values()) else "no GPU: one rank per node"), findings
 
 
 def _more_than_gpus(node: str, asked: int, origin: str, found: int) -> Finding:
@@ -81,13 +78,13 @@ def _unknown(node: str) -> Finding:
     )
 
 
-def _differs(node: str, found: int, usual: int, alike: Sequence[str]) -> Finding:
+def _differs(node: str, found: int, peers: Usual[int]) -> Finding:
     return Finding(
         "nproc",
         node,
         "fail",
         f"{found} GPUs",
-        f"one number of ranks on all nodes, {usual} as on {names(alike)}",
+        f"one number of ranks on all nodes, {peers.value} {peers.source}",
         "one rank per GPU, as nproc is not set",
         "set a number that every node can hold with -e nproc=N, or take the node out of the group nodes",
     )
