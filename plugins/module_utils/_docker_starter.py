@@ -54,12 +54,12 @@ class Docker(Starter):
     def ended(self, host: Host, job: Job, pid: int | None) -> str | None:
         container = _container(job)
         try:
-            seen = _job_container.look(host, container)
+            state = _job_container.look(host, container)
         except EngineError:
             return None
-        if seen is None:
+        if state is None:
             return f"the container {container.name} is gone"
-        return None if seen.running else f"the container {container.name} {seen.ended_how()}"
+        return None if state.running else f"the container {container.name} {state.describe_end()}"
 
     def last_words(self, host: Host, job: Job) -> list[str]:
         """Return what the container printed, and what the runner wrote into its log."""
@@ -69,10 +69,10 @@ class Docker(Starter):
     def clean(self, host: Host, job: Job) -> None:
         container = _container(job)
         try:
-            seen = _job_container.look(host, container)
+            state = _job_container.look(host, container)
         except EngineError:
             return
-        if _job_container.ours(seen, job.run_dir, job.nonce):
+        if _job_container.ours(state, job.run_dir, job.nonce):
             _job_container.end(host, container, job.abort_grace)
             _job_container.remove(host, container)
 
@@ -85,23 +85,23 @@ def _container(job: Job) -> JobContainer:
 
 def _make_way(host: Host, job: Job, container: JobContainer) -> None:
     """Remove what earlier launches left: this run's ended container, and those of runs that have a verdict."""
-    seen = _job_container.look(host, container)
-    if seen is not None:
-        if seen.running or not _job_container.ours(seen, job.run_dir):
-            raise StartError(_holder(seen, container))
+    state = _job_container.look(host, container)
+    if state is not None:
+        if state.running or not _job_container.ours(state, job.run_dir):
+            raise StartError(_holder(state, container))
         _job_container.remove(host, container)
     for name, run_dir in _job_container.ended_elsewhere(host, container, job.workdir).items():
         if _job_container.has_verdict(host, run_dir):
             host.run([*container.docker, "rm", name], timeout=_job_container.ASK_S)
 
 
-def _holder(seen: _job_container.Seen, container: JobContainer) -> str:
+def _holder(state: _job_container.ContainerState, container: JobContainer) -> str:
     """Name who has the container's name, in one line."""
-    labels = seen.labels
+    labels = state.labels
     docker = " ".join(container.docker)
     if _job_container.RUN_ID not in labels:
         return f"a container that is not Muster's has the name {container.name}: {docker} rm -f {container.name}"
-    since = f"running since {seen.started[:19]}Z" if seen.running else "not running"
+    since = f"running since {state.started[:19]}Z" if state.running else "not running"
     return "the container {} is already there: run {} (launch {}), {}, in {}".format(
         container.name,
         labels[_job_container.RUN_ID],

@@ -33,7 +33,7 @@ class EngineError(Exception):
 
 
 @dataclass(frozen=True)
-class Box:
+class ContainerReference:
     """How to speak of one container: the words that call Docker, and its name."""
 
     docker: Sequence[str]
@@ -41,7 +41,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ContainerState:
     """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
 
     running: bool
@@ -51,7 +51,7 @@ class Seen:
     started: str
     labels: dict[str, str]
 
-    def ended_how(self) -> str:
+    def describe_end(self) -> str:
         """Say in words how it ended: `was killed by SIGKILL, for the memory ran out (exit code 137)`."""
         code = self.exit_code
         if code is None:
@@ -61,14 +61,14 @@ class Seen:
         return f"{signal}{memory} (exit code {code})"
 
 
-def parse_inspect(text: str) -> Seen | None:
+def parse_inspect(text: str) -> ContainerState | None:
     """Read what `docker inspect --type container NAME` prints."""
     try:
         found = json.loads(text)[0]
         state = found["State"]
         running = bool(state["Running"])
         never = state.get("Status") == "created"
-        return Seen(
+        return ContainerState(
             running=running,
             exit_code=None if running or never else int(state["ExitCode"]),
             oom_killed=bool(state.get("OOMKilled")),
@@ -89,58 +89,58 @@ def why_not(result: CommandResult, seconds: float) -> str:
     return (told or lines or [f"exit code {result.rc}"])[-1]
 
 
-def look(host: Host, container: JobContainer | Box) -> Seen | None:
+def look(host: Host, container: JobContainer | ContainerReference) -> ContainerState | None:
     """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
     command = [*container.docker, "inspect", "--type", "container", container.name]
     result = host.run(command, timeout=ASK_S)
     if result.rc == 0:
-        seen = parse_inspect(result.out)
-        if seen is not None:
-            return seen
+        state = parse_inspect(result.out)
+        if state is not None:
+            return state
     if result.rc is not None and "no such container" in result.err.lower():
         return None
     raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {why_not(result, ASK_S)}")
 
 
-def ours(seen: Seen | None, run_dir: str, nonce: str | None = None) -> bool:
+def ours(state: ContainerState | None, run_dir: str, nonce: str | None = None) -> bool:
     """Return whether it is a container of this run (of this launch) on this node."""
-    if seen is None or seen.labels.get(RUN_DIR) != run_dir:
+    if state is None or state.labels.get(RUN_DIR) != run_dir:
         return False
-    return nonce is None or seen.labels.get(NONCE) == nonce
+    return nonce is None or state.labels.get(NONCE) == nonce
 
 
-def processes(host: Host, container: JobContainer | Box) -> list[int]:
+def processes(host: Host, container: JobContainer | ContainerReference) -> list[int]:
     """Return the pids of what runs in it, as the host counts them."""
     result = host.run([*container.docker, "top", container.name, "-eo", "pid"], timeout=ASK_S)
     return [int(word) for word in result.out.split() if word.isdigit()] if result.rc == 0 else []
 
 
-def end(host: Host, container: JobContainer | Box, grace: int) -> None:
+def end(host: Host, container: JobContainer | ContainerReference, grace: int) -> None:
     """Stop it: SIGTERM to its runner, SIGKILL to all that is in it after the grace (seconds)."""
     host.run([*container.docker, "stop", "-t", str(grace), container.name], timeout=float(grace + END_SLACK_S))
 
 
-def remove(host: Host, container: JobContainer | Box) -> None:
+def remove(host: Host, container: JobContainer | ContainerReference) -> None:
     """Remove it if it has ended; one that runs stays."""
     host.run([*container.docker, "rm", container.name], timeout=ASK_S)
 
 
-def last_words(host: Host, container: JobContainer | Box, count: int) -> list[str]:
+def last_words(host: Host, container: JobContainer | ContainerReference, count: int) -> list[str]:
     """Return the last lines of what its main process printed (the runner writes into its own log)."""
     result = host.run([*container.docker, "logs", "--tail", str(count), container.name], timeout=ASK_S)
     return [*result.out.splitlines(), *result.err.splitlines()][-count:] if result.rc == 0 else []
 
 
-def recorded(host: Host, run_dir: str, docker: Sequence[str], nonce: str | None = None) -> Box | None:
+def recorded(host: Host, run_dir: str, docker: Sequence[str], nonce: str | None = None) -> ContainerReference | None:
     """Return the container that a run (one launch of it) lives in here; None: it is in none.
 
     Of the run's job files, which its container can write, only the node's rank is believed: a number.
     """
     for name in host.list_dir(run_dir) or []:
         if name.startswith("job.") and name.endswith(".json"):
-            rank = _boxed_rank(host.read_text(os.path.join(run_dir, name)) or "", nonce)
+            rank = _container_rank(host.read_text(os.path.join(run_dir, name)) or "", nonce)
             if rank is not None:
-                return Box(docker, container_name(os.path.basename(run_dir), rank))
+                return ContainerReference(docker, container_name(os.path.basename(run_dir), rank))
     return None
 
 
@@ -149,7 +149,7 @@ def container_name(run_id: str, node_rank: int) -> str:
     return f"muster-{run_id}-{node_rank}"
 
 
-def _boxed_rank(text: str, nonce: str | None) -> int | None:
+def _container_rank(text: str, nonce: str | None) -> int | None:
     try:
         job: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -160,7 +160,7 @@ def _boxed_rank(text: str, nonce: str | None) -> int | None:
     return rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None
 
 
-def ended_elsewhere(host: Host, container: JobContainer | Box, workdir: str) -> dict[str, str]:
+def ended_elsewhere(host: Host, container: JobContainer | ContainerReference, workdir: str) -> dict[str, str]:
     """Return the ended containers of a work directory's runs: name -> run directory."""
     shape = '{{.Names}}\t{{.Label "' + RUN_DIR + '"}}'
     filters = ["--filter", "status=exited", "--filter", f"label={WORKDIR}={workdir}"]
@@ -178,14 +178,14 @@ def has_verdict(host: Host, run_dir: str) -> bool:
     return isinstance(state, dict) and state.get("phase") in ENDED
 
 
-def tell(host: Host, container: JobContainer | Box, run_dir: str) -> tuple[str, int]:
+def tell(host: Host, container: JobContainer | ContainerReference, run_dir: str) -> tuple[str, int]:
     """Say what became of a run's container whose runner is gone; return it with the number of processes left in it."""
     try:
-        seen = look(host, container)
+        state = look(host, container)
     except EngineError as error:
         return str(error), 0
-    if not ours(seen, run_dir) or seen is None:
+    if not ours(state, run_dir) or state is None:
         return f"its container {container.name} is gone", 0
-    if seen.running:
+    if state.running:
         return f"its container {container.name} still runs", max(1, len(processes(host, container)))
-    return f"its container {container.name} {seen.ended_how()}", 0
+    return f"its container {container.name} {state.describe_end()}", 0

@@ -36,7 +36,7 @@ OVER = ("exited", "dead", "created")
 
 
 @dataclass(frozen=True)
-class Thing:
+class PruneCandidate:
     """A container or a run directory, and why it stays (None: it goes)."""
 
     kind: str
@@ -50,10 +50,10 @@ class Thing:
 # Run directories
 
 
-def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[Thing]:
+def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[PruneCandidate]:
     """Say of every run directory whether it goes; those that are younger than days are not told of."""
     base = _base(host, workdir)
-    things = []
+    candidates = []
     for listed in list_runs(host, workdir):
         run_id = listed["run_id"]
         path = os.path.join(base, run_id)
@@ -62,8 +62,8 @@ def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: 
         if age is not None and age < days * DAY_S and not run["alive"]:
             continue
         why = _why_not(host, path, run_id, run, age) or strange(host, workdir, path)
-        things.append(Thing("run", run_id, why))
-    return things
+        candidates.append(PruneCandidate("run", run_id, why))
+    return candidates
 
 
 def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float | None) -> str | None:
@@ -153,7 +153,9 @@ def _base(host: Host, workdir: str) -> str:
 # Containers
 
 
-def judge_containers(host: Host, workdir: str, docker: Sequence[str], now: float) -> tuple[list[Thing], str | None]:
+def judge_containers(
+    host: Host, workdir: str, docker: Sequence[str], now: float
+) -> tuple[list[PruneCandidate], str | None]:
     """Return the containers of this work directory's runs, and why there is no answer (the engine is silent)."""
     # As plans label them: the path without links.
     label = f"label={WORKDIR}={host.resolve(workdir) or workdir}"
@@ -167,7 +169,7 @@ def judge_containers(host: Host, workdir: str, docker: Sequence[str], now: float
         return [], words[-1] if words else f"no answer within {ASK_S:.0f} s" if result.timed_out else "it failed"
     rows = [line.split("\t") for line in result.out.splitlines()]
     return [
-        Thing("container", name, _why_kept(host, state, _since(created, now), run_id, run_dir))
+        PruneCandidate("container", name, _why_kept(host, state, _since(created, now), run_id, run_dir))
         for name, state, created, run_id, run_dir in (row for row in rows if len(row) == 5)
         if run_id
     ], None
@@ -211,29 +213,29 @@ def prune(
 
     days None: no run directory goes; docker is how Docker is called.
     """
-    things, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
-    things += judge_runs(host, workdir, days, docker, now) if days is not None else []
+    candidates, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
+    candidates += judge_runs(host, workdir, days, docker, now) if days is not None else []
     removed, failed = [], []
     # Containers first: a run's directory says that they are its own.
-    for thing in (thing for thing in things if thing.stays is None):
-        why = None if check else _remove(host, workdir, docker, thing)
+    for candidate in (candidate for candidate in candidates if candidate.stays is None):
+        why = None if check else _remove(host, workdir, docker, candidate)
         if why is None:
-            removed.append({"kind": thing.kind, "name": thing.name})
+            removed.append({"kind": candidate.kind, "name": candidate.name})
         else:
-            failed.append(f"{thing.kind} {thing.name}: {why}")
+            failed.append(f"{candidate.kind} {candidate.name}: {why}")
     swept = leftovers(host, workdir) if days is not None else []
     if not check:
         failed += [why for path in swept if (why := _remove_tree(host, path)) is not None]
     return {
         "changed": bool(removed or swept),
         "removed": removed,
-        "kept": [thing.to_dict() for thing in things if thing.stays is not None],
+        "kept": [candidate.to_dict() for candidate in candidates if candidate.stays is not None],
         "engine": engine,
         "failed_on": failed,
     }
 
 
-def _remove(host: Host, workdir: str, docker: Sequence[str], thing: Thing) -> str | None:
-    if thing.kind == "container":
-        return remove_container(host, docker, thing.name)
-    return remove_run(host, workdir, thing.name)
+def _remove(host: Host, workdir: str, docker: Sequence[str], candidate: PruneCandidate) -> str | None:
+    if candidate.kind == "container":
+        return remove_container(host, docker, candidate.name)
+    return remove_run(host, workdir, candidate.name)

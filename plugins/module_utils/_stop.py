@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _job_container
 from ._host import Host
-from ._job_container import Box, EngineError
+from ._job_container import ContainerReference, EngineError
 from ._job_records import ENDED, Job
 from ._runs import how_ended, judge, read_run, run_directory, strange
 from .runner import _files, _lock, _processes
@@ -111,7 +111,7 @@ def stop(
     directory = run_directory(workdir, run_id)
     if strange(host, workdir, directory) is not None:
         return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
-    container: Box | None = None
+    container: ContainerReference | None = None
     found = False
     swept = 0
     unkillable: list[int] = []
@@ -121,11 +121,11 @@ def stop(
         if not check and _prepared(host, directory, nonce):
             _ask(directory, nonces, grace)
         alive = [] if not host.exists(directory) else _processes.of_run(run_id, directory, nonce)
-        # A runner in another pid namespace is not seen; its lock is, and its container.
+        # A runner in another pid namespace is not visible; its lock is, and its container.
         held = _holds(directory, nonce)
         container = container or _job_container.recorded(host, directory, docker, nonce)
-        boxed = _runs_in(host, container, directory, nonce)
-        if (alive or held or boxed) and not check:
+        in_container = _runs_in(host, container, directory, nonce)
+        if (alive or held or in_container) and not check:
             _ask(directory, nonces, grace)
             if held or any(_is_runner(process) for process in alive):
                 _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
@@ -134,7 +134,7 @@ def stop(
             more, left = sweep(run_id, directory, nonce, grace)
             swept, unkillable = swept + ended + more, unkillable + left
         discarded = _discard(host, directory, nonce, check)
-        found = found or bool(alive) or held or boxed or discarded
+        found = found or bool(alive) or held or in_container or discarded
         if check or not discarded:
             break
     if not check and nonce is None:
@@ -148,17 +148,17 @@ def stop(
     return found, run
 
 
-def _runs_in(host: Host, container: Box | None, directory: str, nonce: str | None) -> bool:
+def _runs_in(host: Host, container: ContainerReference | None, directory: str, nonce: str | None) -> bool:
     """Return whether the run's container runs; one that Docker does not tell of is not touched."""
     try:
-        seen = None if container is None else _job_container.look(host, container)
+        state = None if container is None else _job_container.look(host, container)
     except EngineError:
         return False
-    return seen is not None and seen.running and _job_container.ours(seen, directory, nonce)
+    return state is not None and state.running and _job_container.ours(state, directory, nonce)
 
 
 def _end_container(
-    host: Host, container: Box | None, directory: str, nonce: str | None, grace: float
+    host: Host, container: ContainerReference | None, directory: str, nonce: str | None, grace: float
 ) -> tuple[int, list[int]]:
     """End a container whose runner is gone or does not end; return (processes in it, pids that do not die)."""
     if container is None or not _runs_in(host, container, directory, nonce):
@@ -170,7 +170,7 @@ def _end_container(
     return len(inside), _job_container.processes(host, container)
 
 
-def _drop(host: Host, container: Box, directory: str, nonce: str | None) -> None:
+def _drop(host: Host, container: ContainerReference, directory: str, nonce: str | None) -> None:
     """Remove the run's container: all that it could tell is written down by now."""
     try:
         if _job_container.ours(_job_container.look(host, container), directory, nonce):
@@ -214,7 +214,7 @@ def _is_runner(process: _processes.Process) -> bool:
     return _processes.environment(process.pid).get("MUSTER_ROLE") == "runner"
 
 
-def _record_lost(host: Host, directory: str, swept: int, container: Box | None) -> None:
+def _record_lost(host: Host, directory: str, swept: int, container: ContainerReference | None) -> None:
     """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
     path = os.path.join(directory, "state.json")
     state = _files.read_json(path)

@@ -141,12 +141,12 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
         if strangers:
             others.enter_context(beside(crowd, jobs[0].gang.port, strangers))
         members: list[Gang] = [Member(job, KEY.encode(), selector) for job in jobs[1:-1]]
-        until(lambda: all("joined" in member.waits_for() for member in members), selector, members)
+        until(lambda: all("joined" in member.waiting_reason() for member in members), selector, members)
         members.append(Member(jobs[-1], KEY.encode(), selector))
         go = until(lambda: ordered(members, "go"), selector, members)
         for member in members:
             member.orders.clear()
-            member.running()
+            member.report_running()
         mine.send("cost")
         head_before, _memory = mine.recv()
         own_before, idle_began = time.process_time(), time.monotonic()
@@ -154,7 +154,7 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
         own = time.process_time() - own_before
         mine.send("cost")
         head_after, memory = mine.recv()
-        members[-1].failed(report_of("failed", {"why": "it broke", "exit_code": 1}))
+        members[-1].report_failure(report_of("failed", {"why": "it broke", "exit_code": 1}))
         stop = until(lambda: ordered(members[:-1], "stop"), selector, members)
     for member in members:
         member.close()

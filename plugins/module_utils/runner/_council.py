@@ -15,14 +15,14 @@ from typing import Any
 
 from ._frames import short
 from ._reports import Reports
-from ._retry import Retry
-from ._seats import ABSENT, EMPTY, JOINED, LOST, RUNNING, Seats
+from ._retry import RestartPolicy
+from ._seats import ABSENT, DRAINED, JOINED, LOST, RUNNING, RankAssignment
 
 # So long after the last arrival the head still waits for the next.
 GATHER_S = 60.0
-NAMED = 8
+NAMES_SHOWN = 8
 # Of a reason, in bytes of JSON: an order has to fit into a frame.
-MOST_WHY = 1500
+MAX_WHY_BYTES = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
@@ -51,134 +51,139 @@ class Cause:
     note: str = ""
 
 
-def some(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return ``n1, n2 and 3 more``."""
-    shown = list(names[:NAMED])
+    shown = list(names[:NAMES_SHOWN])
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
 
-class Council:
+class Coordinator:
     """The head's decisions; `take` gives the orders they led to, each with the number of the node it is for."""
 
     def __init__(self, names: Sequence[str], nnodes: int, limits: Limits, now: float) -> None:
-        self._seats = Seats(names, nnodes)
-        self.nodes = self._seats.nodes
+        self._ranks = RankAssignment(names, nnodes)
+        self.nodes = self._ranks.nodes
         self.phase = GATHER
         self.attempt = 0
         self.cause: Cause | None = None
         self._limits = limits
         self._began = self._last_arrival = now
         self._orders: list[tuple[int, dict[str, Any]]] = []
-        self._stop_asked = False
+        self._stop_requested = False
         self._cause_at = now
-        self._cut: list[Cause] = []
+        self._disconnects: list[Cause] = []
         self._now = now
         self._reports = Reports()
-        self._retry = Retry(self._seats, limits.max_restarts, limits.lost_after, limits.abort_grace)
+        self._restarts = RestartPolicy(self._ranks, limits.max_restarts, limits.lost_after, limits.abort_grace)
 
     # -- events --------------------------------------------------------------------------------------------------
 
-    def joined(self, number: int, now: float) -> bool:
+    def on_join(self, number: int, now: float) -> bool:
         """Note a runner that has come; False when it may not: a place is taken once, a lost node stays out."""
         self._now = now
         node = self.nodes[number]
         # Nobody waits for a spare, so it may come late.
-        if node.place != ABSENT or self.phase not in ((GATHER,) if node.rank is not None else (GATHER, RUN, DRAIN)):
+        if node.state != ABSENT or self.phase not in ((GATHER,) if node.rank is not None else (GATHER, RUN, DRAIN)):
             return False
-        node.place, node.heard = JOINED, now
+        node.state, node.last_heard = JOINED, now
         if self.phase == GATHER:
             self._last_arrival = now
-            self._go_when_all_are_here()
+            self._start_if_complete()
         return True
 
-    def heard(self, number: int, now: float) -> None:
+    def on_heartbeat(self, number: int, now: float) -> None:
         """Note a sign of life."""
         self._now = now
-        if self.nodes[number].place != LOST:
-            self.nodes[number].heard = now
+        if self.nodes[number].state != LOST:
+            self.nodes[number].last_heard = now
 
-    def all_heard(self, now: float) -> None:
+    def reset_silence(self, now: float) -> None:
         """Give every node its time anew: the head itself stood still, and could not have heard them."""
         for number in range(len(self.nodes)):
-            self.heard(number, now)
+            self.on_heartbeat(number, now)
 
-    def running(self, number: int) -> None:
+    def on_start(self, number: int) -> None:
         """Note that a node's launcher runs."""
-        if self.nodes[number].place == JOINED:
-            self.nodes[number].place = RUNNING
+        if self.nodes[number].state == JOINED:
+            self.nodes[number].state = RUNNING
 
-    def failed(self, number: int, report: dict[str, Any], now: float) -> None:
+    def on_failure(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that a node's launcher failed; its other processes may still be ending."""
         if self.phase not in (RUN, DRAIN):
             return
-        self._reports.keep(self.nodes[number], self.attempt, report)
+        self._reports.add(self.nodes[number], self.attempt, report)
         if self.cause is None:
             self._cause_at = now
         name = self.nodes[number].name
-        cause = Cause("failed", short(f"{name}: {report.get('why')}", MOST_WHY), name, report.get("rank"))
+        cause = Cause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
         if self.cause is not None and (self.cause.verdict, self.cause.node) == ("failed", name):
             self.cause = cause  # by now it knows more
         self._end_attempt(cause)
 
-    def empty(self, number: int, report: dict[str, Any], now: float) -> None:
+    def on_drained(self, number: int, report: dict[str, Any], now: float) -> None:
         """Note that nothing of the attempt is left on a node, and how its part ended."""
         self._now = now
         node = self.nodes[number]
-        if self.phase not in (RUN, DRAIN) or node.place not in (JOINED, RUNNING):
+        if self.phase not in (RUN, DRAIN) or node.state not in (JOINED, RUNNING):
             return
         if report.get("phase") == "failed":
-            self.failed(number, report, now)
+            self.on_failure(number, report, now)
         elif report.get("phase") == "stopped" and self.cause is None:
-            self.asked_to_stop(str(report.get("why")), self._limits.abort_grace)
-        node.place, node.report = EMPTY, report
+            self.on_stop_request(str(report.get("why")), self._limits.abort_grace)
+        node.state, node.report = DRAINED, report
         self._conclude()
 
-    def asked_to_stop(self, why: str, grace: float) -> None:
+    def on_stop_request(self, why: str, grace: float) -> None:
         """Note that somebody asks for the run's end, on whichever node: there is no new attempt then."""
-        why = short(why, MOST_WHY)
-        self._stop_asked = True
+        why = short(why, MAX_WHY_BYTES)
+        self._stop_requested = True
         if self.phase == GATHER:
             self.cause = Cause("stopped", why)
-            self._end()
+            self._end_run()
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
             self._conclude()  # it may have waited to replace a node
 
-    def gone(self, number: int, why: str, silent: bool = False, head_still: float = 0.0) -> None:
+    def on_loss(self, number: int, why: str, silent: bool = False, head_pause_s: float = 0.0) -> None:
         """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long.
 
-        head_still is how many seconds the head stood still just before: then the others had to go without it.
+        head_pause_s is how many seconds the head stood still just before: then the others had to go without it.
         """
         node = self.nodes[number]
-        if node.place in (ABSENT, LOST) or self.phase == OVER:
+        if node.state in (ABSENT, LOST) or self.phase == OVER:
             return
-        before, node.place = node.place, LOST
+        before, node.state = node.state, LOST
         if node.rank is None:
             return  # a spare the less
         cause = Cause("lost", f"{node.name}: {why}", node.name)
-        if head_still:
+        if head_pause_s:
             head = self.nodes[0].name
             cause = Cause(
-                "lost", f"{head}: its runner stood still for {head_still:.0f} s; others went without it", head
+                "lost", f"{head}: its runner stood still for {head_pause_s:.0f} s; others went without it", head
             )
         if self.phase == GATHER:
-            if self._seats.can_replace([node]):
-                self._seats.replace([node])
-                self._go_when_all_are_here()
+            if self._ranks.can_replace([node]):
+                self._ranks.replace([node])
+                self._start_if_complete()
                 return
-            if number and self._seats.has_late_spares():
-                node.place = ABSENT  # as if it had not come
+            if number and self._ranks.has_absent_spares():
+                node.state = ABSENT  # as if it had not come
                 return
             self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
-            self._end()
-        elif before == EMPTY:
+            self._end_run()
+        elif before == DRAINED:
             self._conclude()  # its part was done
         elif not self._limits.lost_after:
-            self._cut.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
+            self._disconnects.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
             self._conclude()
         else:
-            self._reports.keep(node, self.attempt, {"phase": "lost", "why": why})
-            if silent and self.cause is not None and self.cause.verdict == "failed" and node.heard < self._cause_at:
+            self._reports.add(node, self.attempt, {"phase": "lost", "why": why})
+            if (
+                silent
+                and self.cause is not None
+                and self.cause.verdict == "failed"
+                and node.last_heard < self._cause_at
+            ):
                 self.cause = cause  # what failed before was its peers, who lost it
             self._end_attempt(cause)
             self._conclude()
@@ -187,7 +192,7 @@ class Council:
         """Let time pass; return the nodes that are lost by their silence."""
         self._now = now
         if self.phase == GATHER:
-            self._tire(now)
+            self._check_gather_timeout(now)
         elif self.phase == DRAIN:
             self._conclude()
         if not self._limits.lost_after or self.phase == OVER:
@@ -195,15 +200,15 @@ class Council:
         silent = [
             number
             for number, node in enumerate(self.nodes)
-            if number and node.place not in (ABSENT, LOST) and now - node.heard > self._limits.lost_after
+            if number and node.state not in (ABSENT, LOST) and now - node.last_heard > self._limits.lost_after
         ]
         for number in silent:
-            self.gone(number, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
+            self.on_loss(number, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
         return silent
 
     # -- what follows from them ----------------------------------------------------------------------------------
 
-    def take(self) -> list[tuple[int, dict[str, Any]]]:
+    def take_orders(self) -> list[tuple[int, dict[str, Any]]]:
         """Return the orders that nobody has taken yet."""
         orders, self._orders = self._orders, []
         return orders
@@ -212,35 +217,36 @@ class Council:
         """Return what the head's state says of all nodes."""
         if self.phase == OVER:
             began_at = None if self.cause is None else self.cause.node
-            return self._reports.last_summary(self._seats.taken(), self.attempt, began_at)
-        return self._reports.summary(self._seats.taken(), self.attempt)
+            return self._reports.final_summary(self._ranks.ranked_nodes(), self.attempt, began_at)
+        return self._reports.summary(self._ranks.ranked_nodes(), self.attempt)
 
-    def missing(self) -> list[str]:
+    def missing_nodes(self) -> list[str]:
         """Return the nodes that the run can't begin without and that have not joined."""
-        return [node.name for node in self._seats.missing()]
+        return [node.name for node in self._ranks.missing_nodes()]
 
-    def _go_when_all_are_here(self) -> None:
-        if self._seats.all_here():
-            self._go()
+    def _start_if_complete(self) -> None:
+        if self._ranks.all_joined():
+            self._start_attempt()
 
-    def _tire(self, now: float) -> None:
+    def _check_gather_timeout(self, now: float) -> None:
         waited, patience = now - self._last_arrival, GATHER_S
         if now - self._began >= self._limits.join_timeout:
             waited, patience = now - self._began, self._limits.join_timeout
         if waited < patience:
             return
-        if self._seats.can_replace(self._seats.missing()):
-            self._seats.replace(self._seats.missing())
-            self._go_when_all_are_here()
+        if self._ranks.can_replace(self._ranks.missing_nodes()):
+            self._ranks.replace(self._ranks.missing_nodes())
+            self._start_if_complete()
             return
-        wanted = len(self._seats.taken())
-        came = wanted - len(self.missing())
+        wanted = len(self._ranks.ranked_nodes())
+        came = wanted - len(self.missing_nodes())
         self.cause = Cause(
-            "failed", f"{some(self.missing())} did not join; {came} of {wanted} nodes waited {patience:.0f} s"
+            "failed",
+            f"{join_names(self.missing_nodes())} did not join; {came} of {wanted} nodes waited {patience:.0f} s",
         )
-        self._end()
+        self._end_run()
 
-    def _go(self) -> None:
+    def _start_attempt(self) -> None:
         self.phase = RUN
         for number, node in enumerate(self.nodes):
             if node.rank is not None:
@@ -257,42 +263,44 @@ class Council:
         for number, node in enumerate(self.nodes):
             # Whose rank failed is ending already, and has yet to tell how.
             ending = cause.verdict == "failed" and node.name == cause.node
-            if node.rank is not None and node.place in (JOINED, RUNNING) and not ending:
+            if node.rank is not None and node.state in (JOINED, RUNNING) and not ending:
                 self._orders.append((number, order))
 
     def _conclude(self) -> None:
-        if self.phase not in (RUN, DRAIN) or any(node.place not in (EMPTY, LOST) for node in self._seats.taken()):
+        if self.phase not in (RUN, DRAIN) or any(
+            node.state not in (DRAINED, LOST) for node in self._ranks.ranked_nodes()
+        ):
             return
         cause = self.cause
-        if cause is None or self._stop_asked or not self._retry.is_wanted():
-            self._end()
+        if cause is None or self._stop_requested or not self._restarts.allows_restarts():
+            self._end_run()
             return
-        never = self._retry.why_never(self.attempt)
-        if never is None and self._now < self._retry.not_before():
+        never = self._restarts.exhausted_reason(self.attempt)
+        if never is None and self._now < self._restarts.earliest_restart():
             return  # tick comes back to it
-        why_not = never or self._retry.why_not()
+        why_not = never or self._restarts.record_attempt()
         if why_not is None:
-            self._try_again(cause)
+            self._restart(cause)
         else:
             self.cause = dataclasses.replace(cause, why=f"{cause.why}; {why_not}", note=why_not)
-            self._end()
+            self._end_run()
 
-    def _try_again(self, cause: Cause) -> None:
-        self._retry.replace()
-        self._reports.leave_the_cause(self.attempt, cause.node)
+    def _restart(self, cause: Cause) -> None:
+        self._restarts.replace_unavailable_nodes()
+        self._reports.drop_all_but_cause(self.attempt, cause.node)
         self.attempt += 1
         self.cause = None
-        for node in self._seats.taken():
-            node.place, node.report = JOINED, None
-        self._go()
+        for node in self._ranks.ranked_nodes():
+            node.state, node.report = JOINED, None
+        self._start_attempt()
 
-    def _end(self) -> None:
+    def _end_run(self) -> None:
         self.phase = OVER
-        end = self.cause or next(iter(self._cut), Cause("succeeded", ""))
-        told = dataclasses.asdict(end)
+        end = self.cause or next(iter(self._disconnects), Cause("succeeded", ""))
+        outcome = dataclasses.asdict(end)
         if not end.note:
-            del told["note"]
-        order = {"type": "end", **told}
+            del outcome["note"]
+        order = {"type": "end", **outcome}
         for number, node in enumerate(self.nodes):
-            if node.place not in (ABSENT, LOST):
+            if node.state not in (ABSENT, LOST):
                 self._orders.append((number, order))

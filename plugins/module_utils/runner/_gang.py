@@ -28,23 +28,23 @@ class Gang:
         """Let time pass."""
         raise NotImplementedError
 
-    def running(self) -> None:
+    def report_running(self) -> None:
         """Tell that this node's launcher runs."""
         raise NotImplementedError
 
-    def failed(self, report: dict[str, Any]) -> None:
+    def report_failure(self, report: dict[str, Any]) -> None:
         """Tell that this node's launcher failed, while the rest of its processes end."""
         raise NotImplementedError
 
-    def empty(self, report: dict[str, Any]) -> None:
+    def report_drained(self, report: dict[str, Any]) -> None:
         """Tell that nothing of the attempt is left here, and how it ended."""
         raise NotImplementedError
 
-    def ask(self, why: str, grace: float) -> None:
+    def request_stop(self, why: str, grace: float) -> None:
         """Ask for the end of the run."""
         raise NotImplementedError
 
-    def waits_for(self) -> str:
+    def waiting_reason(self) -> str:
         """Say in one line whom it waits for before the start."""
         raise NotImplementedError
 

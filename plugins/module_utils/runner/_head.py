@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The head's side of the gang: it listens, lets in who proves the key, and carries the council's orders."""
+"""The head's side of the gang: it listens, lets in who proves the key, and carries the coordinator's orders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from .._job_records import Job
-from ._council import OVER, Council, Limits, some
+from ._council import OVER, Coordinator, Limits, join_names
 from ._frames import FROM_HEAD, PROVEN_BYTES, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from ._gang import Gang, heartbeat_s
 from ._link import Link
@@ -41,7 +41,7 @@ def run_mark(job: Job) -> str:
     return f"{job.run_id} {job.nonce}"
 
 
-class _Guest:
+class _PendingConnection:
     """A connection that has proven nothing yet."""
 
     def __init__(self, now: float) -> None:
@@ -50,7 +50,7 @@ class _Guest:
         self.link: Link | None = None
 
 
-class _Member:
+class _MemberConnection:
     """A node that has joined."""
 
     def __init__(self, link: Link, session: Session) -> None:
@@ -72,7 +72,7 @@ class Head(Gang):
         now = time.monotonic()
         gang = job.gang
         limits = Limits(job.join_timeout, gang.lost_after, job.abort_grace, gang.max_restarts)
-        self.council = Council(gang.nodes, job.nnodes, limits, now)
+        self.coordinator = Coordinator(gang.nodes, job.nnodes, limits, now)
         self._key = key
         self._run = run_mark(job)
         self._selector = selector
@@ -81,19 +81,19 @@ class Head(Gang):
         self._lost_after = gang.lost_after
         self._stop_grace = float(job.stop_grace)
         self._still = self._still_until = 0.0
-        self._guests: dict[int, _Guest] = {}
-        self._members: dict[int, _Member] = {}
+        self._pending: dict[int, _PendingConnection] = {}
+        self._members: dict[int, _MemberConnection] = {}
         self._lost: list[tuple[int, str]] = []
-        self._most_guests = 0
+        self._max_pending = 0
         self._leaving_since: float | None = None
         self._listener = self._listen(job) if job.nnodes > 1 else None
-        self.council.joined(0, now)
+        self.coordinator.on_join(0, now)
         self._carry()
 
     def _listen(self, job: Job) -> socket.socket:
         nodes = len(job.gang.nodes)
         room = _make_room(OWN_FILES + 3 * nodes + STRANGERS)
-        self._most_guests = max(nodes, min(2 * nodes + STRANGERS, room - nodes - OWN_FILES // 2))
+        self._max_pending = max(nodes, min(2 * nodes + STRANGERS, room - nodes - OWN_FILES // 2))
         listener = _bound(job.rendezvous.address, job.gang.port)
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -105,7 +105,7 @@ class Head(Gang):
     def tick(self, now: float) -> None:
         still, self._ticked = now - self._ticked, now
         if self._lost_after and still >= self._lost_after / 2:
-            self.council.all_heard(now)  # it was this node that said nothing
+            self.coordinator.reset_silence(now)  # it was this node that said nothing
             if still >= self._lost_after - self._beat_s:  # long enough for others to give it up
                 self._still, self._still_until = still, now + self._lost_after
         elif now > self._still_until:
@@ -113,11 +113,11 @@ class Head(Gang):
         self._send_away(now)
         for number, why in self._lost:
             self._members.pop(number, None)
-            self.council.gone(number, why, head_still=self._still)
+            self.coordinator.on_loss(number, why, head_pause_s=self._still)
         self._lost.clear()
         if now >= self._next_look:
             self._next_look = now + LOOK_S
-            for number in self.council.tick(now):
+            for number in self.coordinator.tick(now):
                 self._members.pop(number).link.close()  # fenced: it may not come back
         self._carry()
         if now >= self._next_beat:
@@ -125,27 +125,29 @@ class Head(Gang):
             for member in list(self._members.values()):
                 member.send({"type": "beat"})
 
-    def running(self) -> None:
-        self.council.running(0)
+    def report_running(self) -> None:
+        self.coordinator.on_start(0)
 
-    def failed(self, report: dict[str, Any]) -> None:
-        self.council.failed(0, report, time.monotonic())
+    def report_failure(self, report: dict[str, Any]) -> None:
+        self.coordinator.on_failure(0, report, time.monotonic())
         self._carry()
 
-    def empty(self, report: dict[str, Any]) -> None:
-        self.council.empty(0, report, time.monotonic())
+    def report_drained(self, report: dict[str, Any]) -> None:
+        self.coordinator.on_drained(0, report, time.monotonic())
         self._carry()
 
-    def ask(self, why: str, grace: float) -> None:
-        self.council.asked_to_stop(why, grace)
+    def request_stop(self, why: str, grace: float) -> None:
+        self.coordinator.on_stop_request(why, grace)
         self._carry()
 
-    def waits_for(self) -> str:
-        missing = self.council.missing()
-        return f"{len(missing)} of {self.council.summary()['nodes']} nodes have not joined yet: {some(missing)}"
+    def waiting_reason(self) -> str:
+        missing = self.coordinator.missing_nodes()
+        return (
+            f"{len(missing)} of {self.coordinator.summary()['nodes']} nodes have not joined yet: {join_names(missing)}"
+        )
 
     def summary(self) -> dict[str, Any] | None:
-        return self.council.summary()
+        return self.coordinator.summary()
 
     def leave(self) -> bool:
         now = time.monotonic()
@@ -167,10 +169,10 @@ class Head(Gang):
             self._selector.unregister(self._listener)
             self._listener.close()
             self._listener = None
-        for guest in self._guests.values():
-            if guest.link is not None:
-                guest.link.close()
-        self._guests.clear()
+        for connection in self._pending.values():
+            if connection.link is not None:
+                connection.link.close()
+        self._pending.clear()
 
     def _accept(self, _events: int) -> None:
         for _turn in range(ACCEPTED_AT_ONCE):
@@ -180,46 +182,46 @@ class Head(Gang):
                 sock, _address = self._listener.accept()
             except OSError:  # nobody more, or no descriptor left: the next turn
                 return
-            if len(self._guests) >= self._most_guests:
-                self._forget(next(iter(self._guests)))
-            guest = _Guest(time.monotonic())
-            number = id(guest)
-            self._guests[number] = guest
+            if len(self._pending) >= self._max_pending:
+                self._forget(next(iter(self._pending)))
+            connection = _PendingConnection(time.monotonic())
+            number = id(connection)
+            self._pending[number] = connection
             prove, forget = functools.partial(self._prove, number), functools.partial(self._forget, number)
-            guest.link = Link(sock, self._selector, prove, forget)
-            guest.link.send(plain({"type": "hello", "nonce": guest.nonce}))
+            connection.link = Link(sock, self._selector, prove, forget)
+            connection.link.send(plain({"type": "hello", "nonce": connection.nonce}))
 
     def _forget(self, number: int, _why: str = "") -> None:
-        guest = self._guests.pop(number, None)
-        if guest is not None and guest.link is not None:
-            guest.link.close()
+        connection = self._pending.pop(number, None)
+        if connection is not None and connection.link is not None:
+            connection.link.close()
 
     def _send_away(self, now: float) -> None:
-        for number, guest in list(self._guests.items()):
-            if now - guest.since < HANDSHAKE_S:
+        for number, connection in list(self._pending.items()):
+            if now - connection.since < HANDSHAKE_S:
                 return  # they are in the order of their coming
             self._forget(number)
 
     def _prove(self, number: int, line: bytes) -> None:
-        guest = self._guests[number]
-        link = guest.link
+        connection = self._pending[number]
+        link = connection.link
         if link is None:
             return
         message = parse(line)
         rank, theirs, stop = message.get("rank"), str(message.get("nonce")), str(message.get("stop") or "")
-        if not isinstance(rank, int) or not 0 < rank < len(self.council.nodes):
+        if not isinstance(rank, int) or not 0 < rank < len(self.coordinator.nodes):
             rank = -1
-        known = is_proof(message.get("mac"), self._key, "join", self._run, rank, guest.nonce, theirs, stop)
-        session = Session(self._key, self._run, rank, (guest.nonce, theirs), FROM_HEAD)
+        known = is_proof(message.get("mac"), self._key, "join", self._run, rank, connection.nonce, theirs, stop)
+        session = Session(self._key, self._run, rank, (connection.nonce, theirs), FROM_HEAD)
         welcome = plain({"type": "welcome", "mac": proof(session.key, "welcome")})
         if known and stop:  # it comes to say so, not to stay
             link.send(welcome)
             self._forget(number)
-            self.council.asked_to_stop(stop, self._stop_grace)
+            self.coordinator.on_stop_request(stop, self._stop_grace)
         # A place is taken once, and a node that was lost stays out.
-        elif known and self.council.joined(rank, time.monotonic()):
-            del self._guests[number]
-            self._members[rank] = _Member(link, session)
+        elif known and self.coordinator.on_join(rank, time.monotonic()):
+            del self._pending[number]
+            self._members[rank] = _MemberConnection(link, session)
             link.lines.limit = PROVEN_BYTES
             link.listen_to(functools.partial(self._hear, rank), functools.partial(self._miss, rank))
             link.send(welcome)
@@ -231,27 +233,27 @@ class Head(Gang):
     def _hear(self, number: int, line: bytes) -> None:
         message = self._members[number].open(line)
         now = time.monotonic()
-        self.council.heard(number, now)
+        self.coordinator.on_heartbeat(number, now)
         kind, report = message.get("type"), message.get("report")
         if kind == "running":
-            self.council.running(number)
+            self.coordinator.on_start(number)
         elif kind == "failed" and isinstance(report, dict):
-            self.council.failed(number, report, now)
-        elif kind == "empty" and isinstance(report, dict):
-            self.council.empty(number, report, now)
-        elif kind == "ask":
-            self.council.asked_to_stop(str(message.get("why")), float(message.get("grace") or 0))
+            self.coordinator.on_failure(number, report, now)
+        elif kind == "drained" and isinstance(report, dict):
+            self.coordinator.on_drained(number, report, now)
+        elif kind == "request_stop":
+            self.coordinator.on_stop_request(str(message.get("why")), float(message.get("grace") or 0))
         elif kind == "bye":
             self._members.pop(number).link.close()
-            if self.council.phase != OVER:
-                self.council.gone(number, "its runner left")
+            if self.coordinator.phase != OVER:
+                self.coordinator.on_loss(number, "its runner left")
         self._carry()
 
     def _miss(self, number: int, why: str) -> None:
         self._lost.append((number, why))
 
     def _carry(self) -> None:
-        for number, order in self.council.take():
+        for number, order in self.coordinator.take_orders():
             if number == 0:
                 self.orders.append(order)
             elif number in self._members:

@@ -47,61 +47,65 @@ class Member(Gang):
         self._session: Session | None = None
         self._nonces = ("", "")
         self._proven = False
-        self._begun = False
+        self._started = False
         self._over = False
-        self._adrift: str | None = None
-        self._asked: dict[str, Any] | None = None
+        self._loss: str | None = None
+        self._stop_request: dict[str, Any] | None = None
         self._leaving_since: float | None = None
-        self._ask_until = 0.0
-        self._empty: dict[str, Any] | None = None
+        self._stop_request_until = 0.0
+        self._drained_report: dict[str, Any] | None = None
         self._why = "not tried yet"
 
     # -- the runner's side ---------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> None:
-        if self._over or self._adrift:
+        if self._over or self._loss:
             return
         if self._link is None:
             self._connect(now)
         silent = now - self._heard
         if not self._proven:
-            if self._asked is not None and now >= self._ask_until:
-                self._end({"type": "end", "verdict": "stopped", "why": self._asked["why"], "node": None, "rank": None})
+            if self._stop_request is not None and now >= self._stop_request_until:
+                self._end(
+                    {"type": "end", "verdict": "stopped", "why": self._stop_request["why"], "node": None, "rank": None}
+                )
             elif silent > HEAD_S:
                 self._lose(f"the head was not reached at {self._where()} for {HEAD_S:.0f} s: {self._why}")
             return
-        patience = self._job.gang.lost_after if self._begun else HEAD_S
+        patience = self._job.gang.lost_after if self._started else HEAD_S
         if patience and silent > patience:
             self._lose(f"the head's runner was not heard for {patience:.0f} s")
         elif now >= self._next_beat:
             self._next_beat = now + self._beat_s
             self._send({"type": "beat"})
 
-    def running(self) -> None:
+    def report_running(self) -> None:
         self._send({"type": "running"})
 
-    def failed(self, report: dict[str, Any]) -> None:
+    def report_failure(self, report: dict[str, Any]) -> None:
         self._send({"type": "failed", "report": report})
 
-    def empty(self, report: dict[str, Any]) -> None:
-        self._empty = report
-        self._send({"type": "empty", "report": report})
-        if self._adrift:
+    def report_drained(self, report: dict[str, Any]) -> None:
+        self._drained_report = report
+        self._send({"type": "drained", "report": report})
+        if self._loss:
             self._end_alone()
 
-    def ask(self, why: str, grace: float) -> None:
-        self._asked = {"type": "ask", "why": why, "grace": grace}
-        self._ask_until = time.monotonic() + ASK_S
+    def request_stop(self, why: str, grace: float) -> None:
+        self._stop_request = {"type": "request_stop", "why": why, "grace": grace}
+        self._stop_request_until = time.monotonic() + ASK_S
         if self._proven:
-            self._tell_ask()
+            self._send_stop_request()
 
-    def _tell_ask(self) -> None:
-        if self._asked is not None:
-            if not self._begun:  # nobody waits for it
-                self._end({"type": "end", "verdict": "stopped", "why": self._asked["why"], "node": None, "rank": None})
-            self._send(self._asked)
+    def _send_stop_request(self) -> None:
+        if self._stop_request is not None:
+            if not self._started:  # nobody waits for it
+                self._end(
+                    {"type": "end", "verdict": "stopped", "why": self._stop_request["why"], "node": None, "rank": None}
+                )
+            self._send(self._stop_request)
 
-    def waits_for(self) -> str:
+    def waiting_reason(self) -> str:
         if not self._proven:
             return f"reaching the head at {self._where()}"
         return (
@@ -152,14 +156,14 @@ class Member(Gang):
                 self._end(message)
             elif message.get("type") in ("go", "stop") and not self._over:
                 if message["type"] == "go":
-                    self._begun, self._empty = True, None
+                    self._started, self._drained_report = True, None
                 self.orders.append(message)
 
     def _join(self, hello: dict[str, Any]) -> None:
         rank, run = self._job.node_rank, run_mark(self._job)
         self._nonces = (str(hello.get("nonce")), new_nonce())
         # Who was asked to stop by now says so before it could be counted: nobody starts then.
-        stop = short(str(self._asked["why"]), MOST_ASKED) if self._asked is not None else ""
+        stop = short(str(self._stop_request["why"]), MOST_ASKED) if self._stop_request is not None else ""
         mac = proof(self._key, "join", run, rank, *self._nonces, stop)
         self._session = Session(self._key, run, rank, self._nonces, FROM_MEMBER)
         if self._link is not None:
@@ -177,7 +181,7 @@ class Member(Gang):
         self._heard = time.monotonic()
         if self._link is not None:
             self._link.lines.limit = PROVEN_BYTES
-        self._tell_ask()
+        self._send_stop_request()
 
     def _cut_off(self, why: str) -> None:
         self._link = None
@@ -201,21 +205,21 @@ class Member(Gang):
 
     def _lose(self, why: str) -> None:
         """Go on without the head where the policy says so, else end."""
-        if self._adrift or self._over:
+        if self._loss or self._over:
             return
-        self._adrift = why
+        self._loss = why
         if self._link is not None:
             self._link.close()
             self._link = None
-        if not self._begun or self._empty is not None:
+        if not self._started or self._drained_report is not None:
             self._end_alone()
         elif self._job.gang.lost_after:
             self.orders.append({"type": "stop", "why": why, "grace": self._job.abort_grace})
 
     def _end_alone(self) -> None:
-        why = str(self._adrift)
-        if self._job.gang.lost_after or not self._begun:
-            verdict = "lost" if self._begun else "failed"
+        why = str(self._loss)
+        if self._job.gang.lost_after or not self._started:
+            verdict = "lost" if self._started else "failed"
             self._end({"type": "end", "verdict": verdict, "why": why, "node": None, "rank": None})
         else:  # how its own part ended says nothing of the run
             self._end({"type": "end", "verdict": None, "why": f"{why}; it went on", "node": None, "rank": None})

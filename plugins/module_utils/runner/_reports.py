@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._seats import ABSENT, EMPTY, LOST, RUNNING, Node
+from ._seats import ABSENT, DRAINED, LOST, RUNNING, GangNode
 
 # Of a large cluster's failures the first ones tell all.
-KEPT_REPORTS = 32
+MAX_REPORTS = 32
 
 
 class Reports:
@@ -20,51 +20,51 @@ class Reports:
     def __init__(self) -> None:
         self.kept: list[dict[str, Any]] = []
 
-    def keep(self, node: Node, attempt: int, report: dict[str, Any]) -> None:
+    def add(self, node: GangNode, attempt: int, report: dict[str, Any]) -> None:
         """Keep a node's report, in place of what it said of this attempt before."""
-        own = {"node": node.name, "node_rank": node.rank, "attempt": attempt}
+        identity = {"node": node.name, "node_rank": node.rank, "attempt": attempt}
         for index, kept in enumerate(self.kept):
             if (kept["node"], kept["attempt"]) == (node.name, attempt):
-                self.kept[index] = {**own, **report}
+                self.kept[index] = {**identity, **report}
                 return
         older = next((index for index, kept in enumerate(self.kept) if kept["attempt"] < attempt), None)
-        if len(self.kept) >= KEPT_REPORTS and older is not None:
+        if len(self.kept) >= MAX_REPORTS and older is not None:
             del self.kept[older]
-        if len(self.kept) < KEPT_REPORTS:
-            self.kept.append({**own, **report})
+        if len(self.kept) < MAX_REPORTS:
+            self.kept.append({**identity, **report})
 
-    def leave_the_cause(self, attempt: int, node: str | None) -> None:
+    def drop_all_but_cause(self, attempt: int, node: str | None) -> None:
         """Forget of an attempt that is over all but where it began: the next one may need the room."""
         self.kept = [kept for kept in self.kept if kept["attempt"] < attempt or kept["node"] == node]
 
-    def summary(self, nodes: Sequence[Node], attempt: int) -> dict[str, Any]:
+    def summary(self, nodes: Sequence[GangNode], attempt: int) -> dict[str, Any]:
         """Return what is told of these nodes while the run goes on: counts, and all reports."""
-        places = [node.place for node in nodes]
+        states = [node.state for node in nodes]
         return {
-            "nodes": len(places),
-            "joined": len(places) - places.count(ABSENT),
-            "begun": places.count(RUNNING) + places.count(EMPTY),
+            "nodes": len(states),
+            "joined": len(states) - states.count(ABSENT),
+            "begun": states.count(RUNNING) + states.count(DRAINED),
             "attempt": attempt,
             "reports": self.kept,
         }
 
-    def last_summary(self, nodes: Sequence[Node], attempt: int, cause: str | None) -> dict[str, Any]:
+    def final_summary(self, nodes: Sequence[GangNode], attempt: int, cause: str | None) -> dict[str, Any]:
         """Return it with each node's phase, None of one that never came; cause is the node where the end began."""
-        reports = self.kept if cause is None else self._with_cause(attempt, cause)
+        reports = self.kept if cause is None else self._mark_cause(attempt, cause)
         return {
             **self.summary(nodes, attempt),
             "reports": reports,
             "phases": {node.name: _phase(node) for node in nodes},
         }
 
-    def _with_cause(self, attempt: int, node: str) -> list[dict[str, Any]]:
+    def _mark_cause(self, attempt: int, node: str) -> list[dict[str, Any]]:
         """Return all with a mark, where the run's end began first: what the others tell are its consequences."""
         marked = [{**kept, "cause": (kept["attempt"], kept["node"]) == (attempt, node)} for kept in self.kept]
         return sorted(marked, key=lambda kept: not kept["cause"])
 
 
-def _phase(node: Node) -> str | None:
-    if node.place == LOST:
+def _phase(node: GangNode) -> str | None:
+    if node.state == LOST:
         return "lost"
     phase = (node.report or {}).get("phase")
     return None if phase is None else str(phase)

@@ -13,52 +13,52 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-ABSENT, JOINED, RUNNING, EMPTY, LOST = "absent", "joined", "running", "empty", "lost"
+ABSENT, JOINED, RUNNING, DRAINED, LOST = "absent", "joined", "running", "drained", "lost"
 
 
 @dataclasses.dataclass
-class Node:
+class GangNode:
     """What the head knows of a node; rank is its node rank, report its runner's last word on the attempt's end."""
 
     name: str
     rank: int | None
-    place: str = ABSENT
-    heard: float = 0.0
+    state: str = ABSENT
+    last_heard: float = 0.0
     report: dict[str, Any] | None = None
 
 
-class Seats:
+class RankAssignment:
     """All nodes by their numbers, the head first."""
 
     def __init__(self, names: Sequence[str], nnodes: int) -> None:
-        self.nodes = [Node(name, number if number < nnodes else None) for number, name in enumerate(names)]
+        self.nodes = [GangNode(name, number if number < nnodes else None) for number, name in enumerate(names)]
 
-    def taken(self) -> list[Node]:
+    def ranked_nodes(self) -> list[GangNode]:
         """Return the nodes that have a node rank."""
         return [node for node in self.nodes if node.rank is not None]
 
-    def missing(self) -> list[Node]:
+    def missing_nodes(self) -> list[GangNode]:
         """Return those of them that have not joined."""
-        return [node for node in self.taken() if node.place == ABSENT]
+        return [node for node in self.ranked_nodes() if node.state == ABSENT]
 
-    def all_here(self) -> bool:
+    def all_joined(self) -> bool:
         """Say whether every rank's node has joined and waits."""
-        return all(node.place == JOINED for node in self.taken())
+        return all(node.state == JOINED for node in self.ranked_nodes())
 
-    def can_replace(self, away: Sequence[Node]) -> bool:
+    def can_replace(self, nodes: Sequence[GangNode]) -> bool:
         """Say whether there are spares for these nodes; for the head there is none, its runner is who decides."""
-        return len(self._spares()) >= len(away) and self.nodes[0] not in away
+        return len(self._spares()) >= len(nodes) and self.nodes[0] not in nodes
 
-    def has_late_spares(self) -> bool:
+    def has_absent_spares(self) -> bool:
         """Say whether there is a spare that has not joined."""
-        return any(node.rank is None and node.place == ABSENT for node in self.nodes)
+        return any(node.rank is None and node.state == ABSENT for node in self.nodes)
 
-    def replace(self, away: Sequence[Node]) -> None:
+    def replace(self, nodes: Sequence[GangNode]) -> None:
         """Give the ranks of these nodes to spares."""
-        for node, spare in zip(away, self._spares()):
+        for node, spare in zip(nodes, self._spares()):
             node.rank, spare.rank = None, node.rank
-            if node.place == ABSENT:
-                node.place = LOST  # it may come too late
+            if node.state == ABSENT:
+                node.state = LOST  # it may come too late
 
-    def _spares(self) -> list[Node]:
-        return [node for node in self.nodes if node.rank is None and node.place == JOINED]
+    def _spares(self) -> list[GangNode]:
+        return [node for node in self.nodes if node.rank is None and node.state == JOINED]

@@ -159,7 +159,7 @@ class Runner:
         """Say before the start whom the run waits for."""
         if state.phase == "waiting" and now >= self._next_told:
             self._next_told = now + HEARTBEAT_S
-            told = gang.waits_for()
+            told = gang.waiting_reason()
             if told != self._told:
                 self._told = told
                 state.change("waiting", why=told)
@@ -188,12 +188,12 @@ class Runner:
             )
         except OSError as error:
             fields = {**fresh, "why": f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"}
-            gang.empty(report_of("failed", fields))
+            gang.report_drained(report_of("failed", fields))
             return "failed", fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._began = attempt.began if self._began is None else self._began  # the run's, whichever attempt it is
         state.change("running", started=state.fields["started"] or utc(), launcher=launcher, **fresh)
-        gang.running()
+        gang.report_running()
         told_running = told_failed = False
         while not attempt.over():
             now = self._turn(gang)
@@ -206,10 +206,10 @@ class Runner:
                 told_running = state.change(state.phase, gang=summary)
             if attempt.failed and not told_failed:
                 told_failed = True
-                gang.failed(_told(attempt)[2])
+                gang.report_failure(_told(attempt)[2])
         attempt.close()
         phase, fields, report = _told(attempt)
-        gang.empty(report)
+        gang.report_drained(report)
         self._beat(state)
         state.change("drained", gang=gang.summary(), **fields)
         return phase, fields
@@ -239,7 +239,7 @@ class Runner:
             # The run can do without it.
             gang.orders.append({"type": "end", "verdict": None, "why": request["why"]})
         else:
-            gang.ask(str(request["why"]), self.requests.grace(request))
+            gang.request_stop(str(request["why"]), self.requests.grace(request))
         return True
 
     def _write_end(

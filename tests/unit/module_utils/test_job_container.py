@@ -36,7 +36,7 @@ ENDED = {
 ABSENT = CommandResult(1, "[]\n", f"Error: No such container: {NAME}\n")
 
 
-def boxed(tmp_path: Path, **changes: Any) -> Job:
+def in_container(tmp_path: Path, **changes: Any) -> Job:
     """A job in a container."""
     job = make_job(tmp_path, ["python3", "train.py"], starter="docker", runtime="docker")
     labels = {"muster.run_id": job.run_id, "muster.nonce": job.nonce, "muster.run_dir": job.run_dir}
@@ -97,9 +97,9 @@ def labels_of(job: Job) -> dict[str, str]:
     ],
 )
 def test_how_a_container_ended(state: dict[str, Any], told: str) -> None:
-    seen = _job_container.parse_inspect(json.dumps([{"State": {**ENDED, **state}, "Config": {"Labels": None}}]))
-    assert seen is not None
-    assert seen.ended_how() == told
+    container = _job_container.parse_inspect(json.dumps([{"State": {**ENDED, **state}, "Config": {"Labels": None}}]))
+    assert container is not None
+    assert container.describe_end() == told
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[1]", '[{"State": 1}]', '[{"State": {"Running": true}}]', "null"])
@@ -108,7 +108,7 @@ def test_what_docker_does_not_print_is_nothing(text: str) -> None:
 
 
 def test_the_command_gives_the_container_its_name_and_no_variable(tmp_path: Path) -> None:
-    job = boxed(tmp_path)
+    job = in_container(tmp_path)
     command = Docker().command(job, _start.runner_command(job, "docker"))
     assert command[:9] == [
         "sudo",
@@ -130,7 +130,7 @@ def test_the_command_gives_the_container_its_name_and_no_variable(tmp_path: Path
 
 
 def test_an_ended_container_of_this_run_makes_way(tmp_path: Path) -> None:
-    job = boxed(tmp_path)
+    job = in_container(tmp_path)
     engine = Engine({**labels_of(job), "muster.nonce": "f" * 32})
     assert Docker().start(engine.host, job, ["/usr/bin/env"]) is None
     assert engine.told == ["rm", "ps", "run"]
@@ -138,7 +138,7 @@ def test_an_ended_container_of_this_run_makes_way(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("changes", [{"muster.run_dir": "/elsewhere"}, {}])
 def test_a_running_one_or_a_strangers_does_not(tmp_path: Path, changes: dict[str, str]) -> None:
-    job = boxed(tmp_path)
+    job = in_container(tmp_path)
     engine = Engine({**labels_of(job), **changes}, Running=not changes)
     with pytest.raises(StartError, match=f"the container {NAME} is already there: run test_run .launch aaaaaaaa.,"):
         Docker().start(engine.host, job, ["/usr/bin/env"])
@@ -146,7 +146,7 @@ def test_a_running_one_or_a_strangers_does_not(tmp_path: Path, changes: dict[str
 
 
 def test_whoever_is_slower_is_told_who_was_faster(tmp_path: Path) -> None:
-    job, engine = boxed(tmp_path), Engine()
+    job, engine = in_container(tmp_path), Engine()
 
     def race(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
         answer = engine(argv, timeout, cwd)
@@ -167,12 +167,12 @@ def test_a_start_that_fails_is_told_in_dockers_words(tmp_path: Path) -> None:
         1, "", "Error response from daemon: no space\nError: failed to start containers: 5a\n"
     )
     with pytest.raises(StartError, match=r"^docker compose run: no space$") as refused:
-        Docker().start(engine.host, boxed(tmp_path), ["/usr/bin/env"])
+        Docker().start(engine.host, in_container(tmp_path), ["/usr/bin/env"])
     assert refused.value.tail[0].endswith("no space")
 
 
 def test_a_start_that_fails_leaves_no_container_and_no_files(tmp_path: Path) -> None:
-    job, engine = boxed(tmp_path, join_timeout=0), Engine()
+    job, engine = in_container(tmp_path, join_timeout=0), Engine()
 
     def failing(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
         answer = engine(argv, timeout, cwd)
@@ -187,7 +187,7 @@ def test_a_start_that_fails_leaves_no_container_and_no_files(tmp_path: Path) -> 
 
 
 def test_the_login_gives_a_container_no_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job, engine = boxed(tmp_path), Engine()
+    job, engine = in_container(tmp_path), Engine()
     written: dict[str, Any] = {}
 
     def look(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
@@ -203,7 +203,7 @@ def test_the_login_gives_a_container_no_environment(tmp_path: Path, monkeypatch:
 
 def lost(tmp_path: Path) -> Job:
     """A run whose runner left no verdict."""
-    job = boxed(tmp_path)
+    job = in_container(tmp_path)
     Path(job.run_dir).mkdir(parents=True)
     Path(job.run_dir, "job.json").write_text(json.dumps(job.to_dict()))
     Path(job.run_dir, "state.json").write_text(json.dumps({"phase": "running", "pid": 7, "boot_id": ""}))

@@ -13,17 +13,17 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils.runner._council import (
     GATHER_S,
     OVER,
-    Council,
+    Coordinator,
     Limits,
-    some,
+    join_names,
 )
 from ansible_collections.muster.train.plugins.module_utils.runner._seats import ABSENT, LOST
 
 NAMES = ["n0", "n1", "n2"]
 
 
-def council(count: int = 3, gathered: bool = True, spares: int = 0, **limits: Any) -> Council:
-    made = Council(
+def make_coordinator(count: int = 3, gathered: bool = True, spares: int = 0, **limits: Any) -> Coordinator:
+    coordinator = Coordinator(
         [f"n{number}" for number in range(count + spares)],
         count,
         Limits(**{"join_timeout": 600, "lost_after": 12, "abort_grace": 10, "max_restarts": 0, **limits}),
@@ -31,11 +31,11 @@ def council(count: int = 3, gathered: bool = True, spares: int = 0, **limits: An
     )
     if gathered:
         for number in reversed(range(count + spares)):
-            assert made.joined(number, 0.0)
-        assert made.take() == [(rank, go(0, rank)) for rank in range(count)]
+            assert coordinator.on_join(number, 0.0)
+        assert coordinator.take_orders() == [(rank, go(0, rank)) for rank in range(count)]
         for rank in range(count):
-            made.running(rank)
-    return made
+            coordinator.on_start(rank)
+    return coordinator
 
 
 def go(attempt: int, node_rank: int) -> dict[str, Any]:
@@ -56,242 +56,246 @@ def end_of(orders: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def test_nobody_goes_before_all_have_come() -> None:
-    made = council(gathered=False)
-    assert made.joined(0, 0.0) and made.joined(2, 1.0)
-    assert made.take() == []
-    assert made.missing() == ["n1"]
-    assert not made.joined(2, 2.0), "a place is taken once"
-    assert made.joined(1, 2.0)
-    assert kinds(made.take()) == [(0, "go"), (1, "go"), (2, "go")]
+    coordinator = make_coordinator(gathered=False)
+    assert coordinator.on_join(0, 0.0) and coordinator.on_join(2, 1.0)
+    assert coordinator.take_orders() == []
+    assert coordinator.missing_nodes() == ["n1"]
+    assert not coordinator.on_join(2, 2.0), "a place is taken once"
+    assert coordinator.on_join(1, 2.0)
+    assert kinds(coordinator.take_orders()) == [(0, "go"), (1, "go"), (2, "go")]
 
 
 @pytest.mark.parametrize(
     ("join_timeout", "at", "seconds"), [(600, GATHER_S + 5.0, GATHER_S), (30, 30.0, 30.0)], ids=["silence", "in all"]
 )
 def test_who_does_not_come_is_named(join_timeout: float, at: float, seconds: float) -> None:
-    made = council(gathered=False, join_timeout=join_timeout, lost_after=0)
-    made.joined(0, 0.0)
-    made.joined(2, 5.0)
-    made.tick(at - 0.1)
-    assert made.take() == []
-    made.tick(at)
-    orders = made.take()
+    coordinator = make_coordinator(gathered=False, join_timeout=join_timeout, lost_after=0)
+    coordinator.on_join(0, 0.0)
+    coordinator.on_join(2, 5.0)
+    coordinator.tick(at - 0.1)
+    assert coordinator.take_orders() == []
+    coordinator.tick(at)
+    orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (2, "end")]
     end = end_of(orders)
     assert (end["verdict"], end["why"]) == ("failed", f"n1 did not join; 2 of 3 nodes waited {seconds:.0f} s")
-    assert not made.joined(1, at), "too late"
+    assert not coordinator.on_join(1, at), "too late"
 
 
 def test_a_node_that_leaves_before_the_start_ends_it() -> None:
-    made = council(gathered=False)
-    made.joined(0, 0.0)
-    made.joined(1, 0.0)
-    made.gone(1, "the connection was closed")
-    end = end_of(made.take())
+    coordinator = make_coordinator(gathered=False)
+    coordinator.on_join(0, 0.0)
+    coordinator.on_join(1, 0.0)
+    coordinator.on_loss(1, "the connection was closed")
+    end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["why"]) == ("failed", "n1 left before the start: the connection was closed")
 
 
 def test_all_succeed() -> None:
-    made = council()
+    coordinator = make_coordinator()
     for rank in (2, 0):
-        made.empty(rank, report("succeeded", ""), 1.0)
-        assert made.take() == []
-    made.empty(1, report("succeeded", ""), 1.0)
-    orders = made.take()
+        coordinator.on_drained(rank, report("succeeded", ""), 1.0)
+        assert coordinator.take_orders() == []
+    coordinator.on_drained(1, report("succeeded", ""), 1.0)
+    orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (1, "end"), (2, "end")]
     assert end_of(orders) == {"type": "end", "verdict": "succeeded", "why": "", "node": None, "rank": None}
 
 
 def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
-    made = council()
-    made.failed(1, report("failed", rank=5), 1.0)
+    coordinator = make_coordinator()
+    coordinator.on_failure(1, report("failed", rank=5), 1.0)
     stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
-    assert made.take() == [(rank, stop) for rank in (0, 2)], "who failed is ending already"
-    made.empty(1, report("failed", rank=5), 2.0)
-    made.empty(0, report("stopped"), 2.0)
-    assert made.take() == []
-    made.failed(2, report("failed", "connection closed by peer"), 3.0)
-    assert made.take() == [], "the first cause stays"
-    made.empty(2, report("failed", "connection closed by peer"), 3.0)
-    end = end_of(made.take())
+    assert coordinator.take_orders() == [(rank, stop) for rank in (0, 2)], "who failed is ending already"
+    coordinator.on_drained(1, report("failed", rank=5), 2.0)
+    coordinator.on_drained(0, report("stopped"), 2.0)
+    assert coordinator.take_orders() == []
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 3.0)
+    assert coordinator.take_orders() == [], "the first cause stays"
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 3.0)
+    end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["why"], end["node"], end["rank"]) == ("failed", "n1: it broke", "n1", 5)
-    assert [(kept["node"], kept["why"], kept["cause"]) for kept in made.summary()["reports"]] == [
+    assert [(kept["node"], kept["why"], kept["cause"]) for kept in coordinator.summary()["reports"]] == [
         ("n1", "it broke", True),
         ("n2", "connection closed by peer", False),
     ]
-    assert made.summary()["phases"] == {"n0": "stopped", "n1": "failed", "n2": "failed"}
+    assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "failed", "n2": "failed"}
 
 
 def test_the_cause_comes_first_though_it_was_told_later() -> None:
-    made = council()
-    made.heard(2, 1.0)
-    made.failed(2, report("failed", "connection closed by peer"), 11.0)
-    assert made.tick(12.1) == [1], "it was silent before that"
-    made.empty(0, report("stopped"), 13.0)
-    made.heard(2, 13.0)
-    made.empty(2, report("failed", "connection closed by peer"), 13.0)
-    assert end_of(made.take())["node"] == "n1"
-    assert [(kept["node"], kept["cause"]) for kept in made.summary()["reports"]] == [("n1", True), ("n2", False)]
-    assert made.summary()["phases"] == {"n0": "stopped", "n1": "lost", "n2": "failed"}
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(2, 1.0)
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 11.0)
+    assert coordinator.tick(12.1) == [1], "it was silent before that"
+    coordinator.on_drained(0, report("stopped"), 13.0)
+    coordinator.on_heartbeat(2, 13.0)
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 13.0)
+    assert end_of(coordinator.take_orders())["node"] == "n1"
+    assert [(kept["node"], kept["cause"]) for kept in coordinator.summary()["reports"]] == [("n1", True), ("n2", False)]
+    assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "lost", "n2": "failed"}
 
 
 def test_a_silent_node_is_lost() -> None:
-    made = council()
-    made.heard(1, 5.0)
-    made.heard(2, 9.0)
-    assert made.tick(17.0) == []
-    assert made.tick(17.1) == [1]
-    assert kinds(made.take()) == [(0, "stop"), (2, "stop")]
-    made.empty(0, report("stopped"), 18.0)
-    made.empty(2, report("stopped"), 18.0)
-    orders = made.take()
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(1, 5.0)
+    coordinator.on_heartbeat(2, 9.0)
+    assert coordinator.tick(17.0) == []
+    assert coordinator.tick(17.1) == [1]
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (2, "stop")]
+    coordinator.on_drained(0, report("stopped"), 18.0)
+    coordinator.on_drained(2, report("stopped"), 18.0)
+    orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (2, "end")]
     assert end_of(orders)["verdict"] == "lost"
     assert end_of(orders)["why"] == "n1: its runner was not heard for 12 s"
 
 
 def test_silence_is_nothing_where_nobody_is_ever_lost() -> None:
-    assert council(lost_after=0).tick(1e6) == []
+    assert make_coordinator(lost_after=0).tick(1e6) == []
 
 
 def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
-    made = council()
-    made.heard(1, 1.0)
-    made.failed(2, report("failed", "connection closed by peer"), 3.0)
-    made.empty(2, report("failed", "connection closed by peer"), 3.0)
-    made.empty(0, report("stopped"), 3.0)
-    made.heard(2, 10.0)
-    assert made.tick(13.1) == [1]
-    assert end_of(made.take())["why"] == "n1: its runner was not heard for 12 s"
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(1, 1.0)
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 3.0)
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 3.0)
+    coordinator.on_drained(0, report("stopped"), 3.0)
+    coordinator.on_heartbeat(2, 10.0)
+    assert coordinator.tick(13.1) == [1]
+    assert end_of(coordinator.take_orders())["why"] == "n1: its runner was not heard for 12 s"
 
 
 def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None:
-    made = council(lost_after=0)
-    made.gone(1, "the connection was closed")
-    assert made.take() == []
-    made.empty(0, report("succeeded", ""), 9.0)
-    made.empty(2, report("succeeded", ""), 9.0)
-    end = end_of(made.take())
+    coordinator = make_coordinator(lost_after=0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert coordinator.take_orders() == []
+    coordinator.on_drained(0, report("succeeded", ""), 9.0)
+    coordinator.on_drained(2, report("succeeded", ""), 9.0)
+    end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["node"]) == ("lost", "n1")
     assert end["why"] == "n1: the connection was closed; it went on by itself"
 
 
 def test_a_loss_after_a_failure_is_no_cause() -> None:
-    made = council()
-    made.failed(2, report("failed"), 3.0)
-    made.heard(1, 4.0)
-    made.empty(2, report("failed"), 4.0)
-    made.empty(0, report("stopped"), 4.0)
-    made.gone(1, "the connection was closed")
-    assert end_of(made.take())["why"] == "n2: it broke"
+    coordinator = make_coordinator()
+    coordinator.on_failure(2, report("failed"), 3.0)
+    coordinator.on_heartbeat(1, 4.0)
+    coordinator.on_drained(2, report("failed"), 4.0)
+    coordinator.on_drained(0, report("stopped"), 4.0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert end_of(coordinator.take_orders())["why"] == "n2: it broke"
 
 
 def test_a_head_that_stood_still_blames_nobody_else() -> None:
-    made = council()
-    made.all_heard(20.0)
-    assert made.tick(20.0) == [], "they could not be heard"
-    made.gone(2, "the connection was closed", head_still=20.0)
-    made.gone(1, "the connection was closed", head_still=20.0)
-    assert kinds(made.take()) == [(0, "stop"), (1, "stop")], "its own ranks are stopped too"
-    made.empty(0, report("stopped"), 21.0)
-    end = end_of(made.take()[-1:])
+    coordinator = make_coordinator()
+    coordinator.reset_silence(20.0)
+    assert coordinator.tick(20.0) == [], "they could not be heard"
+    coordinator.on_loss(2, "the connection was closed", head_pause_s=20.0)
+    coordinator.on_loss(1, "the connection was closed", head_pause_s=20.0)
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (1, "stop")], "its own ranks are stopped too"
+    coordinator.on_drained(0, report("stopped"), 21.0)
+    end = end_of(coordinator.take_orders()[-1:])
     assert (end["verdict"], end["node"]) == ("lost", "n0")
     assert end["why"] == "n0: its runner stood still for 20 s; others went without it"
 
 
 def test_a_node_that_was_done_may_go() -> None:
-    made = council()
-    made.empty(1, report("succeeded"), 1.0)
-    made.gone(1, "the connection was closed")
-    made.empty(0, report("succeeded"), 2.0)
-    made.empty(2, report("succeeded"), 2.0)
-    assert end_of(made.take())["verdict"] == "succeeded"
+    coordinator = make_coordinator()
+    coordinator.on_drained(1, report("succeeded"), 1.0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_drained(0, report("succeeded"), 2.0)
+    coordinator.on_drained(2, report("succeeded"), 2.0)
+    assert end_of(coordinator.take_orders())["verdict"] == "succeeded"
 
 
 def test_a_stop_ends_all_with_its_grace() -> None:
-    made = council(max_restarts=3)
-    made.asked_to_stop("stop was asked for", 60)
-    assert made.take() == [(rank, {"type": "stop", "why": "stop was asked for", "grace": 60}) for rank in range(3)]
+    coordinator = make_coordinator(max_restarts=3)
+    coordinator.on_stop_request("stop was asked for", 60)
+    assert coordinator.take_orders() == [
+        (rank, {"type": "stop", "why": "stop was asked for", "grace": 60}) for rank in range(3)
+    ]
     for rank in range(3):
-        made.empty(rank, report("stopped"), 1.0)
-    assert end_of(made.take())["verdict"] == "stopped"
+        coordinator.on_drained(rank, report("stopped"), 1.0)
+    assert end_of(coordinator.take_orders())["verdict"] == "stopped"
 
 
 def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> None:
-    made = council(max_restarts=3)
-    made.failed(1, report("failed"), 1.0)
-    made.take()
-    made.asked_to_stop("stop was asked for", 1)
-    assert [order["grace"] for _rank, order in made.take()] == [1, 1, 1]
+    coordinator = make_coordinator(max_restarts=3)
+    coordinator.on_failure(1, report("failed"), 1.0)
+    coordinator.take_orders()
+    coordinator.on_stop_request("stop was asked for", 1)
+    assert [order["grace"] for _rank, order in coordinator.take_orders()] == [1, 1, 1]
     for rank in range(3):
-        made.empty(rank, report("failed" if rank == 1 else "stopped"), 1.0)
-    end = end_of(made.take())
+        coordinator.on_drained(rank, report("failed" if rank == 1 else "stopped"), 1.0)
+    end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["why"]) == ("failed", "n1: it broke")
 
 
-def fail(made: Council, step: int | None, stuck: bool = False, saved: bool = False) -> list[tuple[int, str]]:
-    made.take()
-    made.failed(1, report("failed"), 1.0)
+def fail(coordinator: Coordinator, step: int | None, stuck: bool = False, saved: bool = False) -> list[tuple[int, str]]:
+    coordinator.take_orders()
+    coordinator.on_failure(1, report("failed"), 1.0)
     for rank in range(3):
-        made.empty(rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), 1.0)
-    return [order for order in kinds(made.take()) if order[1] != "stop"]
+        coordinator.on_drained(
+            rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), 1.0
+        )
+    return [order for order in kinds(coordinator.take_orders()) if order[1] != "stop"]
 
 
 def test_a_failure_is_tried_again_as_often_as_wanted() -> None:
-    made = council(max_restarts=2)
-    assert fail(made, 10) == [(0, "go"), (1, "go"), (2, "go")]
-    assert made.attempt == 1
-    assert fail(made, 20) == [(0, "go"), (1, "go"), (2, "go")]
-    assert fail(made, 30) == [(0, "end"), (1, "end"), (2, "end")]
+    coordinator = make_coordinator(max_restarts=2)
+    assert fail(coordinator, 10) == [(0, "go"), (1, "go"), (2, "go")]
+    assert coordinator.attempt == 1
+    assert fail(coordinator, 20) == [(0, "go"), (1, "go"), (2, "go")]
+    assert fail(coordinator, 30) == [(0, "end"), (1, "end"), (2, "end")]
 
 
 def test_attempts_without_a_step_end_it() -> None:
-    made = council(max_restarts=50)
-    assert fail(made, 10)[0] == (0, "go")
-    assert fail(made, 10)[0] == (0, "go")
-    assert fail(made, 9)[0] == (0, "end")
-    assert made.cause is not None
-    assert made.cause.why == "n1: it broke; 2 attempts in a row made no step and saved no checkpoint"
+    coordinator = make_coordinator(max_restarts=50)
+    assert fail(coordinator, 10)[0] == (0, "go")
+    assert fail(coordinator, 10)[0] == (0, "go")
+    assert fail(coordinator, 9)[0] == (0, "end")
+    assert coordinator.cause is not None
+    assert coordinator.cause.why == "n1: it broke; 2 attempts in a row made no step and saved no checkpoint"
 
 
 def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
-    made = council(max_restarts=50)
+    coordinator = make_coordinator(max_restarts=50)
     for _attempt in range(5):
-        assert fail(made, None, saved=True)[0] == (0, "go")
-    assert fail(made, None)[0] == (0, "go")
-    assert fail(made, None)[0] == (0, "end")
+        assert fail(coordinator, None, saved=True)[0] == (0, "go")
+    assert fail(coordinator, None)[0] == (0, "go")
+    assert fail(coordinator, None)[0] == (0, "end")
 
 
 def test_processes_that_stay_end_it() -> None:
-    assert fail(council(max_restarts=50), 10, stuck=True)[0] == (0, "end")
+    assert fail(make_coordinator(max_restarts=50), 10, stuck=True)[0] == (0, "end")
 
 
 def test_a_lost_node_ends_it() -> None:
-    made = council(max_restarts=50)
-    made.gone(1, "the connection was closed")
+    coordinator = make_coordinator(max_restarts=50)
+    coordinator.on_loss(1, "the connection was closed")
     for rank in (0, 2):
-        made.empty(rank, report("stopped", step=5), 1.0)
-    assert kinds(made.take())[-2:] == [(0, "end"), (2, "end")]
+        coordinator.on_drained(rank, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (2, "end")]
 
 
 def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> None:
-    made = council(max_restarts=1, spares=2)
-    made.gone(1, "the connection was closed")
-    assert kinds(made.take()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
+    coordinator = make_coordinator(max_restarts=1, spares=2)
+    coordinator.on_loss(1, "the connection was closed")
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
     for number in (0, 2):
-        made.empty(number, report("stopped", step=5), 1.0)
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
     # lost_after, one sign of life, abort_grace, and a second of slack
-    made.all_heard(24.9)
-    made.tick(24.9)
-    assert made.take() == [], "it may not know yet that it is lost, or be ending its ranks"
-    made.tick(25.0)
-    assert made.take() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
-    assert not made.joined(1, 25.0), "whose rank is taken stays out"
-    made.running(3)
-    made.gone(3, "the connection was closed")  # the last attempt
+    coordinator.reset_silence(24.9)
+    coordinator.tick(24.9)
+    assert coordinator.take_orders() == [], "it may not know yet that it is lost, or be ending its ranks"
+    coordinator.tick(25.0)
+    assert coordinator.take_orders() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+    assert not coordinator.on_join(1, 25.0), "whose rank is taken stays out"
+    coordinator.on_start(3)
+    coordinator.on_loss(3, "the connection was closed")  # the last attempt
     for number in (0, 2):
-        made.empty(number, report("stopped", step=7), 26.0)
-    orders = made.take()
+        coordinator.on_drained(number, report("stopped", step=7), 26.0)
+    orders = coordinator.take_orders()
     assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
     note = "restarted 1 time, as often as it may be"
     end = end_of(orders)
@@ -299,108 +303,108 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
 
 
 def test_too_few_spares_end_it() -> None:
-    made = council(max_restarts=5, spares=1)
-    made.gone(1, "the connection was closed")
-    made.gone(2, "the connection was closed")
-    made.empty(0, report("stopped", step=5), 1.0)
-    assert kinds(made.take())[-2:] == [(0, "end"), (3, "end")]
+    coordinator = make_coordinator(max_restarts=5, spares=1)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_loss(2, "the connection was closed")
+    coordinator.on_drained(0, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (3, "end")]
 
 
 def test_spares_that_are_lost_end_nobody_and_replace_nobody() -> None:
-    made = council(max_restarts=5, spares=1)
-    made.gone(3, "the connection was closed")
-    assert made.take() == []
-    made.gone(1, "the connection was closed")
+    coordinator = make_coordinator(max_restarts=5, spares=1)
+    coordinator.on_loss(3, "the connection was closed")
+    assert coordinator.take_orders() == []
+    coordinator.on_loss(1, "the connection was closed")
     for number in (0, 2):
-        made.empty(number, report("stopped", step=5), 1.0)
-    assert kinds(made.take())[-2:] == [(0, "end"), (2, "end")]
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (2, "end")]
 
 
 def test_a_spare_takes_the_place_of_who_does_not_come_or_leaves_before_the_start() -> None:
-    made = council(gathered=False, spares=2, lost_after=0)
+    coordinator = make_coordinator(gathered=False, spares=2, lost_after=0)
     for number in (0, 2, 3, 4):
-        assert made.joined(number, 0.0)
-    assert made.missing() == ["n1"]
-    made.gone(2, "the connection was closed")
-    made.tick(GATHER_S - 0.1)
-    assert made.take() == []
-    made.tick(GATHER_S)
-    assert made.take() == [(0, go(0, 0)), (3, go(0, 2)), (4, go(0, 1))]
-    assert not made.joined(1, GATHER_S), "its rank is taken"
-    assert made.summary()["nodes"] == made.summary()["joined"] == 3
+        assert coordinator.on_join(number, 0.0)
+    assert coordinator.missing_nodes() == ["n1"]
+    coordinator.on_loss(2, "the connection was closed")
+    coordinator.tick(GATHER_S - 0.1)
+    assert coordinator.take_orders() == []
+    coordinator.tick(GATHER_S)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (3, go(0, 2)), (4, go(0, 1))]
+    assert not coordinator.on_join(1, GATHER_S), "its rank is taken"
+    assert coordinator.summary()["nodes"] == coordinator.summary()["joined"] == 3
 
 
 def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
-    made = council(2, gathered=False, spares=1, max_restarts=1)
-    assert made.joined(0, 0.0) and made.joined(1, 0.0)
-    assert made.take() == [(0, go(0, 0)), (1, go(0, 1))]
-    assert made.joined(2, 50.0)
-    made.gone(1, "the connection was closed")
-    made.empty(0, report("stopped", step=5), 51.0)
-    assert made.take()[-1] == (2, go(1, 1)), "it was silent for long enough"
+    coordinator = make_coordinator(2, gathered=False, spares=1, max_restarts=1)
+    assert coordinator.on_join(0, 0.0) and coordinator.on_join(1, 0.0)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (1, go(0, 1))]
+    assert coordinator.on_join(2, 50.0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_drained(0, report("stopped", step=5), 51.0)
+    assert coordinator.take_orders()[-1] == (2, go(1, 1)), "it was silent for long enough"
 
 
 def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
-    made = council(max_restarts=1, spares=1)
-    made.gone(1, "the connection was closed")
+    coordinator = make_coordinator(max_restarts=1, spares=1)
+    coordinator.on_loss(1, "the connection was closed")
     for number in (0, 2):
-        made.empty(number, report("stopped", step=5), 1.0)
-    made.take()
-    made.asked_to_stop("stop was asked for", 5)
-    assert kinds(made.take()) == [(0, "end"), (2, "end"), (3, "end")]
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
+    coordinator.take_orders()
+    coordinator.on_stop_request("stop was asked for", 5)
+    assert kinds(coordinator.take_orders()) == [(0, "end"), (2, "end"), (3, "end")]
 
 
 def test_who_may_never_be_lost_is_not_replaced() -> None:
-    made = council(max_restarts=5, spares=1, lost_after=0)
-    made.gone(1, "the connection was closed")
-    made.failed(2, report("failed"), 1.0)
+    coordinator = make_coordinator(max_restarts=5, spares=1, lost_after=0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_failure(2, report("failed"), 1.0)
     for number in (0, 2):
-        made.empty(number, report("failed" if number else "stopped", step=5), 99.0)
-    assert kinds(made.take())[-3:] == [(0, "end"), (2, "end"), (3, "end")]
+        coordinator.on_drained(number, report("failed" if number else "stopped", step=5), 99.0)
+    assert kinds(coordinator.take_orders())[-3:] == [(0, "end"), (2, "end"), (3, "end")]
 
 
 def test_who_leaves_before_the_spares_have_come_is_waited_for_as_if_it_had_not_come() -> None:
-    made = council(gathered=False, spares=1, lost_after=0)
+    coordinator = make_coordinator(gathered=False, spares=1, lost_after=0)
     for number in (0, 1, 2):
         if number != 2:
-            assert made.joined(number, 0.0)
-    made.gone(1, "the connection was closed")
-    assert made.take() == []
-    assert made.joined(2, 1.0) and made.joined(3, 2.0)
-    made.tick(2.0 + GATHER_S)
-    assert made.take() == [(0, go(0, 0)), (2, go(0, 2)), (3, go(0, 1))]
+            assert coordinator.on_join(number, 0.0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert coordinator.take_orders() == []
+    assert coordinator.on_join(2, 1.0) and coordinator.on_join(3, 2.0)
+    coordinator.tick(2.0 + GATHER_S)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (2, go(0, 2)), (3, go(0, 1))]
 
 
 def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
-    made = council(max_restarts=1, spares=1)
-    made.take()
-    made.failed(1, report("failed"), 1.0)
+    coordinator = make_coordinator(max_restarts=1, spares=1)
+    coordinator.take_orders()
+    coordinator.on_failure(1, report("failed"), 1.0)
     for number in range(3):
-        made.empty(number, report("failed" if number == 1 else "stopped", step=3, stuck=number == 1), 1.0)
-    assert made.take()[-3:] == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+        coordinator.on_drained(number, report("failed" if number == 1 else "stopped", step=3, stuck=number == 1), 1.0)
+    assert coordinator.take_orders()[-3:] == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
     for number in (0, 2, 3):
-        made.empty(number, report("succeeded"), 2.0)
-    assert kinds(made.take()) == [(0, "end"), (1, "end"), (2, "end"), (3, "end")]
+        coordinator.on_drained(number, report("succeeded"), 2.0)
+    assert kinds(coordinator.take_orders()) == [(0, "end"), (1, "end"), (2, "end"), (3, "end")]
 
 
 def test_of_many_reports_the_first_are_kept() -> None:
-    made = council(100)
+    coordinator = make_coordinator(100)
     for rank in range(100):
-        made.failed(rank, report("failed", f"why {rank}"), 1.0)
-    assert [kept["node_rank"] for kept in made.summary()["reports"]] == list(range(32))
+        coordinator.on_failure(rank, report("failed", f"why {rank}"), 1.0)
+    assert [kept["node_rank"] for kept in coordinator.summary()["reports"]] == list(range(32))
 
 
 def test_of_many_attempts_the_last_is_kept() -> None:
-    made = council(max_restarts=100)
+    coordinator = make_coordinator(max_restarts=100)
     for attempt in range(40):
-        fail(made, attempt)
-    kept = [report["attempt"] for report in made.summary()["reports"]]
+        fail(coordinator, attempt)
+    kept = [report["attempt"] for report in coordinator.summary()["reports"]]
     assert kept == list(range(8, 40))
 
 
 def test_names() -> None:
-    assert some(["a", "b"]) == "a, b"
-    assert some([f"n{number}" for number in range(11)]) == "n0, n1, n2, n3, n4, n5, n6, n7 and 3 more"
+    assert join_names(["a", "b"]) == "a, b"
+    assert join_names([f"n{number}" for number in range(11)]) == "n0, n1, n2, n3, n4, n5, n6, n7 and 3 more"
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -408,22 +412,24 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
     """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
     turn = random.Random(seed)
     spares = turn.choice([0, 0, 2])
-    made = council(4, gathered=False, spares=spares, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12]))
+    coordinator = make_coordinator(
+        4, gathered=False, spares=spares, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12])
+    )
     now, came, goes = 0.0, {0}, 0
     ended: list[tuple[int, dict[str, Any]]] = []
-    made.joined(0, now)
+    coordinator.on_join(0, now)
 
     def look() -> int:
         started = 0
-        for told, order in made.take():
+        for told, order in coordinator.take_orders():
             assert not [rank for rank, _order in ended if rank == told], "nothing after the end"
-            assert made.nodes[told].place != LOST
+            assert coordinator.nodes[told].state != LOST
             if order["type"] == "go":
                 started += 1
                 assert spares or came == set(range(4))
-                assert told in came and made.nodes[told].rank == order["node_rank"]
+                assert told in came and coordinator.nodes[told].rank == order["node_rank"]
                 assert spares or told == order["node_rank"]
-                assert sorted(node.rank for node in made.nodes if node.rank is not None) == list(range(4))
+                assert sorted(node.rank for node in coordinator.nodes if node.rank is not None) == list(range(4))
             elif order["type"] == "end":
                 ended.append((told, order))
         return started
@@ -434,36 +440,38 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
         event = turn.choice(["join", "hear", "hear", "run", "fail", "empty", "empty", "gone", "stop", "tick"])
         if event in ("gone", "stop") and turn.random() < 0.9:
             continue
-        if event == "join" and made.joined(rank, now):
+        if event == "join" and coordinator.on_join(rank, now):
             came.add(rank)
         elif event == "hear":
-            made.heard(rank, now)
+            coordinator.on_heartbeat(rank, now)
         elif event == "run":
-            made.running(rank)
+            coordinator.on_start(rank)
         elif event == "fail":
-            made.failed(rank, report("failed"), now)
+            coordinator.on_failure(rank, report("failed"), now)
         elif event == "empty":
-            made.empty(rank, report(turn.choice(["succeeded", "failed", "stopped"]), step=turn.randrange(50)), now)
+            coordinator.on_drained(
+                rank, report(turn.choice(["succeeded", "failed", "stopped"]), step=turn.randrange(50)), now
+            )
         elif event == "gone" and rank:
-            made.gone(rank, "the connection was closed")
+            coordinator.on_loss(rank, "the connection was closed")
         elif event == "stop":
-            made.asked_to_stop("stop was asked for", 5)
+            coordinator.on_stop_request("stop was asked for", 5)
         goes += look()
-        made.tick(now)
+        coordinator.tick(now)
         goes += look()
     assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
     assert goes % 4 == 0, "all or none"
     for _attempt in range(4):  # whoever is left says that nothing is left there
         now += 60  # a lost node is given the time to end
-        made.all_heard(now)
-        made.tick(now)
+        coordinator.reset_silence(now)
+        coordinator.tick(now)
         look()
         for rank in range(4 + spares):
-            made.empty(rank, report("stopped"), now)
+            coordinator.on_drained(rank, report("stopped"), now)
         look()
-    made.tick(now + 2 * GATHER_S)
+    coordinator.tick(now + 2 * GATHER_S)
     look()
-    assert made.phase == OVER
+    assert coordinator.phase == OVER
     if ended:
-        here = sorted(rank for rank in came if made.nodes[rank].place not in (ABSENT, LOST))
+        here = sorted(rank for rank in came if coordinator.nodes[rank].state not in (ABSENT, LOST))
         assert sorted(rank for rank, _order in ended) == here

@@ -78,7 +78,7 @@ def check_the_run_goes_on(running: Running) -> None:
         b'{"type": "join", "rank": 0, "nonce": "aa", "mac": "00"}\n',
         b'{"type": "join", "rank": -1, "nonce": "aa", "mac": "00"}\n',
         b'{"type": "join", "rank": 1e99, "nonce": "aa", "mac": "00"}\n',
-        b'{"type": "ask", "why": "stop", "grace": 0}\n',
+        b'{"type": "request_stop", "why": "stop", "grace": 0}\n',
         b'{"type": "join", "rank": 1, "nonce": "aa", "mac": "\\ud800"}\n',
         b'{"type": "join", "rank": 1, "nonce": "\\ud800", "mac": "00"}\n',
         b'{"type": "join", "rank": 1, "nonce": "aa", "stop": "\\udfff", "mac": "00"}\n',
