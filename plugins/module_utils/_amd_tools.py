@@ -73,15 +73,10 @@ def _run(budget: Budget, argv: Sequence[str], reasons: dict[str, None]) -> str:
     if result.missing:
         result = budget.run([FOLDER + argv[0], *argv[1:]], TIMEOUT_S)
     command = " ".join(argv)
-    if result.timed_out and not given:
-        raise _Hung(f"there was no time left for {command}")
     if result.timed_out:
-        raise _Hung(f"{command} gave no answer within {round(given, 1):g} s and was abandoned")
-    if result.missing:
-        reasons[f"there is no {argv[0]}"] = None
-    elif result.rc != 0:
-        said = (result.err.strip() or result.out.strip()).splitlines()
-        reasons[f"{command} failed with {result.rc}" + (f": {said[-1][:200]}" if said else "")] = None
+        raise _Hung(f"{command}: {result.why(given)}")
+    if result.rc != 0:
+        reasons[f"{argv[0] if result.missing else command}: {result.why(given)}"] = None
     return result.out[:LIMIT]
 
 

@@ -89,8 +89,7 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
             f"git config --global --add safe.directory {shlex.quote(path)}"
         )
     if "not a git repository" not in result.err:
-        said = (result.err.strip().splitlines() or [f"exit code {result.rc}"])[0]
-        return could_not(f"git status failed: {said}")
+        return could_not(f"git status failed: {result.why(STATUS_S)}")
     return unknown
 
 

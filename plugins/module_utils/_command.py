@@ -17,6 +17,8 @@ from dataclasses import dataclass
 OUTPUT_LIMIT = 16 * 1024 * 1024
 # A killed process needs a moment to go; one stuck in the kernel never goes, and is left behind.
 REAP_S = 0.2
+LINE_LIMIT = 300
+DAEMON = "Error response from daemon: "
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,25 @@ class CommandResult:
     err: str
     timed_out: bool = False
     missing: bool = False
+
+    def why(self, timeout_s: float) -> str:
+        """Return in one line why the command failed; timeout_s is the time that it was given.
+
+        What Docker's daemon answered, or the last line of a traceback, or the first line: of stderr, else of stdout.
+        """
+        if self.missing:
+            return "not found"
+        if self.timed_out:
+            return f"no answer within {round(timeout_s, 1):g} s" if timeout_s else "there was no time left"
+        for text in (self.err, self.out):
+            lines = [line.strip() for line in text[:65536].splitlines()]
+            lines = [line for line in lines if line and not line.startswith(("{", "WARNING"))]
+            if lines:
+                # What follows the daemon's answer repeats it, or recommends --help.
+                answers = [line.partition(DAEMON)[2] for line in lines if DAEMON in line]
+                place = -1 if any(line.startswith("Traceback ") for line in lines) else 0
+                return (answers or lines)[place][:LINE_LIMIT]
+        return f"exit code {self.rc}" if self.rc else "no output"
 
 
 def run_command(argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:

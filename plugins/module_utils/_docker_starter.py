@@ -48,7 +48,7 @@ class Docker(Starter):
         except EngineError as error:
             raise StartError(str(error)) from error
         hint = "; does it pull or build the image? the role container does that" if result.timed_out else ""
-        why = f"docker compose run: {_job_container.why_not(result, RUN_S)}{hint}"
+        why = f"docker compose run: {result.why(RUN_S)}{hint}"
         raise StartError(why, result.err.splitlines()[-LAST_LINES:])
 
     def ended(self, host: Host, job: Job, pid: int | None) -> str | None:

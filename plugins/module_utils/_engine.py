@@ -9,6 +9,7 @@ for several does not say which of them are missing.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Sequence
@@ -25,11 +26,11 @@ from ._engine_answers import (
     parse_gpu_containers,
     parse_image,
     parse_info,
-    reason,
 )
 from ._engine_memlock import default_memlock
 from ._health_records import Engine, Image
 from ._host import Host
+from ._printable import clean
 from ._probe import run_probes
 
 CAP_S = 5.0
@@ -69,14 +70,12 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
 
 def _state(command: list[str], result: CommandResult, info: Info) -> tuple[bool | None, str | None]:
     """Return whether the engine runs (None: it may, but does not let this user ask), and why not."""
-    if result.missing:
-        return False, f"{command[0]}: not found"
-    if result.timed_out:
-        return None, f"{' '.join(command)} info: no answer within {CAP_S:g} s"
     if info.version is not None and not info.errors:
         return True, None
-    why = reason([*info.errors, result.err, result.out, f"exit code {result.rc}"])
-    return (False if is_missing(why) else None), why
+    why = dataclasses.replace(result, err="\n".join([*info.errors, result.err])).why(CAP_S)
+    if result.missing or result.timed_out:
+        return (False if result.missing else None), f"{' '.join(command)} info: {why}"
+    return (False if is_missing(why) else None), clean(why)
 
 
 def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[dict[str, Image | None], list[str]]:
@@ -93,8 +92,8 @@ def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[di
         if image is not None or (result is not None and result.rc and "no such" in result.err.lower()):
             found[ref] = image
         else:
-            late = result is None or result.timed_out
-            troubles.append(f"image {ref}: {'no answer' if late else reason([result.err, f'exit code {result.rc}'])}")
+            why = (result or CommandResult(None, "", "", timed_out=True)).why(CAP_S)
+            troubles.append(f"image {ref}: {clean(why)}")
     return found, troubles
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ._health_records import Image
-from ._printable import clean
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
 INSPECT = (
@@ -33,7 +32,6 @@ _MISSING = re.compile(
     r"cannot connect to the docker daemon|is the docker daemon running|command not found|no such file or directory",
     re.IGNORECASE,
 )
-MESSAGE_LIMIT = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,14 +109,7 @@ def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
 
 def is_missing(why: str) -> bool:
     """Return whether an error says that there is no engine, or none that is up."""
-    return _MISSING.search(why[:MESSAGE_LIMIT]) is not None
-
-
-def reason(said: Iterable[str]) -> str:
-    """Return the first line of the first text that has one; a warning is none."""
-    lines = (line.strip() for text in said for line in text[:65536].splitlines())
-    found = (line for line in lines if line and not line.startswith(("{", "WARNING")))
-    return clean(next(found, "no reason given"))[:MESSAGE_LIMIT]
+    return _MISSING.search(why) is not None
 
 
 def _loads(text: str) -> Any:

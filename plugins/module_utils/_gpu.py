@@ -73,7 +73,7 @@ def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
     """
     result = host.run(PROBE, TOOL_CAP_S)
     if result.timed_out:
-        warn(f"{' '.join(PROBE)}: no answer within {TOOL_CAP_S:g} s, given up; whether there are GPUs is unknown")
+        warn(f"{' '.join(PROBE)}: {result.why(TOOL_CAP_S)}; whether there are GPUs is unknown")
     if result.missing or result.timed_out:
         return Gpu(None, 0)
     return _read_nvidia(host, warn if result.rc == 0 else _nothing)

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._command import CommandResult
 from ._host import Host
 from ._job_records import ENDED, JobContainer
 from .runner._failures import signal_name
@@ -24,7 +23,6 @@ RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_
 ASK_S = 30.0
 # Docker's own work around the grace: kill, unmount, write the exit code down.
 END_SLACK_S = 15
-DAEMON = "Error response from daemon: "
 SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
 
 
@@ -80,15 +78,6 @@ def parse_inspect(text: str) -> ContainerState | None:
         return None
 
 
-def why_not(result: CommandResult, seconds: float) -> str:
-    """Say in one line why a command of Docker's failed."""
-    if result.timed_out:
-        return f"no answer within {seconds:.0f} s"
-    lines = [line.strip() for line in result.err.splitlines() if line.strip()]
-    told = [line.partition(DAEMON)[2] for line in lines if DAEMON in line]  # what follows it repeats it with an id
-    return (told or lines or [f"exit code {result.rc}"])[-1]
-
-
 def look(host: Host, container: JobContainer | ContainerReference) -> ContainerState | None:
     """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
     command = [*container.docker, "inspect", "--type", "container", container.name]
@@ -99,7 +88,7 @@ def look(host: Host, container: JobContainer | ContainerReference) -> ContainerS
             return state
     if result.rc is not None and "no such container" in result.err.lower():
         return None
-    raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {why_not(result, ASK_S)}")
+    raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {result.why(ASK_S)}")
 
 
 def ours(state: ContainerState | None, run_dir: str, nonce: str | None = None) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._budget import Budget
-from ._command import CommandResult
 from ._health_records import KernelLog
 from ._host import Host
 from ._kernel_errors import errors_of, parse_dmesg, parse_journal
@@ -38,14 +37,5 @@ def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None
         if lines:
             complete = command is JOURNAL or lines[0].monotonic_s == 0.0
             return KernelLog(True, None, errors_of(lines), command[0], complete)
-        whys.append(f"{command[0]}: {_why(result).removeprefix(f'{command[0]}: ')}")
+        whys.append(f"{command[0]}: {result.why(CAP_S).removeprefix(f'{command[0]}: ')}")
     return KernelLog(False, "; ".join([*whys, HINT]))
-
-
-def _why(result: CommandResult) -> str:
-    if result.missing:
-        return "not found"
-    if result.timed_out:
-        return f"no answer within {CAP_S:g} s"
-    said = next((line.strip() for line in result.err.splitlines() if line.strip()), "")
-    return said[:200] or ("no lines" if result.rc == 0 else f"exit code {result.rc}")

@@ -116,7 +116,7 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
     listed = host.run([*docker, "ps", "--quiet", "--no-trunc"], timeout=ENGINE_S)
     if info.rc != 0 or listed.rc != 0:
         bad = info if info.rc != 0 else listed
-        engine["why"] = (bad.err.strip().splitlines() or ["it does not answer"])[-1]
+        engine["why"] = bad.why(ENGINE_S)
         return engine
     engine.update(running=True, live_restore=info.out.strip() == "true")
     ids = listed.out.split()
@@ -139,7 +139,7 @@ def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[
     options = ["--rm", "--pull=never", "--network=none", "--entrypoint=cat"]
     result = host.run([*docker, "run", *options, image, "/proc/self/limits"], timeout=CONTAINER_S)
     memlock = parse_memlock(result.out) if result.rc == 0 else None
-    why = None if memlock else (result.err.strip().splitlines() or ["no answer"])[-1]
+    why = None if memlock else result.why(CONTAINER_S)
     return {"image": image, "soft": memlock and memlock.soft, "hard": memlock and memlock.hard, "why": why}
 
 

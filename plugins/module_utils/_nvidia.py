@@ -34,7 +34,6 @@ LIST = ("nvidia-smi", "-L")
 CALL_CAP_S = 5.0
 # Many times what it says of 16 GPUs; what is longer is not read.
 ANSWER_LIMIT = 1024 * 1024
-MESSAGE_SHOWN = 200
 UNKNOWN = {
     DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
     TOPOLOGY: "links are unknown",
@@ -57,7 +56,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
     answers = smi.ask(DEVICES, TOPOLOGY, VERSIONS)
     topology = parse_topology(answers.get(TOPOLOGY, ""))
     if TOPOLOGY in answers and not topology.gpus:
-        smi.fail(TOPOLOGY, f"no table: {_first_line(answers[TOPOLOGY])}")
+        smi.fail(TOPOLOGY, f"no table: {CommandResult(0, answers[TOPOLOGY], '').why(cap)}")
     asked = _nvidia_smi.parse_query(answers.get(DEVICES, ""))
     versions = _nvidia_smi.parse_log(answers.get(VERSIONS, ""))
     if not asked.gpus and DEVICES not in smi.given_up:
@@ -124,24 +123,20 @@ class _Smi:
 
     def _judge(self, command: tuple[str, ...], result: CommandResult, given: float) -> bool:
         """Return whether there is something to read; given is the time in s that the command had."""
-        if result.missing:
-            self.fail(command, "not found")
-        elif result.timed_out:
-            self.given_up.add(command)
-            self.fail(
-                command, f"no answer within {round(given, 1):g} s, given up" if given else "there was no time left"
-            )
+        if result.missing or result.timed_out:
+            if result.timed_out:
+                self.given_up.add(command)
+            self.fail(command, result.why(given))
         elif len(result.out) > ANSWER_LIMIT:
             self.fail(command, f"{len(result.out) // 1024} KiB of output, not read")
         elif command == DEVICES and _nvidia_smi.parse_query(result.out).gpus:
             # Of a GPU that does not answer there is a line of another kind, and the exit code is not 0.
-            said = _first_line(_nvidia_smi.other_lines(result.out)) or _first_line(result.err)
-            if said:
-                self._warn(f"nvidia-smi --query-gpu: {said}")
+            rest = dataclasses.replace(result, out=_nvidia_smi.other_lines(result.out))
+            if rest.out.strip() or rest.err.strip():
+                self._warn(f"nvidia-smi --query-gpu: {rest.why(given)}")
             return True
         elif result.rc != 0 or command == DEVICES or not result.out.strip():
-            said = _first_line(result.out) or _first_line(result.err) or "no output"
-            self.fail(command, said if result.rc == 0 else f"exit {result.rc}: {said}")
+            self.fail(command, result.why(given))
         else:
             return True
         return False
@@ -163,11 +158,6 @@ class _Smi:
         for why, commands in reasons.items():
             named = ", ".join(" ".join(command).partition("=")[0] for command in commands)
             self._warn(f"{named}: {why}; {', '.join(UNKNOWN[command] for command in commands)}")
-
-
-def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text[:65536].splitlines() if line.strip()), "")
-    return line if len(line) <= MESSAGE_SHOWN else line[:MESSAGE_SHOWN] + "\u2026"
 
 
 # Devices

@@ -54,12 +54,7 @@ def _call(budget: Budget, command: tuple[str, ...]) -> Callable[[], CommandResul
 
 def _why(result: CommandResult | None) -> str:
     command = " ".join(EVERYTHING)
-    if result is None or result.timed_out:
-        return f"{command}: no answer within {CAP_S:g} s, given up"
-    if result.missing:
-        return "nvidia-smi: not found"
-    said = next((line.strip() for line in (result.out + "\n" + result.err).splitlines() if line.strip()), "no output")
-    return f"{command}: exit code {result.rc}: {said[:200]}"
+    return f"{command}: {(result or CommandResult(None, '', '', timed_out=True)).why(CAP_S)}"
 
 
 def _of_sysfs(host: Host) -> list[GpuState]:

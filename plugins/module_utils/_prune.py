@@ -165,8 +165,7 @@ def judge_containers(
     if result.missing:
         return [], None
     if result.rc != 0:
-        words = result.err.strip().splitlines()
-        return [], words[-1] if words else f"no answer within {ASK_S:.0f} s" if result.timed_out else "it failed"
+        return [], result.why(ASK_S)
     rows = [line.split("\t") for line in result.out.splitlines()]
     return [
         PruneCandidate("container", name, _why_kept(host, state, _since(created, now), run_id, run_dir))
@@ -199,8 +198,7 @@ def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None
     result = host.run([*docker, "rm", name], timeout=REMOVE_S)
     if result.rc == 0 or "no such container" in result.err.lower():
         return None
-    words = result.err.strip().splitlines()
-    return words[-1] if words else f"no answer within {REMOVE_S:.0f} s"
+    return result.why(REMOVE_S)
 
 
 # Both

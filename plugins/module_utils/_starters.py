@@ -13,6 +13,8 @@ from ._host import Host
 from ._job_records import Job
 from ._starter import Starter, StartError
 
+START_S = 30.0
+
 
 class Setsid(Starter):
     """A session of its own, adopted by init when this module ends."""
@@ -58,9 +60,9 @@ class Systemd(Starter):
         return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        result = host.run(self.command(job, argv), timeout=30.0)
+        result = host.run(self.command(job, argv), timeout=START_S)
         if result.rc != 0:
-            raise StartError("systemd-run failed: %s" % (result.err.strip() or f"exit code {result.rc}"))
+            raise StartError(f"systemd-run failed: {result.why(START_S)}")
         return None
 
 

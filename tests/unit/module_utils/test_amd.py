@@ -92,7 +92,7 @@ def test_mi250_is_two_dies_a_card_each_a_device(look: Look) -> None:
 def test_without_fru_and_tool_the_name_is_the_instruction_set(look: Look) -> None:
     gpu, warnings = look(mi250())
     assert {device.name for device in gpu.devices} == {"gfx90a"}
-    assert warnings == ["the market names of the AMD GPUs cannot be known: there is no amd-smi; there is no rocm-smi"]
+    assert warnings == ["the market names of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"]
 
 
 def test_a_container_has_the_gpus_it_was_given(look: Look) -> None:

@@ -77,7 +77,7 @@ def test_no_tool_is_one_warning(asked: Ask) -> None:
     told, warnings, _run = asked({})
     assert told == Told()
     assert warnings == [
-        "the market names and links of the AMD GPUs cannot be known: there is no amd-smi; there is no rocm-smi"
+        "the market names and links of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_broken_tool_is_quoted(asked: Ask) -> None:
     assert told == Told()
     assert warnings == [
         "the market names of the AMD GPUs cannot be known: "
-        "amd-smi static --asic --bus --json failed with 1: ImportError: libamd_smi.so: cannot open"
+        "amd-smi static --asic --bus --json: ImportError: libamd_smi.so: cannot open"
     ]
 
 
@@ -102,7 +102,7 @@ def test_an_answer_that_is_no_json_is_named(asked: Ask) -> None:
     _told, warnings, _run = asked({LINKS: {"stdout": "Segmentation fault\n"}}, names=False)
     assert warnings == [
         "the links of the AMD GPUs cannot be known: amd-smi topology --json: the answer is no valid JSON; "
-        "there is no amd-smi; amd-smi topology tells no link type; there is no rocm-smi"
+        "amd-smi: not found; amd-smi topology tells no link type; rocm-smi: not found"
     ]
 
 
@@ -118,5 +118,5 @@ def test_a_tool_that_hangs_is_left_and_no_other_is_asked(tmp_path: Path, monkeyp
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "amd-smi\n"
     assert warnings == [
         "the market names and links of the AMD GPUs cannot be known: "
-        "amd-smi static --asic --bus --json gave no answer within 0.5 s and was abandoned"
+        "amd-smi static --asic --bus --json: no answer within 0.5 s"
     ]

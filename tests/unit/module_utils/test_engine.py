@@ -117,7 +117,7 @@ def test_whole(tmp_path: Path) -> None:
             "permission denied while trying",
         ),
         (answer("[]\n"), None, "[]"),
-        (answer(""), None, "exit code 0"),
+        (answer(""), None, "no output"),
     ],
 )
 def test_an_engine_that_does_not_answer(
@@ -132,7 +132,7 @@ def test_an_engine_that_does_not_answer(
 
 def test_missing_and_hanging(tmp_path: Path) -> None:
     missing = read_engine(OwnMachine({}, tmp_path / "a"), ["docker"], [])
-    assert missing == Engine(["docker"], running=False, why="docker: not found")
+    assert missing == Engine(["docker"], running=False, why="docker info: not found")
     hanging = read_engine(OwnMachine({"commands": commands()}, tmp_path / "b", ["docker info"]), ["docker"], [])
     assert hanging == Engine(["docker"], running=None, why="docker info: no answer within 5 s")
 
@@ -146,7 +146,7 @@ def test_parts_that_hang_or_fail_are_told(tmp_path: Path) -> None:
     found = read_engine(host, ["docker"], ["train:1", "odd:1", "none:1"])
     assert found is not None
     assert (found.running, found.gpu_containers, found.images) == (True, None, {"none:1": None})
-    assert found.why == "image train:1: no answer; image odd:1: invalid reference format"
+    assert found.why == "image train:1: no answer within 5 s; image odd:1: invalid reference format"
 
 
 def test_nothing_runs(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_who_may_not_read_it_does_not_know(tmp_path: Path) -> None:
     )
     assert read_kernel_log(host) == KernelLog(False, why)
     empty = OwnMachine({"commands": {JOURNALCTL: answer(), "dmesg": answer("\n")}}, tmp_path / "b")
-    assert read_kernel_log(empty) == KernelLog(False, f"journalctl: no lines; dmesg: no lines; {HINT}")
+    assert read_kernel_log(empty) == KernelLog(False, f"journalctl: no output; dmesg: no output; {HINT}")
     assert read_kernel_log(OwnMachine({}, tmp_path / "c")) == KernelLog(
         False, f"journalctl: not found; dmesg: not found; {HINT}"
     )

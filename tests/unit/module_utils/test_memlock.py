@@ -115,7 +115,8 @@ def test_a_container_tells_what_it_may_lock(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_cannot_raise_the_limit_says_why(tmp_path: Path) -> None:
-    host, _engine = machine(tmp_path, run=said("", 126, "docker: ...\nerror setting rlimit type 8\n"))
+    refusal = "docker: Error response from daemon: error setting rlimit type 8\n\nRun docker --help\n"
+    host, _engine = machine(tmp_path, run=said("", 126, refusal))
     found = _memlock.read_engine(host, ["docker"], "train:1", True)
     assert found is not None
     assert found["container"] == {"image": "train:1", "soft": None, "hard": None, "why": "error setting rlimit type 8"}

@@ -21,10 +21,10 @@ from ansible_collections.muster.train.tests.unit.own_machine import OwnMachine, 
         ({"sudo -n true": answer()}, Sudo(True)),
         (
             {"sudo -n true": answer("", "\nsudo: a password is required\n", 1)},
-            Sudo(False, "sudo: a password is required"),
+            Sudo(False, "sudo -n true: sudo: a password is required"),
         ),
-        ({"sudo -n true": answer("", "", 1)}, Sudo(False, "exit code 1")),
-        ({}, Sudo(False, "sudo is not installed")),
+        ({"sudo -n true": answer("", "", 1)}, Sudo(False, "sudo -n true: exit code 1")),
+        ({}, Sudo(False, "sudo -n true: not found")),
     ],
 )
 def test_what_sudo_says(tmp_path: Path, commands: dict[str, object], expected: Sudo) -> None:

@@ -241,7 +241,7 @@ def test_how_this_node_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert NodeFacts.from_dict(node).to_dict() == node
     assert node["clock"]["asked"] == 1.5
     assert {"localhost", node["hostname"]} <= set(node["names"])
-    assert node["engine"] == {**node["engine"], "running": False, "why": "no-such-engine: not found", "images": {}}
+    assert node["engine"] == {**node["engine"], "running": False, "why": "no-such-engine info: not found", "images": {}}
     assert [(each["port"], each["result"]) for each in node["reach"]] == [(1, "refused"), (0, "unknown")]
     assert node["kernel_log"]["readable"] or node["kernel_log"]["why"]
     assert set(HEALTH) <= set(node["timings"])
