@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._collected import (
     merge_logs,
     node_log_name,
@@ -42,21 +42,17 @@ OPTIONS = {
 ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
-class ActionModule(ActionBase):
+class ActionModule(Action):
     """Ask `job` for the run's files and fetch those whose checksum differs."""
 
-    # It only fetches: nothing needs a temporary directory on the node.
-    TRANSFERS_FILES = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(OPTIONS)
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         # Not `job_info`: after a launch Ansible has `job` ready to be sent, and to make that one ready takes a while.
         asked = {"state": "read", **{key: args[key] for key in ASKED}}
-        found = self._execute_module("muster.train.job", asked, task_vars=task_vars)
+        found: dict[str, Any] = self._execute_module("muster.train.job", asked, task_vars=variables)
         if found.get("failed"):
-            return {**result, **found}
+            return found
         run, home = found["run"], Path(args["experiment"])
         # Which node this is, is the controller's knowledge: a node's own word would choose where its files go.
         places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in found["files"]}
@@ -70,7 +66,7 @@ class ActionModule(ActionBase):
         if fetched and not self._task.check_mode:
             here = {path: home / below for path, below in places.items() if below is not None}
             _write_node_log(home / node_log_name(args["node_rank"], run["created"]), here)
-        return {**result, "changed": bool(fetched), "run": run, "fetched": fetched}
+        return {"changed": bool(fetched), "run": run, "fetched": fetched}
 
     def _bring(self, file: dict[str, Any], run: dict[str, Any], local: Path) -> bool:
         """Fetch one file; True when it was (in check mode: would be) brought."""

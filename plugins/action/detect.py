@@ -8,17 +8,20 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-from ansible.utils.vars import transform_to_native_types
-
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_text, _findings, _page
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    relative,
+    show,
+    values,
+    write_text,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
 from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
@@ -27,13 +30,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import Find
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
-from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
-
-display = Display()
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
-# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = width()
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "nodes": {"type": "list", "elements": "str"},
@@ -42,42 +40,37 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Report once, for all hosts, on what every node answered. Strings from hosts are shown, never templated."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
-        variables, request = task_vars or {}, args["request"]
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, settings = args["request"], values(args["request"])
         nodes = args["nodes"] or request["nodes"]
-        settings = {name: setting["value"] for name, setting in request["parameters"].items()}
         own = {"launch_node_env": NODE}
         policy, refused = _policy(variables, request)
         report = detect(answers(variables, nodes, args["register"], own), policy)
         report = dataclasses.replace(report, findings=[*refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"
         # The directory is the default, so that a page asked for elsewhere leaves none here.
-        page = Path(settings["page"] or os.path.join(args["dir"], "detect.html")).expanduser()
+        page = Path(settings["page"] or Path(args["dir"], "detect.html")).expanduser()
         beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
         wanted = {page: _html(report, request), beside: document}
-        result.update(changed=_differs(page, wanted[page]), page=str(page.absolute()))
-        result["document"] = str(beside.absolute())
+        result = {
+            "changed": _differs(page, wanted[page]),
+            "page": str(page.absolute()),
+            "document": str(beside.absolute()),
+        }
         if not self._task.check_mode:
-            _write(wanted)
+            for path, text in wanted.items():
+                write_text(path, text, "page", "a file in a directory of yours; give another with -e page=PATH")
         if settings["output"] == "json":
-            display.display(document.rstrip("\n"))
+            show([document.rstrip("\n")])
         else:
-            for line in ["", *_detected_text.render(report, WIDTH)]:
-                display.display(line)
+            show(["", *_detected_text.render(report, WIDTH)])
         if not self._task.check_mode:
-            shown = [("page", _shown(page)), ("document", _shown(beside))]
-            for line in ["", *aligned(shown)]:
-                display.display(line)
+            show(["", *aligned([("page", relative(page)), ("document", relative(beside))])])
         stopping = [finding for finding in report.all_findings if finding.stops]
         if stopping:
             return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
@@ -132,27 +125,4 @@ def _mark(digest: str) -> str:
 
 def _differs(path: Path, text: str) -> bool:
     """Say whether a page says something else than the one that is there."""
-    try:
-        before = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return before.splitlines()[-1:] != text.splitlines()[-1:]
-
-
-def _write(wanted: dict[Path, str]) -> None:
-    for path, text in wanted.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_name(f".{path.name}.new")
-            new.write_text(text, encoding="utf-8")
-            new.replace(path)
-        except OSError as error:
-            raise AnsibleActionFail(
-                f"page: {path} cannot be written ({error.strerror or error}); "
-                "expected a file in a directory of yours; give another with -e page=PATH"
-            ) from None
-
-
-def _shown(path: Path) -> str:
-    """Return the path as it is shortest from here."""
-    return min(str(path.absolute()), os.path.relpath(path), key=len)
+    return (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]

@@ -10,23 +10,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
 from ansible_collections.muster.train.plugins.plugin_utils import _discovered, _findings, _reach_why
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    diff,
+    read_text,
+    show,
+    values,
+    write_text,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._discovered import Discovered, Found
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, table
-from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
-
-display = Display()
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
-WIDTH = width(120)
 FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
 KNOWN = "known_hosts.txt"
+YOURS = "a directory of yours: run discover where inventories/ may be written, or set discover_dir"
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "keys": {"type": "dict", "required": True},
@@ -35,49 +37,42 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Write once, on the controller, what all hosts answered. Strings from hosts are quoted, never templated."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        args = plain(self.validate_argument_spec(OPTIONS)[1])
-        request, variables = args["request"], task_vars or {}
-        values = {name: setting["value"] for name, setting in request["parameters"].items()}
-        home = Path(args["dir"]).expanduser() / values["cluster"]
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, settings = args["request"], values(args["request"])
+        home = Path(args["dir"]).expanduser() / settings["cluster"]
         known = str(home / KNOWN)
         found = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
         discovered = _discovered.discover(found)
-        for line in _said(discovered):
-            display.display(line)
+        show(_said(discovered))
         stopping = [finding for finding in discovered.findings if finding.stops]
-        result["unreached"] = [finding.to_dict() for finding in stopping]
+        result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
         # Of two names for one machine nobody knows which is meant.
         if not discovered.reached or any(finding.status == "fail" for finding in stopping):
             said = [*_findings.lines(stopping), "nothing was written"]
             return {**result, "failed": True, "msg": "\n".join(said)}
         about = {
-            "user": values["user"],
+            "user": settings["user"],
             "key": plain(variables.get("ansible_ssh_private_key_file")),
-            "cluster": values["cluster"],
+            "cluster": settings["cluster"],
             "command": request["command"],
             "created": request["created"],
         }
         templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
         wanted = {**_discovered.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
-        before = {name: _read(home / name) for name in wanted}
+        before = {name: read_text(home / name) or "" for name in wanted}
         differing = [name for name in wanted if not _discovered.same(before[name], wanted[name])]
         result.update(changed=bool(differing), inventory=str(home))
         if self._task.diff or self._task.check_mode:
-            result["diff"] = [_diff(home / name, before[name], wanted[name]) for name in differing]
+            result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]
         if not self._task.check_mode:
             for name in differing:
-                _write(home / name, wanted[name])
-            for line in ["", *aligned(_next(home))]:
-                display.display(line)
+                write_text(home / name, wanted[name], "cluster", YOURS)
+            show(["", *aligned(_next(home))])
         if stopping:
             said = [
                 *_findings.lines(stopping),
@@ -133,27 +128,3 @@ def _next(home: Path) -> list[tuple[str, str]]:
         ("check", f"ansible-playbook -i {home} muster.train.preflight"),
         ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
     ]
-
-
-def _diff(path: Path, before: str, after: str) -> dict[str, str]:
-    return {"before": before, "after": after, "before_header": str(path), "after_header": str(path)}
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f".{path.name}.new")
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise AnsibleActionFail(
-            f"cluster: {path} cannot be written ({error.strerror or error}); "
-            "expected a directory of yours: run discover where inventories/ may be written, or set discover_dir"
-        ) from None

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible.utils.vars import transform_to_native_types
-
 from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    ControllerAction,
+    diff,
+    read_text,
+    write_text,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._infos import answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._runid import check
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge
@@ -29,27 +32,20 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Write down, once for all hosts, what is known of a run."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(OPTIONS)
-        args = transform_to_native_types(args, redact=False)
-        variables, request = task_vars or {}, args["request"]
-        plan = args["plan"]
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, plan = args["request"], args["plan"]
         infos = answers(variables, args)
         run_id = str(run_id_of(infos, args["run_id"], request.get("run_id")))
         experiments = Path(args["experiments"] or request["experiments"])
         try:
             home = experiments / check(run_id)
         except ValueError as error:
-            raise AnsibleActionFail(f"run_id: expected {error}, saw {run_id!r}") from None
+            raise UserError(f"run_id: expected {error}, saw {run_id!r}") from None
         wanted = {}
         if plan is None:
             plan = _json(home / "plan.json")  # collected from the head
@@ -59,31 +55,22 @@ class ActionModule(ActionBase):
         runs = [{**run, "phase": args["phase"] or run["phase"]} for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
-            return {**result, "changed": False, "experiment": None}  # nobody knows of such a run: nothing to write
+            return {"experiment": None}  # nobody knows of such a run: nothing to write
         record = _experiment.record(run_id, plan, request, runs, verdict)
-        before = _text(home / "run.yml")
+        before = read_text(home / "run.yml")
         wanted["run.yml"] = _experiment.dump(_experiment.merge(_known(before), record))
-        changes = {name: text for name, text in wanted.items() if text != _text(home / name)}
-        result.update(changed=bool(changes), experiment=str(home))
-        result["diff"] = [_diff(home / name, text) for name, text in changes.items()]
+        changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
+        diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]
         if changes and not self._task.check_mode:
-            home.mkdir(parents=True, exist_ok=True)
             for name, text in changes.items():
-                _write(home / name, text)
+                write_text(home / name, text, "launch_experiments_dir", "a directory of yours")
             _point(experiments / "latest", home, launched=args["plan"] is not None)
-        return result
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+        return {"changed": bool(changes), "experiment": str(home), "diff": diffs}
 
 
 def _json(path: Path) -> dict[str, Any] | None:
     try:
-        document = json.loads(_text(path) or "")
+        document = json.loads(read_text(path) or "")
     except ValueError:
         return None
     return document if isinstance(document, dict) else None
@@ -94,16 +81,6 @@ def _known(text: str | None) -> Mapping[str, Any]:
         return _experiment.load(text) if text else {}
     except ValueError:
         return {}  # written anew: nothing in it can be told apart
-
-
-def _diff(path: Path, text: str) -> dict[str, str]:
-    return {"before_header": str(path), "after_header": str(path), "before": _text(path) or "", "after": text}
-
-
-def _write(path: Path, text: str) -> None:
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
 
 
 def _point(link: Path, home: Path, launched: bool) -> None:

@@ -15,15 +15,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.errors import (
-    AnsibleActionFail,
     AnsibleConnectionFailure,
     AnsiblePromptInterrupt,
     AnsiblePromptNoninteractive,
 )
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
     Sample,
@@ -65,32 +65,28 @@ SILENT_AFTER_S = 20.0
 OUT_OF_REACH_AFTER_S = 60.0
 
 
-class ActionModule(ActionBase):
+class ActionModule(Action):
     """Follow one run on the head until it ends, the user interrupts, or its runner is no more."""
 
     BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = True
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
     # Tests have a time of their own.
     _clock: Callable[[], float] = staticmethod(time.monotonic)
     _away_since: float | None = None
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(OPTIONS)
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         run_id, node = args["run_id"], args["node"]
         if not args["run_dir"]:
-            raise AnsibleActionFail(
+            raise UserError(
                 f"the head {node} does not answer or knows nothing of run {run_id}: `status` shows what the others say"
             )
         if self._task.check_mode:
-            return {**result, "changed": False, "ended": False, "phase": None, "interrupted": False}
+            return {"ended": False, "phase": None, "interrupted": False}
         asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         call = args["request"].get("call")
         if args["until"] == "running":
-            return {**result, **self._await_start(args["run_dir"], asked, task_vars)}
-        followed = self._follow(args["run_dir"], asked, task_vars, command("logs", run_id, call))
+            return self._await_start(args["run_dir"], asked, variables)
+        followed = self._follow(args["run_dir"], asked, variables, command("logs", run_id, call))
         if followed["interrupted"]:
             commands = hints(run_id, call, ("follow", "stop"))
             for line in (
@@ -98,7 +94,7 @@ class ActionModule(ActionBase):
                 *aligned(commands),
             ):
                 display.display(line)
-        return {**result, "changed": False, **followed}
+        return followed
 
     def _read(self, run_dir: str) -> Sample | None:
         """Read the head's state and heartbeat; None while they are no whole documents."""
@@ -113,7 +109,7 @@ class ActionModule(ActionBase):
         except AnsibleConnectionFailure as error:
             self._away_since = self._clock() if self._away_since is None else self._away_since
             if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
-                raise AnsibleActionFail(
+                raise UserError(
                     f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); "
                     "the run goes on"
                 ) from None
@@ -121,10 +117,10 @@ class ActionModule(ActionBase):
         self._away_since = None
         return sample
 
-    def _ask(self, asked: dict[str, Any], task_vars: dict[str, Any] | None, line: _Line) -> dict[str, Any] | None:
+    def _ask(self, asked: dict[str, Any], variables: dict[str, Any], line: _Line) -> dict[str, Any] | None:
         """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
         try:
-            found = self._execute_module("muster.train.job_info", asked, task_vars=task_vars)
+            found = self._execute_module("muster.train.job_info", asked, task_vars=variables)
         except AnsibleConnectionFailure as error:
             found = {"failed": True, "msg": str(error)}
         run = found.get("run")
@@ -140,7 +136,7 @@ class ActionModule(ActionBase):
         """Wait until the next read; False when the user pressed Ctrl-C."""
         return line.wait(seconds)
 
-    def _await_start(self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _await_start(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return once all launchers run or the run has ended; what ended before any was started has failed."""
         line = _Line(self._clock)
         began, count, moved = self._clock(), -1, self._clock()
@@ -150,21 +146,19 @@ class ActionModule(ActionBase):
                 if now.count != count:
                     count, moved = now.count, self._clock()
                 if now.begun:
-                    return {"changed": False, "ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
+                    return {"ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
                 if now.phase in ENDED:
                     return {"failed": True, "msg": f"{now.why}; a runner that came late ends within a minute"}
                 if self._clock() - began > PLAIN_EVERY_S:
                     line.draw(told(now), told(now), last=False)
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
-                run = self._ask(asked, task_vars, line)
+                run = self._ask(asked, variables, line)
                 if run is not None and not run["alive"]:
                     return {"failed": True, "msg": f"{asked['node']}: {one_line(run['why'])}"}
                 moved = self._clock()
             time.sleep(SHORT_POLL_S)
 
-    def _follow(
-        self, run_dir: str, asked: dict[str, Any], task_vars: dict[str, Any] | None, logs: str
-    ) -> dict[str, Any]:
+    def _follow(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
         line = _Line(self._clock)
         hinted = False
         first: Sample | None = None
@@ -190,7 +184,7 @@ class ActionModule(ActionBase):
                     line.say(f"no progress yet: {logs}")
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 # Only the runner's lock tells, and this raw read can't see it.
-                run = self._ask(asked, task_vars, line)
+                run = self._ask(asked, variables, line)
                 if run is not None and not run["alive"]:
                     return {"ended": True, "phase": run["phase"], "interrupted": False}
                 moved = self._clock()

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.errors import AnsibleActionFail, AnsiblePromptInterrupt, AnsiblePromptNoninteractive
-from ansible.plugins.action import ActionBase
+from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.plugin_utils import _findings, _host_keys, _reach_why
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils import _host_keys, _reach_why
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import (
     SSH_PORT,
@@ -30,7 +31,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import (
     parse_hosts,
     parse_node_list,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._table import table
 
 display = Display()
@@ -57,24 +57,20 @@ class Seen:
     scanned: bool = True  # False: behind a jump host, where ssh-keyscan does not go
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Reach for all hosts at once. Nothing is written but a file of this play's own with the accepted keys."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        args = plain(self.validate_argument_spec(OPTIONS)[1])
-        values = {name: setting["value"] for name, setting in args["request"]["parameters"].items()}
-        home = Path(args["dir"]).expanduser() / values["cluster"]
-        _check_new(home, values["force"])
-        targets = _targets(values)
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        settings = values(args["request"])
+        home = Path(args["dir"]).expanduser() / settings["cluster"]
+        _check_new(home, settings["force"])
+        targets = _targets(settings)
         with ThreadPoolExecutor(min(AT_ONCE, len(targets))) as pool:
             seen = list(pool.map(_look, targets))
         _check_distinct(seen)
-        known = _host_keys.parse_keys(_read(home / KNOWN))
+        known = _host_keys.parse_keys(read_text(home / KNOWN) or "")
         offered = _scan(seen)
         refused = _refused(seen, known, offered, str(home / KNOWN))
         accepted = {
@@ -83,35 +79,32 @@ class ActionModule(ActionBase):
             if each.target.name not in refused
         }
         if not accepted:
-            return {**result, "failed": True, "msg": "\n".join(_findings.lines(refused.values()))}
-        self._accept(accepted, known, values["accept_keys"])
+            raise PlanError(refused.values())
+        self._accept(accepted, known, settings["accept_keys"])
         keys = [key for own in accepted.values() for key in own]
         file = _write_own(_host_keys.known_hosts(dict.fromkeys(keys)))
-        result.update(
-            changed=False,
-            known_hosts=_host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
-            ssh_args=_host_keys.ssh_args(file),
-            hosts=[_host(each, refused.get(each.target.name)) for each in seen],
-        )
-        return result
+        return {
+            "known_hosts": _host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
+            "ssh_args": _host_keys.ssh_args(file),
+            "hosts": [_host(each, refused.get(each.target.name)) for each in seen],
+        }
 
     def _accept(self, accepted: Mapping[str, Sequence[HostKey]], known: Sequence[HostKey], given: bool) -> None:
         """Show the fingerprints and ask whether they are right; keys that were accepted before are not asked about."""
-        for line in ["", *table(HEADERS, _host_keys.fingerprints(accepted.items()), 200), ""]:
-            display.display(line)
+        show(["", *table(HEADERS, _host_keys.fingerprints(accepted.items()), 200), ""])
         if given or all(key in known for own in accepted.values() for key in own):
             return
         try:
             answer = display.prompt_until(f"{QUESTION}: ", complete_input=(b"\r", b"\n"))
         except AnsiblePromptNoninteractive:
-            raise AnsibleActionFail(
+            raise UserError(
                 "host keys: nobody can be asked whether the fingerprints above are right, there is no terminal; "
                 "compare them (there: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
             ) from None
         except AnsiblePromptInterrupt:
             answer = b""
         if answer.strip().lower() not in (b"yes", b"y"):
-            raise AnsibleActionFail("host keys: they were not accepted; nothing was written, nobody logged in")
+            raise UserError("host keys: they were not accepted; nothing was written, nobody logged in")
 
 
 def _check_new(home: Path, force: bool) -> None:
@@ -121,9 +114,9 @@ def _check_new(home: Path, force: bool) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AnsibleActionFail(f"cluster: {home} cannot be read ({error.strerror})") from None
+        raise UserError(f"cluster: {home} cannot be read ({error.strerror})") from None
     if there and not force:
-        raise AnsibleActionFail(
+        raise UserError(
             f"cluster: {home} is there already ({', '.join(there[:5])}); expected a new name. "
             "Choose another with -e cluster=NAME, or write over hosts.yml and group_vars/nodes.yml with -e force=true"
         )
@@ -136,9 +129,9 @@ def _targets(values: Mapping[str, Any]) -> list[Target]:
         listed = Path(path).expanduser().read_text(encoding="utf-8") if path else None
         targets = parse_hosts(named) if listed is None else parse_node_list(listed)
     except HostsError as error:
-        raise AnsibleActionFail("\n".join(f"{path or 'nodes'}: {line}" for line in error.lines)) from None
+        raise UserError("\n".join(f"{path or 'nodes'}: {line}" for line in error.lines)) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise AnsibleActionFail(f"node_list: {path} cannot be read ({error}); expected one host a line") from None
+        raise UserError(f"node_list: {path} cannot be read ({error}); expected one host a line") from None
     return [dataclasses.replace(each, user=each.user or values["user"]) for each in targets]
 
 
@@ -189,7 +182,7 @@ def _check_distinct(seen: Iterable[Seen]) -> None:
                 "name it once"
             )
     if lines:
-        raise AnsibleActionFail("\n".join(lines))
+        raise UserError("\n".join(lines))
 
 
 def _scan(seen: Iterable[Seen]) -> dict[str, list[HostKey]]:
@@ -207,7 +200,7 @@ def _scan(seen: Iterable[Seen]) -> dict[str, list[HostKey]]:
             timeout=PATIENCE_S * 4 + len(those) / 10,
         )
         if done.missing:
-            raise AnsibleActionFail("host keys: ssh-keyscan is not there; install the OpenSSH client")
+            raise UserError("host keys: ssh-keyscan is not there; install the OpenSSH client")
         keys = _host_keys.parse_keys(done.out)
         for each in those:
             scanned = _of(_host_keys.where(each.hostname, port), keys)
@@ -267,13 +260,6 @@ def _host(each: Seen, finding: Finding | None) -> dict[str, Any]:
         "reached": finding is None,
         "finding": finding.to_dict() if finding else None,
     }
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _write_own(text: str) -> str:

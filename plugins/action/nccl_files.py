@@ -9,15 +9,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible.utils.vars import transform_to_native_types
-
 from ansible_collections.muster.train.plugins.plugin_utils import _findings
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport, Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER as CLUSTER_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE, ROLE_MODE
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WRITERS, alike_told, conf_name
 from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
 
@@ -45,18 +43,12 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Render once for all hosts, from what was registered on each. No node is contacted."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
-        variables = task_vars or {}
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
         head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
         settings, findings = standing(native(head, "launch_defaults"))
@@ -84,9 +76,9 @@ class ActionModule(ActionBase):
             findings += refused
         stopping = [finding for finding in findings if finding.stops]
         if stopping:
-            return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
+            raise PlanError(stopping)
         warnings = [finding for finding in findings if finding.status == "warn"]
-        return {**result, "changed": False, "nodes": files, "warnings": _findings.lines(warnings)}
+        return {"nodes": files, "warnings": _findings.lines(warnings)}
 
 
 def _called_here(finding: Finding) -> Finding:

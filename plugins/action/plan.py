@@ -9,53 +9,44 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError, lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
 from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
-
-display = Display()
 
 NO_REQUEST = (
     "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
     "run the whole playbook, with -e nnodes=N for fewer nodes"
 )
 
+OPTIONS = {"request": {"type": "dict", "required": True}}
 
-class ActionModule(ActionBase):
+
+class ActionModule(ControllerAction):
     """Plan a run: once for all hosts, from what Ansible knows of them. No node is contacted."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec({"request": {"type": "dict", "required": True}})
-        request, variables = plain(args["request"]), task_vars or {}
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request = args["request"]
         if not request:
-            return {**result, "failed": True, "msg": NO_REQUEST}
+            raise UserError(NO_REQUEST)
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
         policy = {name: plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
         names = [*request["nodes"], *request["spares"]]
         own = {
             node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
         }
-        try:
-            known, silent = _nodes(names, variables["hostvars"], own)
-            plan, left_out = plan_with_spares(request, Policy.from_variables(policy), known, silent)
-        except PlanError as error:
-            return {**result, "failed": True, "msg": str(error)}
-        result.update(changed=self._task.check_mode, plan=plan)
+        known, silent = _nodes(names, variables["hostvars"], own)
+        plan, left_out = plan_with_spares(request, Policy.from_variables(policy), known, silent)
+        result = {"changed": self._task.check_mode, "plan": plan}
         if left_out:
             result["warnings"] = lines(left_out)
         if not (self._task.check_mode or self._task.diff):
@@ -64,8 +55,7 @@ class ActionModule(ActionBase):
         from ansible_collections.muster.train.plugins.plugin_utils import _plan_text
 
         if not self._task.diff:
-            for line in ("", *_plan_text.header(plan)):
-                display.display(line)
+            show(["", *_plan_text.header(plan)])
         headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
         result["diff"] = {"before": "", "after": _plan_text.render(plan), **headers}
         return result

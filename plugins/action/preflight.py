@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
-from ansible.utils.vars import transform_to_native_types
-
 from ansible_collections.muster.train.plugins.plugin_utils import _findings
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    show,
+    write_text,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy, _report, _request
 from ansible_collections.muster.train.plugins.plugin_utils._checks._cluster import cluster_of
@@ -24,12 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 
-display = Display()
-
-# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = width()
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "preflight__facts"},
@@ -38,19 +35,14 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Check, once for all hosts, what every node answered. Strings from hosts are shown, never templated."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         received = time.time()
-        args = transform_to_native_types(self.validate_argument_spec(OPTIONS)[1], redact=False)
-        variables, request = task_vars or {}, args["request"]
+        request = args["request"]
         policy = {
             name: plain(self._templar.template(variables[name])) for name in _request.VARIABLES if name in variables
         }
@@ -61,7 +53,7 @@ class ActionModule(ActionBase):
         launch, no_range = _request.launch_of(policy, request)
         faults = [*refused, *unknown, *no_numbers, *no_range]
         if faults:
-            return {**result, "failed": True, "code": 2, "msg": "\n".join(_findings.lines(faults))}
+            return {"failed": True, "code": 2, "msg": "\n".join(_findings.lines(faults))}
         asked = answers(variables, request["nodes"], args["register"], {"launch_node_env": NODE})
         head = variables["hostvars"].get(request["nodes"][0]) or {}
         allowed = tuple(str(each) for each in policy.get("preflight_allowed_processes") or ())
@@ -72,30 +64,20 @@ class ActionModule(ActionBase):
         report = _report.report_on(cluster_of(asked, rules, of), levels)
         document = {"created": request["created"], "command": request["command"], **_report.document(report)}
         if request["parameters"]["output"]["value"] == "json":
-            display.display(json.dumps(document, indent=2))
+            show([json.dumps(document, indent=2)])
         else:
-            for line in ["", *_report.render(report, WIDTH)]:
-                display.display(line)
+            show(["", *_report.render(report, WIDTH)])
+        changed = False
         if args["json"] and not self._task.check_mode:
-            result["changed"] = _written(Path(args["json"]).expanduser(), document)
-        result.update(code=report.code, said=_report.verdict(report))
+            changed = _write(Path(args["json"]).expanduser(), document)
+        result = {"changed": changed, "code": report.code, "said": _report.verdict(report)}
         if _report.stops(report, args["stop_on"]):
             result.update(failed=True, msg=result.pop("said"))
         return result
 
 
-def _written(path: Path, document: Mapping[str, Any]) -> bool:
+def _write(path: Path, document: Mapping[str, Any]) -> bool:
     """Write the document; say whether it says something new."""
-    text = json.dumps(document, indent=2) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-        new = path.with_name(f".{path.name}.new")
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise AnsibleActionFail(
-            f"preflight_json: {path} cannot be written ({error.strerror or error}); "
-            "expected a file in a directory of yours"
-        ) from None
+    text, before = json.dumps(document, indent=2) + "\n", read_text(path)
+    write_text(path, text, "preflight_json", "a file in a directory of yours")
     return before != text

@@ -20,11 +20,12 @@ from typing import Any
 from ansible import constants, context
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.vault import EncryptedString
-from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils import _runid
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
 from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation, make_request
@@ -38,28 +39,21 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Check the request of a verb once, on the controller, before any node is contacted."""
 
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = task_vars or {}
-        options = self.validate_argument_spec(OPTIONS)[1]
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         hostvars = variables["hostvars"]
         names = list(variables["groups"].get("nodes", []))
         # The cluster's policy is what its first node has; `list` does without a cluster.
         policy = hostvars[names[0]] if names else variables
-        experiments = options["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
-        defaults = policy.get("launch_defaults", {}) if options["defaults"] is None else options["defaults"]
-        extra_vars, lines = _raw_extra_vars(self._loader, options["verb"])
+        experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
+        defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
+        extra_vars, lines = _raw_extra_vars(self._loader, args["verb"])
         where = os.path.abspath(os.path.expanduser(str(experiments)))
-        earlier, warning = (
-            _earlier_plan(where, extra_vars.get("run_id")) if options["verb"] == "launch" else (None, None)
-        )
+        earlier, warning = _earlier_plan(where, extra_vars.get("run_id")) if args["verb"] == "launch" else (None, None)
         inventory = Inventory(
             nodes=tuple(_node(name, hostvars[name]) for name in names),
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
@@ -69,7 +63,7 @@ class ActionModule(ActionBase):
         lines += _left_out()
         try:
             request = make_request(
-                options["verb"],
+                args["verb"],
                 extra_vars=extra_vars,
                 environment=os.environ,
                 defaults=transform_to_native_types(defaults, redact=False),
@@ -81,10 +75,10 @@ class ActionModule(ActionBase):
         except Refused as refused:
             lines += refused.lines
         if lines:
-            return {**result, "changed": False, "failed": True, "msg": "\n".join(lines)}
+            raise UserError("\n".join(lines))
         if warning:
-            result["warnings"] = [warning + command("collect", request["run_id"], request["call"])]
-        return {**result, "changed": False, "request": request}
+            return {"request": request, "warnings": [warning + command("collect", request["run_id"], request["call"])]}
+        return {"request": request}
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:

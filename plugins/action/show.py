@@ -6,26 +6,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos, _report
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    relative,
+    show,
+    values,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
-from ansible_collections.muster.train.plugins.plugin_utils._terminal import width
 from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, has_runner, judge, members
 
-display = Display()
-
-# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-WIDTH = width()
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
@@ -40,82 +42,70 @@ OPTIONS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Print as plain text; strings from hosts are shown, never templated."""
 
-    BYPASS_HOST_LOOP = True
-    TRANSFERS_FILES = False
-    _requires_connection = False
-    _supports_check_mode = True
+    OPTIONS = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _spec, args = self.validate_argument_spec(OPTIONS)
-        variables, request = task_vars or {}, args["request"]
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request = args["request"]
         if args["what"] == "list":
             _show_list(request)
-            return {**result, "changed": False}
+            return {}
         infos = answers(variables, args)
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
-        result.update(changed=False, run_id=run_id)
         if args["what"] == "start":
             why, lines = _report.not_started(infos, args["why"])
-            _print(lines)
-            return {**result, "failed": True, "msg": clean(f"{run_id} did not start: {why}")}
+            show(lines)
+            raise UserError(clean(f"{run_id} did not start: {why}"))
         if args["what"] == "hints":
             where = _report.places([], _shown_path(request, run_id))
-            _print(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
-            return result
+            show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
+            return {"run_id": run_id}
         if args["what"] == "stopping":
-            _print(_report.asking(infos, run_id, args["grace"]))
-            return result
+            show(_report.asking(infos, run_id, args["grace"]))
+            return {"run_id": run_id}
         own = members(runs_of(infos))
         infos = [info for info in infos if info.run in own or has_runner(info.run)]
         verdict = judge(own)
         if args["what"] == "logs":
             if wrong := _report.no_such_rank(own, request.get("parameters", {}).get("rank")):
-                return {**result, "failed": True, "msg": clean(wrong)}
-            _print(_logs(infos, request))
+                raise UserError(clean(wrong))
+            show(_logs(infos, request))
         else:
             _print_status(args["what"], run_id, infos, verdict, request)
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the user has read the rest above.
             why = f": {verdict.why}" if verdict.why else ""
-            return {**result, "failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}")}
+            raise UserError(clean(f"{run_id} {verdict.verdict}{why}"))
         silent = _report.unanswered(infos) if args["all_answer"] else []
         if silent:
             missed = (
                 "Its part of the run was not brought" if args["what"] == "result" else "What runs there was not reached"
             )
-            msg = f"{'; '.join(silent)}. {missed}: do it again when it answers"
-            return {**result, "failed": True, "msg": clean(msg)}
-        return {**result, "verdict": verdict.to_dict()}
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        display.display(line)
+            raise UserError(clean(f"{'; '.join(silent)}. {missed}: do it again when it answers"))
+        return {"run_id": run_id, "verdict": verdict.to_dict()}
 
 
 def _print_status(
     what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    _print(["", *_report.status_table(runs, WIDTH), ""])
+    show(["", *_report.status_table(runs, WIDTH), ""])
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
-    display.display(_report.summary(run_id, verdict, runs), color=colour)
-    _print(_report.explanation(verdict))
+    show([_report.summary(run_id, verdict, runs)], colour)
+    show(_report.explanation(verdict))
     if what == "stopped":
-        _print(_report.already_ended(infos, run_id))
+        show(_report.already_ended(infos, run_id))
     after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.get("left") for run in runs)
         after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
-    _print(aligned(after))
+    show(aligned(after))
 
 
 def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
-    settings = {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
+    settings = values(request)
     lines = _report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
     of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank") if settings.get(name) is not None)
     return [*(lines or [clean(f"no log lines{of}")]), *_report.unanswered(infos)]
@@ -125,33 +115,25 @@ def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
     """Return the experiment's directory as it is shortest from here."""
     if not request.get("experiments") or not run_id:
         return None
-    path = os.path.join(request["experiments"], run_id)
-    return min(path, os.path.relpath(path), key=len)
+    return relative(os.path.join(request["experiments"], run_id))
 
 
 def _show_list(request: dict[str, Any]) -> None:
     folder = Path(request["experiments"])
-    found = [_experiment.summarize(path.name, _text(path / "run.yml")) for path in _experiments(folder)]
+    found = [_experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
     call = request.get("call")
     launch = command("launch", None, call)
-    _print(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    show(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
     going = _experiment.unseen(found)[-MOST_UNSEEN:]
-    _print([""] * bool(going))
+    show([""] * bool(going))
     for entry in going:
         at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
-        _print([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
+        show([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None

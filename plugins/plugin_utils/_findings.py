@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._table import names
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
@@ -36,7 +37,7 @@ class Finding:
         return dataclasses.asdict(self)
 
 
-class PlanError(Exception):
+class PlanError(UserError):
     """Nothing can be started: all findings that say so, one line each."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 
 LIMIT = 4096  # more hosts than this are a slip of a range
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -30,7 +31,7 @@ SSH_PORT = 22
 TAKEN = ("localhost", "all", "ungrouped", "nodes")
 
 
-class HostsError(ValueError):
+class HostsError(UserError):
     """All that is wrong with a list of hosts, one line each."""
 
     def __init__(self, lines: Iterable[str]) -> None:

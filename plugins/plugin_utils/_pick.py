@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._infos import Info
 from ansible_collections.muster.train.plugins.plugin_utils._runid import NAME
@@ -17,7 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._table import names
 NEWEST = 5
 
 
-class NoRun(ValueError):
+class NoRun(UserError):
     """There is no such run; the one line says where was looked and what to do."""
 
     def __init__(self, text: str) -> None:

@@ -19,6 +19,7 @@ from typing import TypedDict
 
 from ansible_collections.muster.train.plugins.module_utils._printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils import _hints, _nodes, _runid
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import display
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT, Setting, refuse_unknown, settle
@@ -63,7 +64,7 @@ class Request(TypedDict):
     versions: dict[str, str]
 
 
-class Refused(ValueError):
+class Refused(UserError):
     """Everything that is wrong with a request, one line each."""
 
     def __init__(self, lines: Iterable[str]) -> None:

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from ansible.errors import AnsibleActionFail
 
 from ansible_collections.muster.train.plugins.action import detect
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.unit.detect_parts import dgx_h100, laptop
 from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
 
@@ -34,7 +36,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
 
     def run(hosts: dict[str, Any], check: bool = False, **settings: Any) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(detect, "display", MagicMock(display=printed.append))
+        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
         values = {"output": "table", "page": None, "mode": "auto", **settings}
         request = {
             "nodes": list(hosts),
@@ -47,7 +49,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
         }
         task = MagicMock(args={"request": request}, async_val=0, check_mode=check)
         action = detect.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-        result: dict[str, Any] = action.run(task_vars={"groups": {}, "hostvars": hosts})
+        result = result_of(action, {"groups": {}, "hostvars": hosts})
         json.dumps(result)
         return printed, result
 
@@ -166,5 +168,5 @@ def test_defaults_that_a_launch_would_refuse(run: Detect) -> None:
 
 def test_a_page_that_cannot_be_written(run: Detect, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(AnsibleActionFail, match=r"cannot be written .*-e page=PATH"):
-        run({"node0": registered(laptop())}, page="file/page.html")
+    _printed, result = run({"node0": registered(laptop())}, page="file/page.html")
+    assert re.search(r"could not be written .*-e page=PATH", result["msg"])

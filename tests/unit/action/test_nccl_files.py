@@ -12,6 +12,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from ansible_collections.muster.train.plugins.action import nccl_files
+from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.unit.detect_parts import dgx_h100, laptop, mi300x
 from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
 
@@ -23,7 +24,7 @@ def registered(machine: dict[str, Any], number: int = 0, **variables: Any) -> di
 def run(hosts: dict[str, Any], **args: Any) -> dict[str, Any]:
     task = MagicMock(args=args, async_val=0, check_mode=False)
     action = nccl_files.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-    result: dict[str, Any] = action.run(task_vars={"groups": {"nodes": list(hosts)}, "hostvars": hosts})
+    result = result_of(action, {"groups": {"nodes": list(hosts)}, "hostvars": hosts})
     json.dumps(result)
     return result
 

@@ -18,8 +18,9 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
-from ansible_collections.muster.train.plugins.action import plan as plan_action
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
 from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
 
@@ -48,7 +49,7 @@ def run(
     task_vars = {**POLICY, "hostvars": hosts, **variables}
     templar = Templar(loader=DataLoader(), variables=task_vars)
     action = ActionModule(task, Mock(), Mock(), DataLoader(), templar, Mock())
-    return action.run(task_vars=task_vars)
+    return result_of(action, task_vars)
 
 
 def test_it_runs_once_and_contacts_no_node() -> None:
@@ -76,7 +77,7 @@ def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> 
 
 def test_a_check_without_diff_shows_the_head_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(plan_action, "display", Mock(display=printed.append))
+    monkeypatch.setattr(base, "display", Mock(display=lambda text, color=None: printed.append(text)))
     for check, diff in ((False, False), (False, True), (True, True)):
         run(request(2), hostvars(2), check=check, diff=diff)
     assert printed == []

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from ansible.errors import AnsibleActionFail
 
 from ansible_collections.muster.train.plugins.action import preflight
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.unit.preflight_parts import Facts, facts_of
 
 Preflight = Callable[..., tuple[list[str], dict[str, Any]]]
@@ -43,7 +45,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
         **args: Any,
     ) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(preflight, "display", MagicMock(display=printed.append))
+        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
         request = {
             "nodes": list(hosts),
             "created": "2026-11-21T03:00:00Z",
@@ -57,7 +59,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
         task = MagicMock(args={"request": request, **args}, async_val=0, check_mode=check)
         templar = MagicMock(template=lambda value: value)
         action = preflight.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), templar, None)
-        result: dict[str, Any] = action.run(task_vars={"groups": {}, "hostvars": hosts, **(policy or {})})
+        result = result_of(action, {"groups": {}, "hostvars": hosts, **(policy or {})})
         json.dumps(result)
         return printed, result
 
@@ -122,5 +124,5 @@ def test_check_mode_writes_nothing(run: Preflight, tmp_path: Path) -> None:
 
 def test_a_document_that_cannot_be_written(run: Preflight, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(AnsibleActionFail, match=r"preflight_json: .* cannot be written"):
-        run({"node0": registered()}, json="file/preflight.json")
+    _printed, result = run({"node0": registered()}, json="file/preflight.json")
+    assert re.search(r"preflight_json: .* could not be written", result["msg"])

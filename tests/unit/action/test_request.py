@@ -20,6 +20,7 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.action import request as action
+from ansible_collections.muster.train.tests.support.actions import result_of
 
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., dict[str, Any]]
@@ -50,8 +51,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=False)
         plugin = action.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), MagicMock(), None)
         variables = {"groups": {"nodes": list(hosts)} if hosts else {}, "hostvars": hosts, **(task_vars or {})}
-        result: dict[str, Any] = plugin.run(task_vars=variables)
-        return result
+        return result_of(plugin, variables)
 
     return run
 

@@ -17,6 +17,8 @@ from unittest.mock import MagicMock
 import pytest
 
 from ansible_collections.muster.train.plugins.action import show
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN_ID = "multinode_42ch_autoth_20261120_143052"
@@ -51,12 +53,12 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Show:
 
     def run(what: str, hosts: dict[str, Any], **args: Any) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(show, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
+        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
         request = {"run_id": RUN_ID, "nodes": list(hosts), "experiments": str(tmp_path / "experiments")}
         request.update(call="ansible-playbook -i lab", **args.pop("request", {}))
         task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)
         action = show.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-        result: dict[str, Any] = action.run(task_vars={"groups": {}, "hostvars": hosts})
+        result = result_of(action, {"groups": {}, "hostvars": hosts})
         assert all(line.isprintable() for line in printed)
         return printed, result
 
@@ -90,7 +92,7 @@ def test_a_failed_run_fails_the_task_by_name(run: Show) -> None:
     printed, result = run("result", failing(), succeed_on=["succeeded"])
     assert result["failed"] is True
     assert result["msg"] == f"{RUN_ID} failed: node1: rank 3 killed by SIGSEGV"
-    assert result.keys() == {"changed", "failed", "msg", "run_id"}
+    assert result.keys() == {"changed", "failed", "msg"}
     assert "  node1: rank 3 killed by SIGSEGV" in printed
     assert "    | Fatal Python error: Segmentation fault" in printed
     assert f"    | {TRAP}" in printed

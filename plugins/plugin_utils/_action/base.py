@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base classes of the action plugins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible.utils.vars import transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+
+display = Display()
+
+# Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
+WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+
+
+class Action(ActionBase):
+    """An action plugin that gets plain, validated options, and whose `UserError` is the task's message."""
+
+    OPTIONS: ClassVar[Mapping[str, Any]] = {}
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        args = transform_to_native_types(self.validate_argument_spec(self.OPTIONS)[1], redact=False)
+        try:
+            return {**result, "changed": False, **self.perform(args, task_vars or {})}
+        except UserError as error:
+            raise AnsibleActionFail(str(error)) from None
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Return the task's result, from its options and the host's variables."""
+        raise NotImplementedError
+
+
+class ControllerAction(Action):
+    """An action plugin that runs once for all hosts and contacts none. Strings from hosts are never templated."""
+
+    BYPASS_HOST_LOOP = True
+    _requires_connection = False
+
+
+def show(lines: Iterable[str], color: str | None = None) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        display.display(line, color=color)
+
+
+def values(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a request's parameters."""
+    return {name: setting.get("value") for name, setting in request.get("parameters", {}).items()}
+
+
+def relative(path: str | Path) -> str:
+    """Return a path as it is shortest from here."""
+    return min(os.path.abspath(path), os.path.relpath(path), key=len)
+
+
+def read_text(path: Path) -> str | None:
+    """Return a file's text, or None if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def write_text(path: Path, text: str, option: str, expected: str) -> None:
+    """Write a file at once as a whole, with its directory; raise UserError naming the option that chose the path."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        why = error.strerror or error
+        raise UserError(f"{option}: {path} could not be written ({why}); expected {expected}") from None
+
+
+def diff(path: Path, before: str | None, after: str) -> dict[str, str]:
+    """Return how a file changes, as Ansible shows it with --diff."""
+    return {"before": before or "", "after": after, "before_header": str(path), "after_header": str(path)}

@@ -1,0 +1,20 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugins, run as Ansible runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+
+def result_of(action: ActionBase, variables: dict[str, Any]) -> dict[str, Any]:
+    """Run an action plugin; return the task's result, as Ansible has it where the plugin raises an error."""
+    try:
+        result: dict[str, Any] = action.run(task_vars=variables)
+    except AnsibleActionFail as error:
+        return {"changed": False, "failed": True, "msg": str(error)}
+    return result

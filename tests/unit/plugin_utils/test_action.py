@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what the action plugins share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from ansible.template import trust_as_template
+
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.tests.support.actions import result_of
+
+
+class Example(base.ControllerAction):
+    OPTIONS = {"names": {"type": "list", "elements": "str", "required": True}}  # noqa: RUF012
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        if not args["names"]:
+            raise UserError("names: expected one at least")
+        assert type(args["names"]) is list
+        assert {type(name) for name in args["names"]} == {str}
+        return {"names": args["names"], "known": sorted(variables)}
+
+
+def run(**args: Any) -> dict[str, Any]:
+    task = MagicMock(args=args, async_val=0, check_mode=False)
+    return result_of(Example(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None), {"one": 1})
+
+
+def test_options_are_validated_and_plain() -> None:
+    result = run(names=[trust_as_template("{{ 7 }}")])
+    assert result == {"changed": False, "names": ["{{ 7 }}"], "known": ["one"]}
+    assert "missing required arguments: names" in run()["msg"]
+
+
+def test_an_error_of_the_user_is_the_message() -> None:
+    assert run(names=[]) == {"changed": False, "failed": True, "msg": "names: expected one at least"}
+
+
+def test_a_file_is_written_whole_or_refused_by_its_option(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    assert base.read_text(path) is None
+    base.write_text(path, "text", "page", "a file of yours")
+    assert (base.read_text(path), [child.name for child in path.parent.iterdir()]) == ("text", ["file"])
+    with pytest.raises(UserError, match=r"page: .*/file/x could not be written \(.*\); expected a file of yours"):
+        base.write_text(path / "x", "text", "page", "a file of yours")
+
+
+def test_a_path_is_shown_as_it_is_shortest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert base.relative(tmp_path / "a") == "a"
+    assert base.relative("/etc") == "/etc"
