@@ -15,7 +15,7 @@ from . import _kfd, _pci, _sysfs
 from ._amd import openable
 from ._health_records import GpuHealth, GpuState
 from ._host import Host
-from ._pcie_link import read_link
+from ._pci import read_link
 
 COUNTER = "_err_count"
 PAGES_LIMIT = 1024 * 1024

@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The container engine of a node: Docker, by its own client.
 
-`docker info` tells most in one call, also of a client without an engine. Images are asked for one by one: one call
-for several does not say which of them are missing.
+`docker info` tells most in one call, also for a client without an engine. Images are asked for one by one: one call
+for several does not say which of them are missing. The default memlock limit is the engine's own, else that of
+containerd, which starts the containers; as the file may be newer than the engine, a container's limit is in its own
+/proc/self/limits.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -27,15 +30,17 @@ from ._engine_answers import (
     parse_image,
     parse_info,
 )
-from ._engine_memlock import default_memlock
 from ._health_records import Engine, Image
 from ._host import Host
+from ._limits import parse_memlock
 from ._printable import clean
 from ._probe import run_probes
 
 CAP_S = 5.0
 # `kind` of a CDI specification, as YAML or as JSON.
 CDI_NVIDIA = re.compile(r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?nvidia\.com/gpu(?=["'\s,}]|$)""")
+DAEMON = "/etc/docker/daemon.json"
+STARTERS = ("containerd", "dockerd")
 
 
 def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
@@ -117,3 +122,27 @@ def _cdi(host: Host, info: Info) -> bool | None:
     paths = (os.path.join(folder, name) for folder in info.cdi_folders for name in host.list_dir(folder) or [])
     specs = (path for path in paths if path.endswith((".json", ".yaml", ".yml")))
     return any(CDI_NVIDIA.search(host.read_text(path) or "") for path in specs)
+
+
+def parse_daemon(text: str) -> int | None:
+    """Return the soft limit in daemon.json's default-ulimits, -1 for unlimited."""
+    try:
+        soft = json.loads(text)["default-ulimits"]["memlock"]["Soft"]
+    except (ValueError, RecursionError, KeyError, TypeError, IndexError):
+        return None
+    return soft if isinstance(soft, int) and not isinstance(soft, bool) and soft >= -1 else None
+
+
+def default_memlock(host: Host) -> tuple[int | None, str | None]:
+    """Return the limit in bytes (-1: unlimited), and what said so."""
+    limit = parse_daemon(host.read_text(DAEMON, 1024 * 1024) or "")
+    if limit is not None:
+        return limit, DAEMON
+    pids = [name for name in host.list_dir("/proc") or [] if re.fullmatch("[0-9]{1,10}", name, re.ASCII)]
+    names = {pid: (host.read_text(f"/proc/{pid}/comm", 64) or "").strip() for pid in pids}
+    for starter in STARTERS:
+        for pid in (pid for pid, name in names.items() if name == starter):
+            found = parse_memlock(host.read_text(f"/proc/{pid}/limits", 65536) or "")
+            if found is not None and found.soft is not None:
+                return found.soft, f"/proc/{pid}/limits of {starter}"
+    return None, None

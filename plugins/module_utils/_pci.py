@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where PCI devices are, and how far from each other.
+"""PCI devices: where they are, how far from each other, and their PCIe links.
 
 A PCI device's real path names every bridge above it: /sys/devices/pciDDDD:BB/<bridge>/…/<device>.
 """
@@ -9,6 +9,8 @@ A PCI device's real path names every bridge above it: /sys/devices/pciDDDD:BB/<b
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from . import _sysfs
 from ._host import Host
@@ -19,6 +21,10 @@ NVIDIA, AMD = "0x10de", "0x1002"
 GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 _ADDRESS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
+# Documentation/ABI/testing/sysfs-bus-pci
+ATTRIBUTES = ("current_link_width", "max_link_width", "current_link_speed", "max_link_speed")
+_SPEED = re.compile(r"([0-9]{1,3}(?:\.[0-9])?) GT/s\b.*", re.ASCII)
+GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 
 
 def normalize(address: str) -> str | None:
@@ -100,3 +106,36 @@ def _chain(path: str) -> list[str]:
         return []
     devices = [name for name in names[root + 1 :] if _is_address(name)]
     return [names[root], *devices] if devices else []
+
+
+class PcieLink(NamedTuple):
+    """None is unknown: a virtual function has no link of its own. An idle GPU may lower its generation."""
+
+    width: int | None = None
+    width_max: int | None = None
+    gen: int | None = None
+    gen_max: int | None = None
+
+
+def parse_generation(text: str | None) -> int | None:
+    """Return the generation of "32.0 GT/s PCIe"."""
+    match = _SPEED.fullmatch(text or "")
+    return GENERATIONS.get(float(match.group(1))) if match else None
+
+
+def parse_width(text: str | None) -> int | None:
+    """Return the lanes; 0 and 255 are the kernel's words for unknown."""
+    number = _sysfs.number(text)
+    return number if number is not None and 0 < number <= 64 else None
+
+
+def parse_link(said: Mapping[str, str]) -> PcieLink:
+    """Return the link of a device's attributes."""
+    widths = [parse_width(said.get(name)) for name in ATTRIBUTES[:2]]
+    speeds = [parse_generation(said.get(name)) for name in ATTRIBUTES[2:]]
+    return PcieLink(widths[0], widths[1], speeds[0], speeds[1])
+
+
+def read_link(host: Host, folder: str) -> PcieLink:
+    """Return the link of the device in that folder."""
+    return parse_link(_sysfs.texts(host, folder, ATTRIBUTES))

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ._disks import mounts_in, parse_mountinfo
 from ._host import Host
 from ._job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from ._job_records import ENDED
-from ._mounts import mounts_in, parse_mountinfo
 from ._runs import list_runs, muster_dir, read_run, strange
 from .runner import _lock
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Callable
 
-from . import _pci, _pcie_link, _sysfs, _uverbs
+from . import _pci, _sysfs, _uverbs
 from ._gdr import read_gdr
 from ._host import Host
 from ._order import natural
@@ -95,7 +95,7 @@ def _read_hca(
     node_type = _sysfs.word(said.get("node_type"))
     of_pci = _of_device(host, place)
     vendor_id = of_pci.get("vendor")
-    link = _pcie_link.parse_link(of_pci)
+    link = _pci.parse_link(of_pci)
     node, closed = _uverbs.node_of(host, name, nodes, place.devices)
     of_device = _netdevs(host, place)
     if "parent" in said and not of_device:
@@ -149,7 +149,7 @@ def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) 
 def _of_device(host: Host, place: _Place) -> dict[str, str]:
     said: dict[str, str] = {}
     for device in place.devices[::-1]:
-        said.update(_sysfs.texts(host, device, ("vendor", "numa_node", *_pcie_link.ATTRIBUTES)))
+        said.update(_sysfs.texts(host, device, ("vendor", "numa_node", *_pci.ATTRIBUTES)))
     return said
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from ._disks import existing
+from ._disks import existing, filesystem_of, parse_mountinfo
 from ._host import Host
-from ._mounts import filesystem_of, parse_mountinfo
 from ._records import Workdir
 
 

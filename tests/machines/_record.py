@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
+from ansible_collections.muster.train.plugins.module_utils._disks import mount_of, parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._mounts import mount_of, parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._node import Gathered, gather
 from ansible_collections.muster.train.tests.machines._manifest import Answer, Manifest, dump
 from ansible_collections.muster.train.tests.machines._replace import Replacements

@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._engine import read_engine
+from ansible_collections.muster.train.plugins.module_utils._engine import (
+    DAEMON,
+    default_memlock,
+    parse_daemon,
+    read_engine,
+)
 from ansible_collections.muster.train.plugins.module_utils._engine_answers import (
     IMAGE,
     INSPECT,
@@ -21,7 +26,6 @@ from ansible_collections.muster.train.plugins.module_utils._engine_answers impor
     parse_image,
     parse_info,
 )
-from ansible_collections.muster.train.plugins.module_utils._engine_memlock import DAEMON, default_memlock, parse_daemon
 from ansible_collections.muster.train.plugins.module_utils._health_records import Engine, Image
 from ansible_collections.muster.train.plugins.module_utils._host import Host
 from ansible_collections.muster.train.tests.unit.machines import Machine

@@ -18,15 +18,16 @@ from ansible_collections.muster.train.plugins.module_utils._amd_health import (
 )
 from ansible_collections.muster.train.plugins.module_utils._code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._container import parse_cgroup, parse_environ
+from ansible_collections.muster.train.plugins.module_utils._disks import parse_mountinfo
+from ansible_collections.muster.train.plugins.module_utils._engine import parse_daemon
 from ansible_collections.muster.train.plugins.module_utils._engine_answers import (
     parse_gpu_containers,
     parse_image,
     parse_info,
 )
-from ansible_collections.muster.train.plugins.module_utils._engine_memlock import parse_daemon
 from ansible_collections.muster.train.plugins.module_utils._interfaces import parse_routed
 from ansible_collections.muster.train.plugins.module_utils._kernel import parse_chosen, parse_command_line
-from ansible_collections.muster.train.plugins.module_utils._kernel_errors import errors_of, parse_dmesg, parse_journal
+from ansible_collections.muster.train.plugins.module_utils._kernel_log import errors_of, parse_dmesg, parse_journal
 from ansible_collections.muster.train.plugins.module_utils._limits import (
     parse_cap_ipc_lock,
     parse_limits,
@@ -34,10 +35,9 @@ from ansible_collections.muster.train.plugins.module_utils._limits import (
 )
 from ansible_collections.muster.train.plugins.module_utils._machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._memory import parse_meminfo
-from ansible_collections.muster.train.plugins.module_utils._mounts import parse_mountinfo
 from ansible_collections.muster.train.plugins.module_utils._net import parse_addresses, parse_listeners, parse_routes
-from ansible_collections.muster.train.plugins.module_utils._nvidia_states import parse_nvlinks, parse_states
-from ansible_collections.muster.train.plugins.module_utils._pcie_link import parse_generation, parse_width
+from ansible_collections.muster.train.plugins.module_utils._nvidia_health import parse_nvlinks, parse_states
+from ansible_collections.muster.train.plugins.module_utils._pci import parse_generation, parse_width
 from ansible_collections.muster.train.plugins.module_utils._processes import parse_mark, parse_switches, parse_users
 from ansible_collections.muster.train.plugins.module_utils._reach import parse_target
 from ansible_collections.muster.train.plugins.module_utils._resolve import parse_hosts

@@ -17,8 +17,13 @@ from ansible_collections.muster.train.plugins.module_utils._amd_health import (
 )
 from ansible_collections.muster.train.plugins.module_utils._gpu_health import read_gpu_health
 from ansible_collections.muster.train.plugins.module_utils._health_records import FabricManager, GpuHealth, GpuState
-from ansible_collections.muster.train.plugins.module_utils._nvidia_health import EVERYTHING, FABRIC_MANAGER, NVLINKS
-from ansible_collections.muster.train.plugins.module_utils._nvidia_states import parse_nvlinks, parse_states
+from ansible_collections.muster.train.plugins.module_utils._nvidia_health import (
+    EVERYTHING,
+    FABRIC_MANAGER,
+    NVLINKS,
+    parse_nvlinks,
+    parse_states,
+)
 from ansible_collections.muster.train.tests.unit.machines import Machine
 from ansible_collections.muster.train.tests.unit.own_machine import OwnMachine, answer
 

@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._health_records import KernelError, KernelLog
-from ansible_collections.muster.train.plugins.module_utils._kernel_errors import (
+from ansible_collections.muster.train.plugins.module_utils._kernel_log import (
     ERROR_LIMIT,
+    HINT,
+    JOURNAL,
     Line,
     error_of,
     errors_of,
     parse_dmesg,
     parse_journal,
+    read_kernel_log,
 )
-from ansible_collections.muster.train.plugins.module_utils._kernel_log import HINT, JOURNAL, read_kernel_log
 from ansible_collections.muster.train.tests.unit.machines import Machine
 from ansible_collections.muster.train.tests.unit.own_machine import OwnMachine, answer
 

@@ -14,9 +14,9 @@ from ansible_collections.muster.train.plugins.module_utils import (
     _amd_smi,
     _amd_topo,
     _engine_answers,
-    _kernel_errors,
+    _kernel_log,
+    _nvidia_health,
     _nvidia_smi,
-    _nvidia_states,
     _nvidia_topo,
     _processes,
     _tools,
@@ -100,14 +100,14 @@ def parse_version(text: str) -> object:
 
 
 def parse_errors(text: str) -> object:
-    lines = [*_kernel_errors.parse_dmesg(text), *_kernel_errors.parse_journal(text), _kernel_errors.Line(None, text)]
-    return _kernel_errors.errors_of(lines)
+    lines = [*_kernel_log.parse_dmesg(text), *_kernel_log.parse_journal(text), _kernel_log.Line(None, text)]
+    return _kernel_log.errors_of(lines)
 
 
 PARSERS = [
     *(_nvidia_smi.parse_log, _nvidia_smi.parse_query, _nvidia_smi.other_lines, _nvidia_smi.parse_list),
     *(_nvidia_smi.parse_xml, _nvidia_topo.parse_topology, _amd_topo.parse_tables, _amd_smi.parse_topology),
-    *(_amd_smi.parse_names, parse_version, parse_status, _nvidia_states.parse_states, _nvidia_states.parse_nvlinks),
+    *(_amd_smi.parse_names, parse_version, parse_status, _nvidia_health.parse_states, _nvidia_health.parse_nvlinks),
     *(_engine_answers.parse_gpu_containers, _processes.parse_users, parse_errors),
 ]
 

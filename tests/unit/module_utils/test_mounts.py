@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._mounts import Mount, filesystem_of, parse_mountinfo
+from ansible_collections.muster.train.plugins.module_utils._disks import Mount, filesystem_of, parse_mountinfo
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._pcie_link import (
+from ansible_collections.muster.train.plugins.module_utils._pci import (
     PcieLink,
     parse_generation,
     parse_width,
