@@ -55,7 +55,7 @@ def play(folder: Path, repo: str) -> tuple[int, str]:
 def test_a_password_in_the_url_is_refused_and_never_shown(user: str, tmp_path: Path) -> None:
     code, printed = play(tmp_path, f"https://{user}@git.example.com/model.git")
     assert code == 2
-    assert "has a password or a token" in printed
+    assert "contains a password or a token" in printed
     assert "credential helper" in printed
     assert "s3cr3t" not in printed
 

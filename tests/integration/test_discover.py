@@ -153,7 +153,7 @@ def test_without_a_terminal_nobody_says_yes(desk: Desk, server: sshd.Sshd) -> No
     assert "SHA256:" in done.out
     assert "-e accept_keys=true" in done.messages[0]
     assert desk.files() == []
-    assert "Read what every host is" not in done.out, "nobody logged in"
+    assert "Gather facts of every host" not in done.out, "the play logged in"
 
 
 @pytest.mark.parametrize(("answer", "files"), [("yes", FILES), ("no", [])])

@@ -97,7 +97,7 @@ def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     assert f"{RUN_ID} is still running; nothing is collected\n" in after
     assert f"muster.train.follow -e run_id={RUN_ID}\n" in after
     assert f"muster.train.stop -e run_id={RUN_ID}\n" in after
-    assert "Bring the run home" not in played.out
+    assert "Collect the run from every node" not in played.out
     assert not (cluster.experiments / RUN_ID / "outputs").exists()
     assert cluster.verb("status").phases == {"node0": "running", "node1": "running"}
     assert len(cluster.processes(RUN_ID)) >= 4
