@@ -23,7 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     write_text,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
-from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, NODE
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
@@ -50,7 +50,7 @@ class ActionModule(ControllerAction):
         nodes = args["nodes"] or request["nodes"]
         own = {"launch_node_env": NODE}
         policy, refused = _policy(variables, request)
-        report = detect(answers(variables, nodes, args["register"], own), policy)
+        report = detect(read_answers(variables["hostvars"], nodes, args["register"], own), policy)
         report = dataclasses.replace(report, findings=[*refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"
         # The directory is the default, so that a page asked for elsewhere leaves none here.

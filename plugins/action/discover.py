@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
     write_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._discovered import Discovered, Found
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
@@ -84,12 +85,14 @@ class ActionModule(ControllerAction):
 
 def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> Found:
     """Return a host with its facts, or with why there are none."""
-    facts, finding = None, Finding(**host["finding"]) if host["finding"] else None
+    node, finding = None, Finding(**host["finding"]) if host["finding"] else None
     if finding is None:
         answer = plain((hostvars.get(host["name"]) or {}).get(register)) or {}
-        facts = answer.get("ansible_facts") if isinstance(answer.get("ansible_facts"), Mapping) else None
-        if not (facts and facts.get("node")):
-            facts, ssh = None, host["ssh"]
+        facts = answer.get("ansible_facts")
+        if isinstance(facts, Mapping) and facts.get("node"):
+            node = Node.from_facts(host["name"], facts, host["host"])
+        else:
+            ssh = host["ssh"]
             tried = _reach_why.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
             words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
             finding = _reach_why.why("\n".join(filter(None, words)), tried, "Ansible")
@@ -99,7 +102,7 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
         address=host["address"],
         user=host["user"],
         port=host["port"],
-        facts=facts,
+        node=node,
         finding=finding,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils import _findings
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport, Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER as CLUSTER_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE, ROLE_MODE
@@ -68,7 +68,7 @@ class ActionModule(ControllerAction):
             ],
             tuning=settings,
         )
-        report = detect(answers(variables, nodes, args["register"], OF_NODE), policy)
+        report = detect(read_answers(variables["hostvars"], nodes, args["register"], OF_NODE), policy)
         findings += [_called_here(finding) for finding in report.all_findings]
         files = {}
         for node in alike_told(report.nodes):

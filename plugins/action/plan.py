@@ -5,22 +5,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
-from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
 
+REGISTER = "launch__facts"
 NO_REQUEST = (
     "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
     "run the whole playbook, with -e nnodes=N for fewer nodes"
@@ -44,7 +43,11 @@ class ActionModule(ControllerAction):
         own = {
             node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
         }
-        known, silent = _nodes(names, variables["hostvars"], own)
+        answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": NODE})
+        known = {
+            node.name: dataclasses.replace(node, policy=own[node.name]) for node in answers if isinstance(node, Node)
+        }
+        silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
         plan, left_out = plan_with_spares(request, Policy.from_variables(policy), known, silent)
         result = {"changed": self._task.check_mode, "plan": plan}
         if left_out:
@@ -67,44 +70,8 @@ class ActionModule(ControllerAction):
         return {name: plain(templar.template(raw[name])) for name in NAMES if name in raw}
 
 
-def _nodes(
-    names: Sequence[str], hostvars: Mapping[str, Mapping[str, Any]], policies: Mapping[str, Mapping[str, Any]]
-) -> tuple[dict[str, NodeInput], dict[str, Finding]]:
-    """Read every node's facts and variables; return them, and a finding for each node that gave no facts."""
-    nodes, missing = {}, {}
-    for name in names:
-        variables = hostvars[name]
-        all_facts = variables.get("ansible_facts", {})
-        facts, rdma, gpu = (all_facts.get(part) for part in ("node", "rdma", "gpu"))
-        answer = variables.get("launch__facts")
-        # Facts that are cached are no answer of now.
-        silent = isinstance(answer, Mapping) and (answer.get("unreachable") or answer.get("failed"))
-        if facts is None or silent:
-            missing[name] = _no_facts(name, answer)
-            continue
-        nodes[name] = NodeInput(
-            name=name,
-            address=str(variables.get("ansible_host", name)),
-            facts=NodeFacts.from_dict(plain(facts)),
-            env=plain(variables.get("launch_node_env", {})),
-            policy=policies[name],
-            rdma=None if rdma is None else Rdma.from_dict(plain(rdma)),
-            gpu=None if gpu is None else Gpu.from_dict(plain(gpu)),
-        )
-    return nodes, missing
-
-
-def _no_facts(node: str, answer: object) -> Finding:
-    said = answer.get("msg") if isinstance(answer, Mapping) else None
-    if said:
-        remedy = "mend it, or take it out of the inventory"
-        return Finding("facts", node, "error", one_line(plain(said)), "its facts", "module node_facts", remedy)
-    return Finding(
-        check="facts",
-        node=node,
-        status="error",
-        observed="nothing is known about this node",
-        expected="its facts",
-        source="module node_facts",
-        remedy="run the whole playbook, with -e nnodes=N and not --limit for fewer nodes",
-    )
+def _no_facts(silent: Silent) -> Finding:
+    remedy = "fix it, or take it out of the inventory"
+    if silent.why == NOT_ASKED:
+        remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"
+    return Finding("facts", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)

@@ -19,11 +19,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     show,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._answers import answers, native
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy, _report, _request
 from ansible_collections.muster.train.plugins.plugin_utils._checks._cluster import cluster_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
 
@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
         faults = [*refused, *unknown, *no_numbers, *no_range]
         if faults:
             return {"failed": True, "code": 2, "msg": "\n".join(_findings.lines(faults))}
-        asked = answers(variables, request["nodes"], args["register"], {"launch_node_env": NODE})
+        asked = read_answers(variables["hostvars"], request["nodes"], args["register"], {"launch_node_env": NODE})
         head = variables["hostvars"].get(request["nodes"][0]) or {}
         allowed = tuple(str(each) for each in policy.get("preflight_allowed_processes") or ())
         of = Cluster(

@@ -27,7 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import _runid
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
-from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
+from ansible_collections.muster.train.plugins.plugin_utils._nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation, make_request
 from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
 
@@ -140,9 +140,9 @@ def _encrypted(value: object) -> bool:
     return isinstance(value, EncryptedString)
 
 
-def _node(name: str, variables: Mapping[str, Any]) -> Node:
+def _node(name: str, variables: Mapping[str, Any]) -> Host:
     address = variables.get("ansible_host")
-    return Node(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
+    return Host(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
 
 
 def _situation(experiments: str) -> Situation:

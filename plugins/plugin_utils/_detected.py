@@ -17,8 +17,9 @@ from ansible_collections.muster.train.plugins.module_utils._job_records import V
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Layer, Node, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._environment import Settings
-from ansible_collections.muster.train.plugins.plugin_utils._environments import UNTUNED, Layer, Node, Users, decide
+from ansible_collections.muster.train.plugins.plugin_utils._environments import UNTUNED, Users, decide, view_of
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
@@ -28,20 +29,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._parameters import di
 from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
 
 SCHEMA = 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """What a node answered: facts are its `ansible_facts`, or None and why not.
-
-    address is how Ansible reaches the node, layers what the inventory says of the environment of its ranks alone.
-    """
-
-    name: str
-    facts: Mapping[str, Any] | None
-    why: str = ""
-    address: str = ""
-    layers: Sequence[Layer] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,40 +108,38 @@ class ClusterReport:
 
 def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
     """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
-    facts = {each.name: NodeFacts.from_dict(each.facts["node"]) for each in answers if each.facts}
-    address, findings = _head_address(answers, facts, policy)
-    findings += [*_refused(policy), *(_no_answer(each) for each in answers if not each.facts)]
-    nodes = [_node(each, facts[each.name], policy) for each in answers if each.facts]
-    if not nodes:
-        by_node = _by_node(findings)
-        nobody = [NodeReport(each.name, each.why, findings=by_node.get(each.name, [])) for each in answers]
-        return ClusterReport(nobody, None, policy.mode, by_node.get(None, []))
+    nodes = {each.name: each for each in answers if isinstance(each, Node)}
+    silent = {each.name: each for each in answers if isinstance(each, Silent)}
+    address, findings = _head_address(answers, nodes, policy)
+    findings += [*_refused(policy), *map(_no_answer, silent.values())]
     users = Users(FabricPolicy(policy.mode, policy.mode_origin), policy.layers, tuning=policy.tuning)
-    decided = decide(nodes, users, address)
-    findings += decided.findings
-    for node in nodes:
+    views = [view_of(node, _library(library_of(node.facts, node.gpu), policy)) for node in nodes.values()]
+    decided = decide(views, users, address) if views else None
+    findings += decided.findings if decided else []
+    for node in nodes.values():
         findings += find_gpus(node.name, node.gpu) if node.gpu else []
     by_node = _by_node(findings)
     reports = []
     for each in answers:
-        report = NodeReport(each.name, each.why, findings=by_node.get(each.name, []))
-        if each.name in decided.nodes:
+        report = NodeReport(each.name, findings=by_node.get(each.name, []))
+        if isinstance(each, Silent) or decided is None:
+            report = dataclasses.replace(report, why=silent[each.name].why)
+        else:
             view, own = decided.views[each.name], decided.nodes[each.name]
             report = dataclasses.replace(
                 report,
                 fabric=decided.fabric.value,
-                rdma=view.rdma,
-                gpu=view.gpu,
-                facts=facts[each.name],
+                rdma=each.rdma,
+                gpu=each.gpu,
+                facts=each.facts,
                 library=view.library,
                 interface=view.interface,
                 hcas=own.hcas,
-                gids=own.gids,
                 environment=own.variables,
                 not_set=own.not_set,
             )
         reports.append(report)
-    return ClusterReport(reports, decided.fabric, policy.mode, by_node.get(None, []))
+    return ClusterReport(reports, decided.fabric if decided else None, policy.mode, by_node.get(None, []))
 
 
 def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
@@ -187,32 +172,13 @@ def _no_such(name: str, value: str, expected: str) -> Finding:
     )
 
 
-def _head_address(
-    answers: Sequence[Answer], facts: Mapping[str, NodeFacts], policy: Policy
-) -> tuple[str, list[Finding]]:
-    head = answers[0] if answers else None
-    if head is None or head.name not in facts:
+def _head_address(answers: Sequence[Answer], nodes: Mapping[str, Node], policy: Policy) -> tuple[str, list[Finding]]:
+    head = nodes.get(answers[0].name) if answers else None
+    if head is None or head.facts.net is None:
         return policy.head_address, []
-    net = facts[head.name].net
-    if net is None:
-        return policy.head_address, []
-    together = _agree.share_network(facts)
-    address, findings = _head.choose_address(head.name, policy.head_address, head.address, net, together)
+    together = _agree.share_network({name: node.facts for name, node in nodes.items()})
+    address, findings = _head.choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
     return address.value, findings
-
-
-def _node(answer: Answer, facts: NodeFacts, policy: Policy) -> Node:
-    own = answer.facts or {}
-    rdma, gpu = own.get("rdma"), own.get("gpu")
-    devices = Gpu.from_dict(gpu) if gpu else None
-    return Node(
-        name=answer.name,
-        facts=facts,
-        rdma=Rdma.from_dict(rdma) if rdma else None,
-        gpu=devices,
-        library=_library(library_of(facts, devices), policy),
-        layers=answer.layers,
-    )
 
 
 def _library(found: Library, policy: Policy) -> Library:
@@ -224,13 +190,13 @@ def _library(found: Library, policy: Policy) -> Library:
     return Library("rccl" if name == "rccl" else "nccl", version, "given")
 
 
-def _no_answer(answer: Answer) -> Finding:
+def _no_answer(silent: Silent) -> Finding:
     return Finding(
         check="facts",
-        node=answer.name,
+        node=silent.name,
         status="error",
-        observed=answer.why or "nothing is known about this node",
+        observed=silent.why,
         expected="its facts",
         source="module node_facts",
-        remedy=f"see that Ansible reaches it: ansible {answer.name} -m ansible.builtin.ping",
+        remedy=f"see that Ansible reaches it: ansible {silent.name} -m ansible.builtin.ping",
     )

@@ -20,7 +20,8 @@ from ansible_collections.muster.train.plugins.module_utils._printable import cle
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._table import names, one_line, table
 from ansible_collections.muster.train.plugins.plugin_utils._topology import short_name
@@ -33,20 +34,15 @@ MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A host that was named: where it is, and its facts, or the finding that says why there are none."""
+    """A host that was named: where it is, and the node, or the finding that says why it gave no facts."""
 
     name: str
     host: str
     address: str | None = None
     user: str | None = None
     port: int | None = None
-    facts: Mapping[str, Any] | None = None
+    node: Node | None = None
     finding: Finding | None = None
-
-    @property
-    def node(self) -> NodeFacts | None:
-        """What the node is."""
-        return NodeFacts.from_dict(self.facts["node"]) if self.facts else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,18 +65,19 @@ class Discovered:
     @property
     def reached(self) -> list[Found]:
         """Those that answered."""
-        return [each for each in self.found if each.facts]
+        return [each for each in self.found if each.node]
 
 
 def discover(found: Sequence[Found]) -> Discovered:
     """Look at all hosts, the head first; what none of them says leads to a choice that says so."""
     findings = [each.finding for each in found if each.finding]
-    answered = [each for each in found if each.facts]
-    facts = {each.name: node for each in answered if (node := each.node)}
+    answered = [each for each in found if each.node]
+    nodes = [each.node for each in found if each.node]
+    facts = {node.name: node.facts for node in nodes}
     findings += [dataclasses.replace(each, remedy=f"{each.remedy} (leave it out)") for each in _twice(facts)]
     if not answered:
         return Discovered(found, [], {}, findings)
-    report = detect([Answer(each.name, each.facts, "", each.host) for each in answered], Policy())
+    report = detect(nodes, Policy())
     gpus = {node.name: node.gpu.count if node.gpu else None for node in report.nodes}
     fabric = report.fabric.value if report.fabric else None
     why = report.fabric.reason if report.fabric else "not known"
@@ -91,7 +88,7 @@ def discover(found: Sequence[Found]) -> Discovered:
         "workdir": _workdir(facts),
         "head_address": _head_address(answered[0], facts),
     }
-    return Discovered(found, _rows(answered, facts), choices, findings)
+    return Discovered(found, _rows(nodes), choices, findings)
 
 
 def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
@@ -155,30 +152,27 @@ def _head_address(head: Found, facts: Mapping[str, NodeFacts]) -> Choice:
     )
 
 
-def _rows(answered: Sequence[Found], facts: Mapping[str, NodeFacts]) -> list[tuple[str, ...]]:
+def _rows(nodes: Sequence[Node]) -> list[tuple[str, ...]]:
     """Return a row for nodes that are alike."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for each in answered:
-        own, node = each.facts or {}, facts[each.name]
-        cells = (_gpus(own.get("gpu")), _hcas(own.get("rdma")), _engine(node), _memlock(node), _disk(node))
-        alike.setdefault(cells, []).append(each.name)
-    return [(names(nodes, 4), *cells) for cells, nodes in alike.items()]
+    for node in nodes:
+        cells = (_gpus(node.gpu), _hcas(node.rdma), _engine(node.facts), _memlock(node.facts), _disk(node.facts))
+        alike.setdefault(cells, []).append(node.name)
+    return [(names(same, 4), *cells) for cells, same in alike.items()]
 
 
-def _gpus(data: Mapping[str, Any] | None) -> str:
-    if not data:
+def _gpus(gpu: Gpu | None) -> str:
+    if gpu is None:
         return "not known"
-    gpu = Gpu.from_dict(dict(data))
     models = " or ".join(dict.fromkeys(short_name(device.name) for device in gpu.devices))
     return f"{gpu.count} x {MAKERS.get(gpu.vendor or '', '')} {models}".strip() if gpu.count else "none"
 
 
-def _hcas(data: Mapping[str, Any] | None) -> str:
-    if not data:
+def _hcas(rdma: Rdma | None) -> str:
+    if rdma is None:
         return "not known"
-    hcas = Rdma.from_dict(dict(data)).hcas
     kinds: dict[str, list[bool]] = {}
-    for hca in hcas:
+    for hca in rdma.hcas:
         layers = "/".join(dict.fromkeys(port.link_layer or "?" for port in hca.ports))
         kinds.setdefault(f"{hca.driver or 'unknown'} {layers}".strip(), []).append(
             any(port.usable for port in hca.ports)

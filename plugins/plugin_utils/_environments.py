@@ -13,11 +13,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _head, _nccl_tuning
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Layer, Node
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of
@@ -30,42 +28,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import (
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_lint import lint, lint_cluster
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
 
-Layer = tuple[Any, str]  # what users set, names to values, and its origin
-
 UNTUNED: _environment.Settings = {name: {"value": None, "origin": ""} for name in ("channels", "threads")}
-
-
-@dataclasses.dataclass(frozen=True)
-class NodeInput:
-    """What the plan knows of a node: address is how Ansible reaches it, env its launch_node_env.
-
-    rdma and gpu are None where nobody could look. policy is what its own variables say of the cluster's policy, the
-    head's all of it.
-    """
-
-    name: str
-    address: str
-    facts: NodeFacts
-    env: Mapping[str, Any]
-    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    rdma: Rdma | None = None
-    gpu: Gpu | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Node:
-    """What decides of a node's environment: its facts (None: not known), library, and what users set for it alone.
-
-    machine is what follows from the machine whatever the fabric.
-    """
-
-    name: str
-    facts: NodeFacts | None
-    rdma: Rdma | None
-    gpu: Gpu | None
-    library: Library
-    layers: Sequence[Layer] = ()
-    machine: Sequence[Variable] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +52,7 @@ class Environments:
 
 
 def make(
-    nodes: Sequence[NodeInput],
+    nodes: Sequence[Node],
     settings: _environment.Settings,
     of_cluster: Any,
     head_address: str,
@@ -106,21 +69,32 @@ def make(
         tuning=settings,
     )
     inputs = [
-        Node(
-            name=node.name,
-            facts=node.facts,
-            rdma=node.rdma,
-            gpu=node.gpu,
-            library=library_of(node.facts, node.gpu),
-            layers=[(node.env, _environment.NODE)],
-            machine=_environment.of_the_machine(node.facts.cpus, ranks_on_machine[node.name]),
+        view_of(
+            node,
+            library_of(node.facts, node.gpu),
+            _environment.of_the_machine(node.facts.cpus, ranks_on_machine[node.name]),
         )
         for node in nodes
     ]
     return decide(inputs, users, head_address)
 
 
-def decide(nodes: Sequence[Node], users: Users, head_address: str) -> Environments:
+def view_of(node: Node, library: Library, machine: Sequence[Variable] = ()) -> NodeView:
+    """Return what decides of a node's environment; machine is what follows from the machine whatever the fabric."""
+    container = node.facts.container
+    return NodeView(
+        name=node.name,
+        rdma=node.rdma,
+        gpu=node.gpu,
+        net=node.facts.net,
+        library=library,
+        container=None if container is None else container.kind is not None,
+        layers=node.layers,
+        machine=machine,
+    )
+
+
+def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Environments:
     """Decide every node's environment, the head first; an empty head_address is not known."""
     cluster, findings = _read(users.cluster, None)
     run, refused = _read(users.run, None)
@@ -131,7 +105,8 @@ def decide(nodes: Sequence[Node], users: Users, head_address: str) -> Environmen
         own[node.name], refused = _read(node.layers, node.name)
         findings += refused
         given = {each.name: each.value for layer in (*cluster, *own[node.name], *run) for each in layer}
-        views[node.name] = _view(node, head_address, given)
+        interface = _head.interface_towards(head_address, node.net) if node.net else None
+        views[node.name] = dataclasses.replace(node, interface=interface, given=given)
     resolution = resolve(list(views.values()), users.fabric)
     if head_address:
         findings += [no_interface(view.name, head_address) for view in views.values() if view.interface is None]
@@ -163,21 +138,6 @@ def _read(layers: Sequence[Layer], node: str | None) -> tuple[list[list[Variable
         read.append(layer)
         findings += refused
     return read, findings
-
-
-def _view(node: Node, head_address: str, given: Mapping[str, str]) -> NodeView:
-    net = node.facts.net if node.facts else None
-    container = node.facts.container if node.facts else None
-    return NodeView(
-        name=node.name,
-        rdma=node.rdma,
-        gpu=node.gpu,
-        net=net,
-        library=node.library,
-        interface=_head.interface_towards(head_address, net) if net else None,
-        container=None if container is None else container.kind is not None,
-        given=given,
-    )
 
 
 def no_interface(node: str, address: str) -> Finding:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ansible_collections.muster.train.plugins.module_utils._job_records import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records import File
 from ansible_collections.muster.train.plugins.plugin_utils import _environment, _ports
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -38,7 +38,7 @@ class Run:
     rendezvous: Rendezvous
 
 
-def job_of(run: Run, node: NodeInput, place: Place, environment: Sequence[Variable]) -> Job:
+def job_of(run: Run, node: Node, place: Place, environment: Sequence[Variable]) -> Job:
     """Make one node's job; environment is what its ranks get beside what Muster itself tells them."""
     settings, policy, facts = run.settings, run.policy, node.facts
     run_dir = f"{facts.workdir.path}/.muster/runs/{run.run_id}"

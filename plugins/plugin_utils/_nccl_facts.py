@@ -14,9 +14,9 @@ from ansible_collections.muster.train.plugins.module_utils._rdma_records import 
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils import _head
 from ansible_collections.muster.train.plugins.plugin_utils._environment import FILTER_MODE
-from ansible_collections.muster.train.plugins.plugin_utils._environments import Node, Users, decide
+from ansible_collections.muster.train.plugins.plugin_utils._environments import Users, decide
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy, NodeView
 
 MODES = ("auto", "rdma", "tcp")
 LIBRARIES = ("nccl", "rccl")
@@ -36,12 +36,7 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
     if head_address and not _head.is_reachable(head_address):
         raise ValueError(f"head_address is {head_address!r}, expected an IP address or a host name")
     read = {str(name): _read(str(name), item) for name, item in nodes.items()}
-    address = _address(read, head_address)
-    inputs = [
-        Node(name, parts.node, parts.rdma, parts.gpu, parts.library, [(parts.env, GIVEN)])
-        for name, parts in read.items()
-    ]
-    found = decide(inputs, Users(FabricPolicy(mode, FILTER_MODE)), address)
+    found = decide(list(read.values()), Users(FabricPolicy(mode, FILTER_MODE)), _address(read, head_address))
     return {
         "fabric": dataclasses.asdict(found.fabric),
         "nodes": {
@@ -57,29 +52,26 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class _Parts:
-    rdma: Rdma | None
-    gpu: Gpu | None
-    node: NodeFacts | None
-    library: Library
-    env: dict[str, str]
-
-
-def _read(name: str, item: Mapping[str, Any]) -> _Parts:
+def _read(name: str, item: Mapping[str, Any]) -> NodeView:
     rdma, gpu, node, env = (item.get(key) for key in ("rdma", "gpu", "node", GIVEN))
     try:
-        records = (
-            None if rdma is None else Rdma.from_dict(rdma),
-            None if gpu is None else Gpu.from_dict(gpu),
-            None if node is None else NodeFacts.from_dict(node),
-        )
+        devices = None if rdma is None else Rdma.from_dict(rdma)
+        gpus = None if gpu is None else Gpu.from_dict(gpu)
+        facts = None if node is None else NodeFacts.from_dict(node)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{name}: these are no facts of this collection ({type(error).__name__}: {error})") from error
     if not isinstance(env or {}, Mapping):
         raise ValueError(f"{name}: {GIVEN} is no mapping of names to values")
-    library = _library(name, item, records[1], records[2])
-    return _Parts(*records, library, {str(key): str(value) for key, value in (env or {}).items()})
+    container = facts.container if facts else None
+    return NodeView(
+        name=name,
+        rdma=devices,
+        gpu=gpus,
+        net=facts.net if facts else None,
+        library=_library(name, item, gpus, facts),
+        container=None if container is None else container.kind is not None,
+        layers=[({str(key): str(value) for key, value in (env or {}).items()}, GIVEN)],
+    )
 
 
 def _library(name: str, item: Mapping[str, Any], gpu: Gpu | None, node: NodeFacts | None) -> Library:
@@ -99,11 +91,9 @@ def _of_vendor(gpu: Gpu | None) -> Literal["nccl", "rccl"]:
     return "rccl" if gpu is not None and gpu.vendor == "amd" else "nccl"
 
 
-def _address(nodes: Mapping[str, _Parts], given: str) -> str:
+def _address(nodes: Mapping[str, NodeView], given: str) -> str:
     """Return the head's address: as given, else that of the first node's default route; empty when neither is known."""
     if given or not nodes:
         return given
     name, head = next(iter(nodes.items()))
-    if head.node is None or head.node.net is None:
-        return ""
-    return _head.choose_address(name, "", "", head.node.net, together=False)[0].value
+    return "" if head.net is None else _head.choose_address(name, "", "", head.net, together=False)[0].value

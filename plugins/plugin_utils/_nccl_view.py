@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import Net
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Layer
 from ansible_collections.muster.train.plugins.plugin_utils._fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._head import Interface
@@ -25,8 +26,9 @@ FABRIC = "fabric"  # origin of what the resolver decides
 class NodeView:
     """What the resolver knows of a node: None is what could not be read.
 
-    interface leads to the head. given is what users set for this node, by name: their values win, so the resolver
-    decides the rest to fit.
+    layers and machine are what users set for this node alone and what follows from the machine whatever the fabric. The
+    resolver adds interface, which leads to the head, and given, what users set for the node by name: their values win,
+    so it decides the rest to fit.
     """
 
     name: str
@@ -34,8 +36,10 @@ class NodeView:
     gpu: Gpu | None
     net: Net | None
     library: Library
-    interface: Interface | None = None
     container: bool | None = None
+    layers: Sequence[Layer] = ()
+    machine: Sequence[Variable] = ()
+    interface: Interface | None = None
     given: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property

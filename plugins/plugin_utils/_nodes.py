@@ -21,8 +21,8 @@ PORT = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
-class Node:
-    """A node as the inventory describes it; without an address its name is its address."""
+class Host:
+    """A host of these groups before it is asked; without an address its name is its address."""
 
     name: str
     address: str | None = None
@@ -38,10 +38,10 @@ class Node:
 class Inventory:
     """The group `nodes` in node-rank order, the group `spares`, where they were read from, and what `--limit` said."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Host, ...]
     sources: tuple[str, ...]
     limit: str | None
-    spares: tuple[Node, ...] = ()
+    spares: tuple[Host, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +100,7 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
     return lines
 
 
-def _unreachable(node: Node) -> list[str]:
+def _unreachable(node: Host) -> list[str]:
     """Return what is wrong with where a node is reached; an address with a dash first would be an option of ssh."""
     lines = []
     if node.address and not ADDRESS.fullmatch(node.address):

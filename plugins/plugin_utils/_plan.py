@@ -26,8 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks import _launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster, Launch
-from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Node as CheckedNode
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._jobs import Run, job_of
@@ -41,9 +40,7 @@ SCHEMA = 1
 KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
 
 
-def make_plan(
-    request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput], spares: int = 0
-) -> dict[str, Any]:
+def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node], spares: int = 0) -> dict[str, Any]:
     """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it.
 
     The last ones, so many, are spares: they get a job too, and no ranks.
@@ -117,9 +114,7 @@ class _Decided:
     findings: list[Finding]
 
 
-def _decide(
-    request: Mapping[str, Any], policy: Policy, nodes: Sequence[NodeInput], nets: Mapping[str, Net]
-) -> _Decided:
+def _decide(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node], nets: Mapping[str, Net]) -> _Decided:
     head, settings = nodes[0], request["parameters"]
     nproc, port = settings["nproc"], settings["master_port"]
     gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
@@ -134,9 +129,7 @@ def _decide(
     return _Decided(count, address, number, [*of_count, *of_address, *of_port])
 
 
-def _check(
-    settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], call: str | None
-) -> list[Finding]:
+def _check(settings: _environment.Settings, policy: Policy, nodes: Sequence[Node], call: str | None) -> list[Finding]:
     """Check the launch against what the nodes say, whatever the plan will be."""
     facts = {node.name: node.facts for node in nodes}
     files = {what: settings[what] for what in ("script", "config") if settings[what]["value"] is not None}
@@ -161,14 +154,11 @@ def _check(
     return findings
 
 
-def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput], call: str | None) -> Cluster:
+def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[Node], call: str | None) -> Cluster:
     """Return the nodes as preflight's checks look at them."""
     seen = RUNTIMES[policy.runtime].as_ranks_see_it
     return Cluster(
-        nodes={
-            node.name: CheckedNode(node.name, seen(node.facts), node.rdma, node.gpu, node.address, node.env)
-            for node in nodes
-        },
+        nodes={node.name: dataclasses.replace(node, facts=seen(node.facts)) for node in nodes},
         expected=policy.expected,
         thresholds=policy.thresholds,
         launch=Launch(
@@ -182,13 +172,13 @@ def _checked(settings: _environment.Settings, policy: Policy, nodes: Sequence[No
     )
 
 
-def _sent_elsewhere(settings: _environment.Settings, policy: Policy, nodes: Sequence[NodeInput]) -> list[str]:
+def _sent_elsewhere(settings: _environment.Settings, policy: Policy, nodes: Sequence[Node]) -> list[str]:
     """Name the nodes whose ranks get variables such as PYTHONPATH from anywhere."""
     common = [policy.env, settings["env"]["value"]]
     return [
         node.name
         for node in nodes
-        for values in [*common, node.env]
+        for values in [*common, *(values for values, _origin in node.layers)]
         if isinstance(values, Mapping) and any(str(name).startswith("PYTHON") for name in values)
     ]
 
@@ -199,7 +189,7 @@ def _stop_at(findings: Sequence[Finding]) -> None:
         raise PlanError(stopping)
 
 
-def _code(head: NodeInput) -> dict[str, Any] | None:
+def _code(head: Node) -> dict[str, Any] | None:
     code = head.facts.code
     if code is None:
         return None

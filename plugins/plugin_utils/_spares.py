@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
 def plan_with_spares(
     request: Mapping[str, Any],
     policy: Policy,
-    known: Mapping[str, NodeInput],
+    known: Mapping[str, Node],
     silent: Mapping[str, Finding],
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return the plan, and a warning for each node or spare that has no part in it; raise PlanError as `make_plan`.
@@ -93,7 +93,7 @@ def _alike(wider: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     return {**wider, "gang": None} == {**job, "gang": None}
 
 
-def _is_bound(policy: Policy, known: Mapping[str, NodeInput], head_is_bad: bool) -> bool:
+def _is_bound(policy: Policy, known: Mapping[str, Node], head_is_bad: bool) -> bool:
     """Say whether the head has an address by policy that no spare has, so that none can be the head."""
     if not head_is_bad or not policy.head_address:
         return False

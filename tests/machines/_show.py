@@ -18,7 +18,8 @@ from ansible_collections.muster.train.plugins.module_utils._node import Asked, G
 from ansible_collections.muster.train.plugins.module_utils._records import Net
 from ansible_collections.muster.train.plugins.module_utils._subsets import IDENTITY
 from ansible_collections.muster.train.plugins.plugin_utils import _head
-from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Node, Users, decide
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Users, decide, view_of
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
@@ -55,7 +56,7 @@ def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Environ
     net = cluster[head].node.net or NO_NET
     address, findings = _head.choose_address(head, options.head or "", "", net, together=False)
     nodes = [
-        Node(name, gathered.node, gathered.rdma, gathered.gpu, library(gathered, options))
+        view_of(Node(name, gathered.node, gathered.rdma, gathered.gpu), library(gathered, options))
         for name, gathered in cluster.items()
     ]
     environments = decide(nodes, Users(FabricPolicy(options.mode, "--mode")), address.value)

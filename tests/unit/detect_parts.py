@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
 from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
 
 GDR = {"nvidia_peermem": True, "nv_peer_mem": False, "dmabuf": None, "amd_peer": False}
@@ -201,9 +202,9 @@ def laptop() -> dict[str, Any]:
     return {"rdma": NO_RDMA, "gpu": NO_GPU}
 
 
-def answer(name: str, machine: dict[str, Any], number: int = 0, **facts: Any) -> Answer:
+def answer(name: str, machine: dict[str, Any], number: int = 0, **facts: Any) -> Node:
     """What node `name` answered; `number` tells its machine and its addresses apart."""
-    return Answer(name, {**machine, "node": facts_dict(number, **facts)}, address=name)
+    return Node.from_facts(name, {**machine, "node": facts_dict(number, **facts)}, name)
 
 
 def cluster(*machines: dict[str, Any], **policy: Any) -> ClusterReport:

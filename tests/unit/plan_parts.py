@@ -15,7 +15,8 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Hca
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -125,19 +126,19 @@ def node(
     gpu: Mapping[str, Any] | None = NO_GPU,
     hcas: Sequence[Hca] | None = (),
     **changes: Any,
-) -> NodeInput:
+) -> Node:
     """Node `number`: reached by its name, which is no address. gpu or hcas None: nobody could look."""
-    return NodeInput(
-        f"node{number}",
+    return Node(
         f"node{number}",
         facts(number, **changes),
-        env or {},
+        address=f"node{number}",
+        layers=[(env or {}, NODE)],
         rdma=None if hcas is None else rdma(hcas),
         gpu=None if gpu is None else Gpu.from_dict(dict(gpu)),
     )
 
 
-def nodes(count: int, **changes: Any) -> list[NodeInput]:
+def nodes(count: int, **changes: Any) -> list[Node]:
     """Some nodes that differ in nothing but their machine."""
     return [node(number, **copy.deepcopy(changes)) for number in range(count)]
 
@@ -185,7 +186,7 @@ def request(count: int = 2, **changes: Any) -> dict[str, Any]:
     }
 
 
-def refusal(asked: dict[str, Any], of: Policy, on: list[NodeInput]) -> list[str]:
+def refusal(asked: dict[str, Any], of: Policy, on: list[Node]) -> list[str]:
     """The lines that say why there is no such plan."""
     with pytest.raises(PlanError) as caught:
         make_plan(asked, of, on)

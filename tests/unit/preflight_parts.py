@@ -16,7 +16,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._check import
 from ansible_collections.muster.train.plugins.plugin_utils._checks._cluster import cluster_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks._report import Report, report_on
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detected import Policy
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.machines._show import ASKED
@@ -194,8 +195,10 @@ def report(
         both(one)
         both(two)
     answers = [
-        Answer("node0", one, address=addresses[0], layers=[(env or {}, "node")]),
-        Answer("node1", None if silent else two, silent, addresses[1], [(env or {}, "node")]),
+        Node.from_facts("node0", one, addresses[0], [(env or {}, "node")]),
+        Silent("node1", silent, addresses[1])
+        if silent
+        else Node.from_facts("node1", two, addresses[1], [(env or {}, "node")]),
     ]
     asked = launch or Launch(files={"script": ("train.py", "cluster")})
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")

@@ -48,7 +48,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._detected import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._library import Library
-from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
+from ansible_collections.muster.train.plugins.plugin_utils._nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
@@ -61,7 +61,7 @@ from ansible_collections.muster.train.tests.unit.plugin_utils.test_request impor
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
-TWO = Inventory((Node("node0"), Node("node1")), ("/clusters/lab/hosts.yml",), None)
+TWO = Inventory((Host("node0"), Host("node1")), ("/clusters/lab/hosts.yml",), None)
 Lines = tuple[str, ...]
 
 
@@ -165,11 +165,11 @@ def test_a_node_and_its_address(verb: str, texts: dict[str, str]) -> None:
     plain = re.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,250}[A-Za-z0-9])?")
     for text in texts.values():
         for bad, fine in (
-            (Node(text), plain.fullmatch(text)),
-            (Node("node1", text), text == "" or plain.fullmatch(text)),
-            (Node("node1", "10.0.0.2", text), text == "" or re.fullmatch("[0-9]{1,5}", text)),
+            (Host(text), plain.fullmatch(text)),
+            (Host("node1", text), text == "" or plain.fullmatch(text)),
+            (Host("node1", "10.0.0.2", text), text == "" or re.fullmatch("[0-9]{1,5}", text)),
         ):
-            asked = ask(verb, {}, inventory=dataclasses.replace(TWO, nodes=(Node("node0"), bad)))[1]
+            asked = ask(verb, {}, inventory=dataclasses.replace(TWO, nodes=(Host("node0"), bad)))[1]
             lines = [line for line in asked if line.startswith("inventory: ")]
             assert bool(lines) != bool(fine), text[:60]
             assert all(line.isprintable() and len(line) < 400 for line in asked)

@@ -19,7 +19,8 @@ from ansible.utils.vars import transform_to_native_types
 from ansible.vars.manager import VariableManager
 
 from ansible_collections.muster.train.plugins.module_utils._records import Code, File, TrainingPython
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
 from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER, settle
@@ -95,14 +96,14 @@ def plan(cluster: str) -> dict[str, Any]:
             files={file: File(file, True, True, "1" * 64) for file in files},
         )
         nodes.append(
-            NodeInput(
+            Node(
                 name,
-                variable["ansible_host"],
                 facts,
-                variable.get("launch_node_env", {}),
+                seen[name].rdma,
+                seen[name].gpu,
+                variable["ansible_host"],
+                [(variable.get("launch_node_env", {}), NODE)],
                 {key: value for key, value in variable.items() if key in NAMES},
-                rdma=seen[name].rdma,
-                gpu=seen[name].gpu,
             )
         )
     asked = {**request(2), "parameters": settings, "nodes": list(own)}

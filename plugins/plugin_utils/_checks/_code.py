@@ -8,13 +8,13 @@ from __future__ import annotations
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _agree_code, _agree_files
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     completed,
     fine,
     skip,
     unknown,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 

@@ -10,7 +10,6 @@ import shlex
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     finding,
     fine,
@@ -18,6 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import IMAGE, compare
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 ON_HOST = "the ranks run on the host, without containers"

@@ -13,7 +13,6 @@ from ansible_collections.muster.train.plugins.plugin_utils import _starter
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     PROFILE,
     Cluster,
-    Node,
     Seen,
     finding,
     fine,
@@ -21,6 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import MEMLOCK, ranks_ports
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._peers import usual
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     fine,
     skip,
     unknown,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Status
 
 if TYPE_CHECKING:  # of a launch's plan no node was asked how it is

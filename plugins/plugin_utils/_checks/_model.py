@@ -12,25 +12,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
 from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
 from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import Thresholds
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Layer, Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, Status
 
 PROFILE = "preflight_expected"
-
-
-@dataclasses.dataclass(frozen=True)
-class Node:
-    """A node that answered. env is what the inventory sets for its ranks."""
-
-    name: str
-    facts: NodeFacts
-    rdma: Rdma | None = None
-    gpu: Gpu | None = None
-    address: str = ""
-    env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +43,8 @@ class Launch:
 class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
-    expected is the inventory's profile, received the controller's clock when the last answer was there. decided are the
-    findings of the environment's rules over these nodes.
+    layers are the environment of all ranks, expected is the inventory's profile, received the controller's clock when
+    the last answer was there. decided are the findings of the environment's rules over these nodes.
     """
 
     nodes: Mapping[str, Node]
@@ -72,10 +59,16 @@ class Cluster:
     gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     fabric: str | None = None
     allowed_processes: tuple[str, ...] = ()
+    layers: Sequence[Layer] = ()
 
     @property
     def facts(self) -> dict[str, NodeFacts]:
         return {name: node.facts for name, node in self.nodes.items()}
+
+    def environment(self, node: Node) -> dict[str, Any]:
+        """Return what users set for the ranks of a node."""
+        layers = [values for values, _origin in (*self.layers, *node.layers) if isinstance(values, Mapping)]
+        return {str(name): value for values in layers for name, value in values.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,6 @@ import re
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _head, _ports
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     completed,
     finding,
@@ -19,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     skip,
     unknown,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -108,7 +108,8 @@ def reach(node: Node, cluster: Cluster) -> Seen:
 
 def socket_interface(node: Node, cluster: Cluster) -> Seen:
     """Find interfaces that the inventory names and that are down or lead nowhere; the rules find those not there."""
-    given = {name: str(node.env[name]) for name in VARIABLES if node.env.get(name)}
+    environment = cluster.environment(node)
+    given = {name: str(environment[name]) for name in VARIABLES if environment.get(name)}
     if not given:
         return skip("the inventory names no interface; the launch chooses the one towards the head")
     known = node.facts.interfaces

@@ -11,12 +11,12 @@ import re
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _reach_why
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     completed,
     finding,
     fine,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 # Which port, which file of keys and which name there: as OpenSSH says it.

@@ -18,13 +18,13 @@ from ansible_collections.muster.train.plugins.module_utils._rdma_records import 
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     PROFILE,
     Cluster,
-    Node,
     Seen,
     finding,
     fine,
     skip,
     unknown,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import HcaPort, usable
 from ansible_collections.muster.train.plugins.plugin_utils._peers import usual

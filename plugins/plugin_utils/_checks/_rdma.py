@@ -17,7 +17,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     PROFILE,
     Cluster,
     Look,
-    Node,
     Seen,
     completed,
     finding,
@@ -26,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._model import
     unknown,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import ranks_ports
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._nccl_ports import INFINIBAND, ports_of, usable
 from ansible_collections.muster.train.plugins.plugin_utils._peers import usual

@@ -8,13 +8,13 @@ from __future__ import annotations
 from ansible_collections.muster.train.plugins.plugin_utils import _agree, _starter
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
-    Node,
     Seen,
     completed,
     fine,
     skip,
     unknown,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._hints import command
 
@@ -36,7 +36,11 @@ def torch(cluster: Cluster) -> list[Finding]:
     """Find nodes whose interpreter has no torch for torchrun."""
     if cluster.launch.runtime != "host" or cluster.launch.launcher != "torchrun":
         return completed("torch installed", cluster, [], lambda node: skip("no torch of the host is needed"))
-    elsewhere = [name for name, node in cluster.nodes.items() if any(str(key).startswith("PYTHON") for key in node.env)]
+    elsewhere = [
+        name
+        for name, node in cluster.nodes.items()
+        if any(variable.startswith("PYTHON") for variable in cluster.environment(node))
+    ]
     return completed("torch installed", cluster, _agree.check_torch(cluster.facts, elsewhere), _torch)
 
 

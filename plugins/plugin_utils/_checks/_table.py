@@ -30,11 +30,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks._check import
 from ansible_collections.muster.train.plugins.plugin_utils._checks._model import (
     Cluster,
     Look,
-    Node,
     Seen,
     completed,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks._properties import IMAGE, PROPERTIES, compare
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 
 # Findings of the environment's rules that have a check of their own here; all others are told as "environment".

@@ -36,7 +36,12 @@ class Hosts(dict[str, Any]):
 
 
 def hostvars(count: int) -> Hosts:
-    return Hosts({f"node{number}": {"ansible_facts": {"node": facts_dict(number), **ALONE}} for number in range(count)})
+    return Hosts(
+        {
+            f"node{number}": {"launch__facts": {"ansible_facts": {"node": facts_dict(number), **ALONE}}}
+            for number in range(count)
+        }
+    )
 
 
 def run(
@@ -114,7 +119,7 @@ def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
     hosts = hostvars(2)
     hcas = rdma([hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))])
     for variables in hosts.values():
-        variables["ansible_facts"].update(rdma=hcas.to_dict(), gpu={"vendor": "nvidia", "count": 4})
+        variables["launch__facts"]["ansible_facts"].update(rdma=hcas.to_dict(), gpu={"vendor": "nvidia", "count": 4})
     plan = run(request(2), hosts)["plan"]
     assert (plan["fabric"]["value"], plan["nproc"]) == ("rdma", 4)
     [variable] = [item for item in plan["jobs"]["node1"]["environment"] if item["name"] == "NCCL_IB_HCA"]
@@ -125,7 +130,7 @@ def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
 @pytest.mark.parametrize(("part", "check"), [("rdma", "fabric"), ("gpu", "nproc")])
 def test_facts_that_nobody_could_gather_are_named(part: str, check: str) -> None:
     hosts = hostvars(2)
-    del hosts["node1"]["ansible_facts"][part]
+    del hosts["node1"]["launch__facts"]["ansible_facts"][part]
     message = run(request(2), hosts)["msg"]
     assert message.startswith(f"node1: {check}: ")
     assert len(message.splitlines()) == 1
@@ -139,15 +144,15 @@ def test_without_a_request_it_says_what_happened() -> None:
 
 
 def test_a_node_without_facts_is_named() -> None:
-    hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {}}, "node2": {}})
+    hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {"node": facts_dict(1)}}, "node2": {}})
     result = run(request(3), hosts)
     assert result["failed"] is True
-    assert result["msg"].startswith("node1 and node2: facts: nothing is known about this node")
+    assert result["msg"].startswith("node1 and node2: facts: it was not asked; expected its facts")
 
 
 def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
     hosts = hostvars(2)
-    hosts["node1"]["ansible_facts"]["node"]["python"]["path"] = None
+    hosts["node1"]["launch__facts"]["ansible_facts"]["node"]["python"]["path"] = None
     result = run(request(2, mode="rdma"), hosts)
     assert result["failed"] is True
     assert "plan" not in result
@@ -182,7 +187,7 @@ def test_a_policy_that_is_another_for_each_node_is_refused() -> None:
 def test_what_goes_out_is_plain_data() -> None:
     tagged = trust_as_template("{{ 1 + 1 }}")
     hosts = hostvars(1)
-    hosts["node0"]["ansible_facts"]["node"]["workdir"]["path"] = tagged
+    hosts["node0"]["launch__facts"]["ansible_facts"]["node"]["workdir"]["path"] = tagged
     plan = run(request(1, script_args=[tagged], label=tagged), hosts)["plan"]
     assert plan == json.loads(json.dumps(plan))
     job = plan["jobs"]["node0"]
@@ -202,9 +207,9 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     cluster = {"vars": {**POLICY, **reached, **policy}, "hosts": nodes}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"nodes": cluster}))
     (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
+    answer = {"node": "{{ given | from_json }}", **ALONE}
     tasks = [
-        # cacheable: the way into ansible_facts without a fact module.
-        {"ansible.builtin.set_fact": {"node": "{{ given | from_json }}", **ALONE, "cacheable": True}},
+        {"ansible.builtin.set_fact": {"launch__facts": {"ansible_facts": answer}}},
         {
             "muster.train.plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
             "vars": {"root": "/r"},

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._alike import Alike, Difference, groups
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detected import Policy, detect
 from ansible_collections.muster.train.tests.unit.detect_parts import answer, cluster, dgx_h100
 
 
@@ -69,6 +70,6 @@ def test_what_only_one_side_has() -> None:
 
 
 def test_nodes_without_an_answer_are_in_no_group() -> None:
-    answers = [answer("node0", dgx_h100()), Answer("node1", None, "no route to host")]
+    answers: list[Answer] = [answer("node0", dgx_h100()), Silent("node1", "no route to host")]
     assert [group.nodes for group in groups(detect(answers, Policy()).nodes)] == [("node0",)]
     assert groups([]) == []

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detected import (
-    Answer,
     ClusterReport,
     NodeReport,
     Policy,
@@ -43,8 +44,8 @@ def test_nothing_to_detect() -> None:
 
 
 def test_a_users_value_wins_and_is_told_as_his() -> None:
-    answers = [
-        Answer("node0", answer("node0", dgx_h100()).facts, layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, NODE)]),
+    answers: list[Answer] = [
+        dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, NODE)]),
         answer("node1", dgx_h100(), 1),
     ]
     report = detect(answers, Policy(layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, CLUSTER)]))
@@ -67,7 +68,7 @@ def test_rdma_that_is_asked_for_and_not_there() -> None:
 
 
 def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() -> None:
-    report = detect([answer("node0", dgx_h100()), Answer("node1", None, "no route to host")], Policy())
+    report = detect([answer("node0", dgx_h100()), Silent("node1", "no route to host")], Policy())
     assert [node.answered for node in report.nodes] == [True, False]
     (finding,) = [each for each in report.all_findings if each.status == "error"]
     assert (finding.node, finding.observed) == ("node1", "no route to host")
@@ -75,7 +76,7 @@ def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() ->
 
 
 def test_nobody_answered() -> None:
-    report = detect([Answer("node0", None, "no route"), Answer("node1", None, "no route")], Policy(mode="rdma"))
+    report = detect([Silent("node0", "no route"), Silent("node1", "no route")], Policy(mode="rdma"))
     assert report.fabric is None
     assert [finding.node for finding in report.all_findings] == ["node0", "node1"]
     assert detect([], Policy()) == ClusterReport([], None, "auto", [])
@@ -90,11 +91,11 @@ def test_facts_that_are_not_known() -> None:
 
 
 def test_the_head_that_is_silent_costs_the_interface_only() -> None:
-    report = detect([Answer("node0", None, "no route"), answer("node1", dgx_h100(), 1)], Policy())
+    report = detect([Silent("node0", "no route"), answer("node1", dgx_h100(), 1)], Policy())
     assert report.nodes[1].interface is None
     assert "NCCL_SOCKET_IFNAME" not in variables(report.nodes[1])
     given = Policy(head_address="10.0.0.1")
-    answers = [Answer("node0", None, "no route"), answer("node1", dgx_h100(), 1)]
+    answers: list[Answer] = [Silent("node0", "no route"), answer("node1", dgx_h100(), 1)]
     assert variables(detect(answers, given).nodes[1])["NCCL_SOCKET_IFNAME"][0] == "=eth0"
 
 

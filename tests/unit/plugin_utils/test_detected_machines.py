@@ -11,7 +11,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
 from ansible_collections.muster.train.plugins.plugin_utils import _nccl_files, _page
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detected_text import render
 from ansible_collections.muster.train.plugins.plugin_utils._drawing import NARROW, WIDE, Text, draw
 from ansible_collections.muster.train.plugins.plugin_utils._topology import chips, sockets
@@ -27,7 +28,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     name = str(request.param)
     gathered = gather(load(name, tmp_path_factory.mktemp(name)), ASKED)
     assert gathered.rdma is not None and gathered.gpu is not None, gathered.warnings
-    return detect([Answer(name, gathered.to_facts(ASKED), address=name)], Policy())
+    return detect([Node.from_facts(name, gathered.to_facts(ASKED), name)], Policy())
 
 
 def test_everything_is_told(report: ClusterReport) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils import _detected_rows as rows
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detected_text import render
 from ansible_collections.muster.train.tests.unit.detect_parts import (
     NO_RDMA,
@@ -78,7 +79,7 @@ def test_nodes_with_the_same_table_are_shown_once() -> None:
 
 def test_the_summary_names_differences_and_who_is_silent() -> None:
     answers = [answer(f"node{n}", each, n) for n, each in enumerate([dgx_h100(), dgx_h100(), laptop()])]
-    lines = render(detect([*answers, Answer("node3", None, "no route to host")], Policy()), 110)
+    lines = render(detect([*answers, Silent("node3", "no route to host")], Policy()), 110)
     summary = lines[lines.index("cluster: 4 nodes, 3 answered") :]
     assert "  2 nodes alike: node0 and node1" in summary
     assert "  node2: differs in" in summary
@@ -99,7 +100,7 @@ def test_hostile_names_reach_no_terminal() -> None:
     machine["gpu"]["driver_version"] = TRAP
     machine["rdma"]["hcas"][0]["ports"][0].update(netdev=TRAP, reasons=[TRAP], usable=False)
     machine["rdma"]["hcas"][1]["name"] = TRAP
-    lines = render(detect([answer("node0", machine), Answer("node1", None, TRAP)], Policy()), 100)
+    lines = render(detect([answer("node0", machine), Silent("node1", TRAP)], Policy()), 100)
     assert all(line.isprintable() for line in lines)
     assert any("{{ lookup" in line for line in lines)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils import _discovered
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._discovered import Discovered, Found, discover
 from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
 from ansible_collections.muster.train.tests.unit.detect_parts import dgx_h100, laptop
@@ -31,8 +33,13 @@ LOST = Finding("gpu02", "gpu02", "error", "nothing listens", "an SSH server", "n
 
 
 def found(number: int, machine: dict[str, Any], **changes: Any) -> Found:
-    facts = {**machine, "node": facts_dict(number, **changes)}
-    return Found(f"gpu{number:02}", f"gpu{number:02}", f"10.0.0.{number + 1}", "ann", None, facts)
+    name, facts = f"gpu{number:02}", {**machine, "node": facts_dict(number, **changes)}
+    return Found(name, name, f"10.0.0.{number + 1}", "ann", None, Node.from_facts(name, facts, name))
+
+
+def renamed(named: Found, name: str) -> Node:
+    assert named.node is not None
+    return dataclasses.replace(named.node, name=name)
 
 
 def written(result: Discovered, **about: Any) -> dict[str, str]:
@@ -103,7 +110,7 @@ def test_a_home_on_the_network_gives_each_node_a_work_directory_of_its_own() -> 
 
 def test_two_names_of_one_machine() -> None:
     same = found(0, laptop())
-    other = Found("also", "also", "10.0.0.9", None, None, same.facts)
+    other = Found("also", "also", "10.0.0.9", None, None, renamed(same, "also"))
     [finding] = discover([same, other]).findings
     assert (finding.status, finding.node) == ("fail", "also")
     assert "another name stands for too" in finding.observed
@@ -111,7 +118,7 @@ def test_two_names_of_one_machine() -> None:
 
 def test_the_order_and_the_hosts_that_did_not_answer() -> None:
     lost = Found("gpu02", "gpu02", None, None, 2222, None, LOST)
-    ported = Found("a-2222", "a", "10.0.0.5", "bob", 2222, found(3, laptop()).facts)
+    ported = Found("a-2222", "a", "10.0.0.5", "bob", 2222, renamed(found(3, laptop()), "a-2222"))
     result = discover([found(1, laptop()), lost, ported, found(0, laptop())])
     assert result.findings == [LOST]
     text = written(result)["hosts"]

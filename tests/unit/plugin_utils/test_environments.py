@@ -12,7 +12,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Variable
 from ansible_collections.muster.train.plugins.module_utils._system_records import Container, Versions
-from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, NodeInput, make
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, make
 from ansible_collections.muster.train.tests.unit.plan_parts import node, settings
 from ansible_collections.muster.train.tests.unit.rdma_parts import down, hca, port, roce
 
@@ -21,13 +22,13 @@ HCAS = [*(hca(f"mlx5_{number}") for number in range(4)), roce("mlx5_bond_0", "10
 RAILS = [roce(f"mlx5_{number}", f"10.2.0.{number + 1}", netdev=f"eth{number + 4}", start=4) for number in range(2)]
 
 
-def versions(number: int, **known: Any) -> NodeInput:
+def versions(number: int, **known: Any) -> Node:
     """A node whose ranks load a known library."""
     plain = node(number, gpu=AMD if "rccl" in known else NVIDIA, hcas=RAILS)
     return dataclasses.replace(plain, facts=dataclasses.replace(plain.facts, versions=Versions(**known)))
 
 
-def environments(on: list[NodeInput], of_cluster: Any = None, **changes: Any) -> Environments:
+def environments(on: list[Node], of_cluster: Any = None, **changes: Any) -> Environments:
     ranks = {each.name: 8 for each in on}
     return make(on, settings(**changes), of_cluster or {}, "10.0.0.1", ranks)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._detected import Answer, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER
 from ansible_collections.muster.train.plugins.plugin_utils._page import render, subtitled
 from ansible_collections.muster.train.tests.unit.detect_parts import (
@@ -125,7 +126,7 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
     machine["rdma"]["hcas"][1].update(name=HOSTILE, hca_type=HOSTILE)
     machine["gpu"]["nic_links"][0]["nic"] = HOSTILE
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
-    answers = [answer("node0", machine), Answer("<b>node1</b>", None, HOSTILE)]
+    answers: list[Answer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
     report = detect(answers, Policy(layers=[({"MINE": HOSTILE}, CLUSTER)]))
     found = Page(render(TEMPLATE, report, HOSTILE))
     assert not {"script", "img"} & set(tags(found))

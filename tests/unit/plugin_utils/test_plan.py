@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.plugin_utils._environments import NodeInput
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
 from ansible_collections.muster.train.tests.unit.plan_parts import (
     NONCE,
@@ -47,14 +47,14 @@ def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, s
     return found["value"], found["origin"], found["reason"]
 
 
-def local_nodes(count: int) -> list[NodeInput]:
+def local_nodes(count: int) -> list[Node]:
     """Nodes that are one machine, each with its own work directory."""
     same = facts_dict(0)
     paths = [f"/srv/muster/node{number}" for number in range(count)]
     return [node(0, workdir={**same["workdir"], "path": path, "identity": path}) for path in paths]
 
 
-def named(inputs: list[NodeInput]) -> list[NodeInput]:
+def named(inputs: list[Node]) -> list[Node]:
     return [dataclasses.replace(each, name=f"node{number}", address="127.0.0.1") for number, each in enumerate(inputs)]
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils import _parameters, _request, _verbs
-from ansible_collections.muster.train.plugins.plugin_utils._nodes import Inventory, Node
+from ansible_collections.muster.train.plugins.plugin_utils._nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 
 
 def inventory(*names: str, limit: str | None = None) -> Inventory:
-    return Inventory(tuple(Node(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
+    return Inventory(tuple(Host(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
 
 
 SITUATION = Situation(
@@ -485,14 +485,14 @@ def test_limit_is_refused(verb: str) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        (Node("a", "10.0.0.1"), Node("b", "10.0.0.1")),
-        (Node("a", "10.0.0.1", 22), Node("b", "10.0.0.1")),
-        (Node("a", "10.0.0.1", "2222"), Node("b", "10.0.0.1", 2222)),
-        (Node("a"), Node("b", "a")),
-        (Node("a", "Head.Example"), Node("b", "head.example")),
+        (Host("a", "10.0.0.1"), Host("b", "10.0.0.1")),
+        (Host("a", "10.0.0.1", 22), Host("b", "10.0.0.1")),
+        (Host("a", "10.0.0.1", "2222"), Host("b", "10.0.0.1", 2222)),
+        (Host("a"), Host("b", "a")),
+        (Host("a", "Head.Example"), Host("b", "head.example")),
     ],
 )
-def test_two_names_for_one_machine(pair: tuple[Node, Node]) -> None:
+def test_two_names_for_one_machine(pair: tuple[Host, Host]) -> None:
     line = only_line(nodes=Inventory(pair, (), None))
     assert line.startswith("inventory: a and b are the same machine (")
     assert "one name" in line
@@ -501,21 +501,21 @@ def test_two_names_for_one_machine(pair: tuple[Node, Node]) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        (Node("a", "10.0.0.1", 2201), Node("b", "10.0.0.1", 2202)),
-        (Node("a", "10.0.0.1"), Node("b", "10.0.0.2")),
-        (Node("node0"), Node("node1")),
+        (Host("a", "10.0.0.1", 2201), Host("b", "10.0.0.1", 2202)),
+        (Host("a", "10.0.0.1"), Host("b", "10.0.0.2")),
+        (Host("node0"), Host("node1")),
     ],
 )
-def test_two_machines(pair: tuple[Node, Node]) -> None:
+def test_two_machines(pair: tuple[Host, Host]) -> None:
     assert make(nodes=Inventory(pair, (), None))["nodes"] == [pair[0].name, pair[1].name]
 
 
 def test_two_names_do_not_keep_anyone_from_stopping() -> None:
-    assert make(verb="stop", nodes=Inventory((Node("a", "x"), Node("b", "x")), (), None))["hosts"] == "nodes"
+    assert make(verb="stop", nodes=Inventory((Host("a", "x"), Host("b", "x")), (), None))["hosts"] == "nodes"
 
 
 def test_a_launch_knows_its_spares_and_any_other_verb_asks_them_all() -> None:
-    inventory = Inventory((Node("a"), Node("b"), Node("c")), (), None, (Node("s"),))
+    inventory = Inventory((Host("a"), Host("b"), Host("c")), (), None, (Host("s"),))
     launch = make({"nnodes": 2}, nodes=inventory)
     assert (launch["nodes"], launch["spares"], launch["hosts"]) == (["a", "b"], ["s"], "nodes[0:1]:spares")
     status = make(verb="status", nodes=inventory)
@@ -525,9 +525,9 @@ def test_a_launch_knows_its_spares_and_any_other_verb_asks_them_all() -> None:
 
 
 def test_a_host_is_a_node_or_a_spare() -> None:
-    line = only_line(nodes=Inventory((Node("a"), Node("b")), (), None, (Node("b"),)))
+    line = only_line(nodes=Inventory((Host("a"), Host("b")), (), None, (Host("b"),)))
     assert line == "inventory: b: in the group 'nodes' and in 'spares'; keep it in one of them"
-    line = only_line(nodes=Inventory((Node("a", "x"),), (), None, (Node("b", "x"),)))
+    line = only_line(nodes=Inventory((Host("a", "x"),), (), None, (Host("b", "x"),)))
     assert line.startswith("inventory: a and b are the same machine (x port 22)")
 
 

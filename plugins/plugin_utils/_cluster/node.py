@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node of the cluster: what it answered to `node_facts`, and what the inventory says of it alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible.utils.vars import transform_to_native_types
+
+from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
+from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
+
+Layer = tuple[Any, str]  # what users set, names to values, and its origin
+
+NOT_ASKED = "it was not asked"
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A node that answered; rdma and gpu are None where they could not be read or were not asked for.
+
+    address is how Ansible reaches it, layers are the environment of its ranks alone, the lowest first, policy is what
+    its own variables say of the cluster's policy, of the head all of it.
+    """
+
+    name: str
+    facts: NodeFacts
+    rdma: Rdma | None = None
+    gpu: Gpu | None = None
+    address: str = ""
+    layers: Sequence[Layer] = ()
+    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_facts(cls, name: str, facts: Mapping[str, Any], address: str = "", layers: Sequence[Layer] = ()) -> Node:
+        """Read what is in `ansible_facts` under the keys node, rdma and gpu."""
+        rdma, gpu = facts.get("rdma"), facts.get("gpu")
+        return cls(
+            name,
+            NodeFacts.from_dict(facts["node"]),
+            Rdma.from_dict(rdma) if rdma else None,
+            Gpu.from_dict(gpu) if gpu else None,
+            address,
+            layers,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Silent:
+    """A node that gave no facts, and why."""
+
+    name: str
+    why: str
+    address: str = ""
+
+
+Answer = Node | Silent
+
+
+def read_answers(
+    hostvars: Mapping[str, Any], names: Iterable[str], register: str, layers: Mapping[str, str]
+) -> list[Answer]:
+    """Return what each node answered, out of the result that was registered by this name.
+
+    layers are the variables with a node's own environment, the lowest first, and their origins. Facts of another task,
+    of an earlier play or from a cache do not count: their age is not known.
+    """
+    return [_answer(name, hostvars.get(name) or {}, register, layers) for name in names]
+
+
+def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapping[str, str]) -> Answer:
+    result = variables.get(register)
+    address = str(variables.get("ansible_host") or name)
+    if not isinstance(result, Mapping):
+        return Silent(name, NOT_ASKED, address)
+    facts = result.get("ansible_facts")
+    if not isinstance(facts, Mapping) or not facts.get("node"):
+        why = str(result.get("msg") or "it gave no facts").removeprefix("Task failed: ")
+        return Silent(name, one_line(why), address)
+    own = [(native(variables, variable), origin) for variable, origin in layers.items()]
+    return Node.from_facts(name, plain(facts), address, own)
+
+
+def native(variables: Mapping[str, Any], name: str) -> Any:
+    """Return a variable that is a mapping, as plain data; what is not set is empty."""
+    return transform_to_native_types(variables.get(name) or {}, redact=False)
