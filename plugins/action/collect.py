@@ -16,15 +16,15 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
-from ansible_collections.muster.train.plugins.plugin_utils._collected import (
+from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
     merge_logs,
     node_log_name,
     ranks_of,
     target,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
 display = Display()
 

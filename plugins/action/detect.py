@@ -11,8 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils import _detected_text, _findings, _page
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
@@ -22,14 +21,18 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._alike import groups
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._detected import ClusterReport, Policy, detect
-from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, NODE
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._settings import DEFAULT
-from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import groups
+from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_page
+from ansible_collections.muster.train.plugins.plugin_utils._detect.page import subtitled
+from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render as render_text
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import DEFAULT
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
 OPTIONS = {
@@ -68,12 +71,12 @@ class ActionModule(ControllerAction):
         if settings["output"] == "json":
             show([document.rstrip("\n")])
         else:
-            show(["", *_detected_text.render(report, WIDTH)])
+            show(["", *render_text(report, WIDTH)])
         if not self._task.check_mode:
             show(["", *aligned([("page", relative(page)), ("document", relative(beside))])])
         stopping = [finding for finding in report.all_findings if finding.stops]
         if stopping:
-            return {**result, "failed": True, "msg": "\n".join(_findings.lines(stopping))}
+            return {**result, "failed": True, "msg": "\n".join(finding_lines(stopping))}
         return result
 
 
@@ -113,10 +116,10 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
 
 def _html(report: ClusterReport, request: dict[str, Any]) -> str:
     """Render the page; its last line marks what it says, whenever and by whatever command it was said."""
-    page = _page.render(TEMPLATE.read_text(encoding="utf-8"), report, "")
+    page = render_page(TEMPLATE.read_text(encoding="utf-8"), report, "")
     mark = hashlib.sha256(page.encode()).hexdigest()
     said = f"{request['created']} · {clean(request['command'])}"
-    return f"{_page.subtitled(page, said)}{_mark(mark)}"
+    return f"{subtitled(page, said)}{_mark(mark)}"
 
 
 def _mark(digest: str) -> str:

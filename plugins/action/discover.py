@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _discovered, _findings, _reach_why
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
@@ -20,11 +19,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
     write_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._discovered import Discovered, Found
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, table
+from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
+from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, Found
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, table
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
 FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
@@ -48,13 +50,13 @@ class ActionModule(ControllerAction):
         home = Path(args["dir"]).expanduser() / settings["cluster"]
         known = str(home / KNOWN)
         found = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
-        discovered = _discovered.discover(found)
+        discovered = inventory.discover(found)
         show(_said(discovered))
         stopping = [finding for finding in discovered.findings if finding.stops]
         result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
         # Of two names for one machine nobody knows which is meant.
         if not discovered.reached or any(finding.status == "fail" for finding in stopping):
-            said = [*_findings.lines(stopping), "nothing was written"]
+            said = [*finding_lines(stopping), "nothing was written"]
             return {**result, "failed": True, "msg": "\n".join(said)}
         about = {
             "user": settings["user"],
@@ -64,9 +66,9 @@ class ActionModule(ControllerAction):
             "created": request["created"],
         }
         templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
-        wanted = {**_discovered.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
+        wanted = {**inventory.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
         before = {name: read_text(home / name) or "" for name in wanted}
-        differing = [name for name in wanted if not _discovered.same(before[name], wanted[name])]
+        differing = [name for name in wanted if not inventory.same(before[name], wanted[name])]
         result.update(changed=bool(differing), inventory=str(home))
         if self._task.diff or self._task.check_mode:
             result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]
@@ -76,7 +78,7 @@ class ActionModule(ControllerAction):
             show(["", *aligned(_next(home))])
         if stopping:
             said = [
-                *_findings.lines(stopping),
+                *finding_lines(stopping),
                 f"{home} has the others; mend these and discover again with -e force=true",
             ]
             return {**result, "failed": True, "msg": "\n".join(said)}
@@ -93,9 +95,9 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
             node = Node.from_facts(host["name"], facts, host["host"])
         else:
             ssh = host["ssh"]
-            tried = _reach_why.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
+            tried = unreachable.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
             words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
-            finding = _reach_why.why("\n".join(filter(None, words)), tried, "Ansible")
+            finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible")
     return Found(
         name=host["name"],
         host=host["host"],
@@ -111,7 +113,7 @@ def _said(discovered: Discovered) -> list[str]:
     """Return the lines: what was found, what follows from it, and whom nobody reached."""
     lines = [""]
     if discovered.rows:
-        lines += [*table(_discovered.HEADERS, discovered.rows, WIDTH), ""]
+        lines += [*table(inventory.HEADERS, discovered.rows, WIDTH), ""]
         chosen = [
             (name, f"{'not set' if choice.value is None else choice.value} - {choice.why}")
             for name, choice in discovered.choices.items()
@@ -119,7 +121,7 @@ def _said(discovered: Discovered) -> list[str]:
         lines += aligned(chosen)
     total, reached = len(discovered.found), len(discovered.reached)
     # Those that stop are what the task fails with.
-    others = _findings.lines(finding for finding in discovered.findings if not finding.stops)
+    others = finding_lines(finding for finding in discovered.findings if not finding.stops)
     return [*lines, "", f"{reached} of {total} hosts answered", *others]
 
 

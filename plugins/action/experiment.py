@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     ControllerAction,
     diff,
@@ -19,12 +18,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     write_text,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._infos import answers, run_id_of, runs_of
-from ansible_collections.muster.train.plugins.plugin_utils._runid import check
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 
 OPTIONS = {
-    **_infos.OPTIONS,
+    **infos_OPTIONS,
     "request": {"type": "dict", "required": True},
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
@@ -56,9 +57,9 @@ class ActionModule(ControllerAction):
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
             return {"experiment": None}  # nobody knows of such a run: nothing to write
-        record = _experiment.record(run_id, plan, request, runs, verdict)
+        record = experiment.record(run_id, plan, request, runs, verdict)
         before = read_text(home / "run.yml")
-        wanted["run.yml"] = _experiment.dump(_experiment.merge(_known(before), record))
+        wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
         changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
         diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]
         if changes and not self._task.check_mode:
@@ -78,7 +79,7 @@ def _json(path: Path) -> dict[str, Any] | None:
 
 def _known(text: str | None) -> Mapping[str, Any]:
     try:
-        return _experiment.load(text) if text else {}
+        return experiment.load(text) if text else {}
     except ValueError:
         return {}  # written anew: nothing in it can be told apart
 

@@ -21,18 +21,18 @@ from ansible.errors import (
 )
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._progress_line import (
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
     eta_s,
     progress_line,
     read_sample,
     told,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, one_line
 
 display = Display()
 

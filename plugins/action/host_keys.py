@@ -18,20 +18,21 @@ from ansible import constants
 from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.plugin_utils import _host_keys, _reach_why
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._host_keys import HostKey
-from ansible_collections.muster.train.plugins.plugin_utils._hosts_spec import (
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.host_list import (
     SSH_PORT,
     HostsError,
     Target,
     parse_hosts,
     parse_node_list,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._table import table
+from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys
+from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import table
 
 display = Display()
 
@@ -70,7 +71,7 @@ class ActionModule(ControllerAction):
         with ThreadPoolExecutor(min(AT_ONCE, len(targets))) as pool:
             seen = list(pool.map(_look, targets))
         _check_distinct(seen)
-        known = _host_keys.parse_keys(read_text(home / KNOWN) or "")
+        known = host_keys.parse_keys(read_text(home / KNOWN) or "")
         offered = _scan(seen)
         refused = _refused(seen, known, offered, str(home / KNOWN))
         accepted = {
@@ -82,16 +83,16 @@ class ActionModule(ControllerAction):
             raise PlanError(refused.values())
         self._accept(accepted, known, settings["accept_keys"])
         keys = [key for own in accepted.values() for key in own]
-        file = _write_own(_host_keys.known_hosts(dict.fromkeys(keys)))
+        file = _write_own(host_keys.known_hosts(dict.fromkeys(keys)))
         return {
-            "known_hosts": _host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
-            "ssh_args": _host_keys.ssh_args(file),
+            "known_hosts": host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
+            "ssh_args": host_keys.ssh_args(file),
             "hosts": [_host(each, refused.get(each.target.name)) for each in seen],
         }
 
     def _accept(self, accepted: Mapping[str, Sequence[HostKey]], known: Sequence[HostKey], given: bool) -> None:
         """Show the fingerprints and ask whether they are right; keys that were accepted before are not asked about."""
-        show(["", *table(HEADERS, _host_keys.fingerprints(accepted.items()), 200), ""])
+        show(["", *table(HEADERS, host_keys.fingerprints(accepted.items()), 200), ""])
         if given or all(key in known for own in accepted.values() for key in own):
             return
         try:
@@ -139,9 +140,9 @@ def _look(target: Target) -> Seen:
     """Ask ssh how it would reach a host, and try whether its port answers."""
     options = ["-p", str(target.port)] if target.port else []
     options += ["-l", target.user] if target.user else []
-    spoken = _host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
+    spoken = host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
     hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or SSH_PORT))
-    where = spoken.get("hostkeyalias", "").lower() or _host_keys.where(hostname, port)
+    where = spoken.get("hostkeyalias", "").lower() or host_keys.where(hostname, port)
     seen = Seen(target, hostname, port, spoken.get("user", target.user), where)
     if "proxyjump" in spoken or "proxycommand" in spoken:
         return dataclasses.replace(seen, scanned=False)
@@ -162,7 +163,7 @@ def _connect(hostname: str, port: int) -> tuple[str | None, str | None]:
             try:
                 probe.connect(place)
             except OSError as error:
-                said = _reach_why.ERRNOS.get(error.errno or 0, str(error) or "timed out")
+                said = unreachable.ERRNOS.get(error.errno or 0, str(error) or "timed out")
             else:
                 return str(place[0]), None
     return address, said
@@ -201,9 +202,9 @@ def _scan(seen: Iterable[Seen]) -> dict[str, list[HostKey]]:
         )
         if done.missing:
             raise UserError("host keys: ssh-keyscan is not there; install the OpenSSH client")
-        keys = _host_keys.parse_keys(done.out)
+        keys = host_keys.parse_keys(done.out)
         for each in those:
-            scanned = _of(_host_keys.where(each.hostname, port), keys)
+            scanned = _of(host_keys.where(each.hostname, port), keys)
             found[each.where] = [dataclasses.replace(key, where=each.where) for key in scanned]
     return found
 
@@ -225,19 +226,19 @@ def _refused(
     refused = {}
     for each in seen:
         name, keys = each.target.name, offered.get(each.where) or []
-        tried = _reach_why.Tried(name, each.hostname, each.port, each.user, file, each.where)
+        tried = unreachable.Tried(name, each.hostname, each.port, each.user, file, each.where)
         if each.said is not None:
-            refused[name] = _reach_why.why(each.said, tried, "this machine's network")
+            refused[name] = unreachable.why(each.said, tried, "this machine's network")
         elif not each.scanned and not _of(each.where, known):
             refused[name] = _behind_a_jump_host(tried)
         elif each.scanned and not keys:
-            refused[name] = _reach_why.why("connection closed", tried, "ssh-keyscan")
-        elif _host_keys.changed(_of(each.where, known), keys):
-            refused[name] = _reach_why.why("identification has changed", tried, file)
+            refused[name] = unreachable.why("connection closed", tried, "ssh-keyscan")
+        elif host_keys.changed(_of(each.where, known), keys):
+            refused[name] = unreachable.why("identification has changed", tried, file)
     return refused
 
 
-def _behind_a_jump_host(tried: _reach_why.Tried) -> Finding:
+def _behind_a_jump_host(tried: unreachable.Tried) -> Finding:
     return Finding(
         check="host key",
         node=tried.node,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.muster.train.plugins.plugin_utils._bundle import runner_zipapp
+from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 
 class ActionModule(ActionBase):

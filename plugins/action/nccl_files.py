@@ -9,15 +9,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _findings
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport, Policy, detect
-from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER as CLUSTER_ENV
-from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE, ROLE_MODE
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_files import WRITERS, alike_told, conf_name
-from ansible_collections.muster.train.plugins.plugin_utils._standing import standing
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, alike_told, conf_name
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER as CLUSTER_ENV
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE, ROLE_MODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 
 CLUSTER = "cluster (nccl_env_variables)"
 # What a node's own ranks get: as in a launch, and above it what is for this role alone.
@@ -78,7 +78,7 @@ class ActionModule(ControllerAction):
         if stopping:
             raise PlanError(stopping)
         warnings = [finding for finding in findings if finding.status == "warn"]
-        return {"nodes": files, "warnings": _findings.lines(warnings)}
+        return {"nodes": files, "warnings": finding_lines(warnings)}
 
 
 def _called_here(finding: Finding) -> Finding:

@@ -13,11 +13,11 @@ from typing import Any
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding, lines
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
-from ansible_collections.muster.train.plugins.plugin_utils._spares import plan_with_spares
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, lines
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 REGISTER = "launch__facts"
 NO_REQUEST = (
@@ -55,12 +55,12 @@ class ActionModule(ControllerAction):
         if not (self._task.check_mode or self._task.diff):
             return result
         # A launch shows no plan and does without.
-        from ansible_collections.muster.train.plugins.plugin_utils import _plan_text
+        from ansible_collections.muster.train.plugins.plugin_utils._plan import text
 
         if not self._task.diff:
-            show(["", *_plan_text.header(plan)])
+            show(["", *text.header(plan)])
         headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
-        result["diff"] = {"before": "", "after": _plan_text.render(plan), **headers}
+        result["diff"] = {"before": "", "after": text.render(plan), **headers}
         return result
 
     def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _findings
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
@@ -19,13 +18,38 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     show,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._checks import _policy, _report, _request
-from ansible_collections.muster.train.plugins.plugin_utils._checks._cluster import cluster_of
-from ansible_collections.muster.train.plugins.plugin_utils._checks._model import Cluster
-from ansible_collections.muster.train.plugins.plugin_utils._checks._thresholds import NAMES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
+    levels as policy_levels,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
+    profile as policy_profile,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
+    thresholds as policy_thresholds,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    document as report_document,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    render as render_report,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    report_on,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    stops as report_stops,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    verdict as report_verdict,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.request import VARIABLES, launch_of, rules_of
+from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 OPTIONS = {
     "request": {"type": "dict", "required": True},
@@ -43,35 +67,33 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         received = time.time()
         request = args["request"]
-        policy = {
-            name: plain(self._templar.template(variables[name])) for name in _request.VARIABLES if name in variables
-        }
-        levels, refused = _policy.levels(policy.get("preflight_levels") or {})
-        expected, unknown = _policy.profile(policy.get("preflight_expected") or {})
+        policy = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
+        levels, refused = policy_levels(policy.get("preflight_levels") or {})
+        expected, unknown = policy_profile(policy.get("preflight_expected") or {})
         given = {name: policy[f"preflight_{name}"] for name in NAMES if f"preflight_{name}" in policy}
-        thresholds, no_numbers = _policy.thresholds(given)
-        launch, no_range = _request.launch_of(policy, request)
+        thresholds, no_numbers = policy_thresholds(given)
+        launch, no_range = launch_of(policy, request)
         faults = [*refused, *unknown, *no_numbers, *no_range]
         if faults:
-            return {"failed": True, "code": 2, "msg": "\n".join(_findings.lines(faults))}
+            return {"failed": True, "code": 2, "msg": "\n".join(finding.lines(faults))}
         asked = read_answers(variables["hostvars"], request["nodes"], args["register"], {"launch_node_env": NODE})
         head = variables["hostvars"].get(request["nodes"][0]) or {}
         allowed = tuple(str(each) for each in policy.get("preflight_allowed_processes") or ())
         of = Cluster(
             {}, expected=expected, thresholds=thresholds, launch=launch, received=received, allowed_processes=allowed
         )
-        rules = _request.rules_of(policy, request, native(head, "launch_defaults"))
-        report = _report.report_on(cluster_of(asked, rules, of), levels)
-        document = {"created": request["created"], "command": request["command"], **_report.document(report)}
+        rules = rules_of(policy, request, native(head, "launch_defaults"))
+        report = report_on(cluster_of(asked, rules, of), levels)
+        document = {"created": request["created"], "command": request["command"], **report_document(report)}
         if request["parameters"]["output"]["value"] == "json":
             show([json.dumps(document, indent=2)])
         else:
-            show(["", *_report.render(report, WIDTH)])
+            show(["", *render_report(report, WIDTH)])
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)
-        result = {"changed": changed, "code": report.code, "said": _report.verdict(report)}
-        if _report.stops(report, args["stop_on"]):
+        result = {"changed": changed, "code": report.code, "said": report_verdict(report)}
+        if report_stops(report, args["stop_on"]):
             result.update(failed=True, msg=result.pop("said"))
         return result
 

@@ -23,13 +23,13 @@ from ansible.parsing.vault import EncryptedString
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
-from ansible_collections.muster.train.plugins.plugin_utils import _runid
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._hints import command
-from ansible_collections.muster.train.plugins.plugin_utils._nodes import Host, Inventory
-from ansible_collections.muster.train.plugins.plugin_utils._request import Refused, Situation, make_request
-from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, Situation, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 
 COLLECTION = Path(__file__).resolve().parents[2]
 OPTIONS = {
@@ -84,7 +84,7 @@ class ActionModule(ControllerAction):
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:
     """Return the plan of the run that is to be launched again, or the beginning of a warning where there is none."""
     try:
-        home = os.path.join(experiments, _runid.check(str(run_id)))
+        home = os.path.join(experiments, check_run_id(str(run_id)))
     except ValueError:  # none is given, or none that is one
         return None, None
     try:

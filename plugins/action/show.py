@@ -12,8 +12,7 @@ from typing import Any
 
 from ansible import constants
 
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils import _experiment, _infos, _report
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
@@ -23,10 +22,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._infos import Info, answers, run_id_of, runs_of
-from ansible_collections.muster.train.plugins.plugin_utils._table import aligned
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, has_runner, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 MOST_UNSEEN = 3
@@ -34,7 +35,7 @@ HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
-    **_infos.OPTIONS,
+    **infos_OPTIONS,
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
     "grace": {"type": "int"},
@@ -55,21 +56,21 @@ class ActionModule(ControllerAction):
         infos = answers(variables, args)
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         if args["what"] == "start":
-            why, lines = _report.not_started(infos, args["why"])
+            why, lines = report.not_started(infos, args["why"])
             show(lines)
             raise UserError(clean(f"{run_id} did not start: {why}"))
         if args["what"] == "hints":
-            where = _report.places([], _shown_path(request, run_id))
+            where = report.places([], _shown_path(request, run_id))
             show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
             return {"run_id": run_id}
         if args["what"] == "stopping":
-            show(_report.asking(infos, run_id, args["grace"]))
+            show(report.asking(infos, run_id, args["grace"]))
             return {"run_id": run_id}
         own = members(runs_of(infos))
         infos = [info for info in infos if info.run in own or has_runner(info.run)]
         verdict = judge(own)
         if args["what"] == "logs":
-            if wrong := _report.no_such_rank(own, request.get("parameters", {}).get("rank")):
+            if wrong := report.no_such_rank(own, request.get("parameters", {}).get("rank")):
                 raise UserError(clean(wrong))
             show(_logs(infos, request))
         else:
@@ -78,7 +79,7 @@ class ActionModule(ControllerAction):
             # One line: Ansible prints all of a failed result, and the user has read the rest above.
             why = f": {verdict.why}" if verdict.why else ""
             raise UserError(clean(f"{run_id} {verdict.verdict}{why}"))
-        silent = _report.unanswered(infos) if args["all_answer"] else []
+        silent = report.unanswered(infos) if args["all_answer"] else []
         if silent:
             missed = (
                 "Its part of the run was not brought" if args["what"] == "result" else "What runs there was not reached"
@@ -91,13 +92,13 @@ def _print_status(
     what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    show(["", *_report.status_table(runs, WIDTH), ""])
+    show(["", *report.status_table(runs, WIDTH), ""])
     colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
-    show([_report.summary(run_id, verdict, runs)], colour)
-    show(_report.explanation(verdict))
+    show([report.summary(run_id, verdict, runs)], colour)
+    show(report.explanation(verdict))
     if what == "stopped":
-        show(_report.already_ended(infos, run_id))
-    after = _report.places(runs, _shown_path(request, run_id)) if what == "result" else []
+        show(report.already_ended(infos, run_id))
+    after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.get("left") for run in runs)
         after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
@@ -106,9 +107,9 @@ def _print_status(
 
 def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
     settings = values(request)
-    lines = _report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
+    lines = report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
     of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank") if settings.get(name) is not None)
-    return [*(lines or [clean(f"no log lines{of}")]), *_report.unanswered(infos)]
+    return [*(lines or [clean(f"no log lines{of}")]), *report.unanswered(infos)]
 
 
 def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
@@ -120,16 +121,16 @@ def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
 
 def _show_list(request: dict[str, Any]) -> None:
     folder = Path(request["experiments"])
-    found = [_experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
+    found = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
         found = [entry for entry in found if entry.run_id == request["run_id"]]
     call = request.get("call")
     launch = command("launch", None, call)
-    show(_experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
-    going = _experiment.unseen(found)[-MOST_UNSEEN:]
+    show(experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    going = experiment.unseen(found)[-MOST_UNSEEN:]
     show([""] * bool(going))
     for entry in going:
-        at = f", at {_experiment.minute(entry.looked)} UTC" if entry.looked else ""
+        at = f", at {experiment.minute(entry.looked)} UTC" if entry.looked else ""
         show([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
 
 

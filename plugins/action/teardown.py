@@ -9,8 +9,8 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction, show
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._torn_down import answer, lines
+from ansible_collections.muster.train.plugins.plugin_utils._setup.teardown import answer, lines
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 OPTIONS = {
     "request": {"type": "dict", "required": True},

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 DOCUMENTATION = r"""
 name: compose_project
@@ -58,9 +58,9 @@ _value:
 def compose_project(facts: Any, options: Any) -> str:
     """Render the file; see DOCUMENTATION."""
     # Whoever uses any filter imports the files of all, in each worker anew: these stay small.
-    from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-    from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-    from ansible_collections.muster.train.plugins.plugin_utils._compose import Options, render
+    from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+    from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+    from ansible_collections.muster.train.plugins.plugin_utils._setup.compose import Options, render
 
     known, given = plain(facts), plain(options)
     names = {field.name for field in dataclasses.fields(Options)}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _firewall
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._setup import firewall
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 DOCUMENTATION = r"""
 name: firewall_plan
@@ -78,7 +78,7 @@ def firewall_plan(
     # Of the facts no more is copied than is looked at: they are large, and of every node.
     read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
     try:
-        found = _firewall.plan(
+        found = firewall.plan(
             read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses)
         )
     except ValueError as error:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _memlock
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._setup import memlock
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 DOCUMENTATION = r"""
 name: memlock_plan
@@ -72,7 +72,7 @@ def memlock_plan(
 ) -> dict[str, Any]:
     """Return the plan; see DOCUMENTATION."""
     try:
-        return _memlock.plan(plain(node), plain(login), str(name), plain(limit), str(state), bool(engine))
+        return memlock.plan(plain(node), plain(login), str(name), plain(limit), str(state), bool(engine))
     except ValueError as error:
         return {"refused": str(error)}
 

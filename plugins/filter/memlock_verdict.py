@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils import _memlock
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._setup import memlock
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 DOCUMENTATION = r"""
 name: memlock_verdict
@@ -49,7 +49,7 @@ _value:
 def memlock_verdict(planned: Any, login: Any, engine: Any = None) -> dict[str, Any]:
     """Return problems and what is not known; see DOCUMENTATION."""
     wanted = plain(planned)
-    return _memlock.verdict(wanted["wanted"], plain(login), wanted["for"], plain(engine), wanted["pending"])
+    return memlock.verdict(wanted["wanted"], plain(login), wanted["for"], plain(engine), wanted["pending"])
 
 
 class FilterModule:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 DOCUMENTATION = r"""
 name: nccl_env
@@ -76,7 +76,7 @@ _value:
 def nccl_env(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
     """Resolve the nodes; see DOCUMENTATION."""
     # Whoever uses any filter imports the files of all, in each worker anew: these stay small.
-    from ansible_collections.muster.train.plugins.plugin_utils._nccl_facts import resolve_facts
+    from ansible_collections.muster.train.plugins.plugin_utils._nccl.facts import resolve_facts
 
     try:
         return resolve_facts(plain(nodes), str(mode), str(head_address))

@@ -122,17 +122,17 @@ import json
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
-from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, read_ended
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID, read_ended
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 # Each state imports what it needs: on the node every file of a module is compiled anew.
 
 
 def _start(module: AnsibleModule) -> None:
-    from ansible_collections.muster.train.plugins.module_utils._job_records import ACTIVE, ENDED, Job
-    from ansible_collections.muster.train.plugins.module_utils._start import start
-    from ansible_collections.muster.train.plugins.module_utils._starter import StartError
+    from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, Job
+    from ansible_collections.muster.train.plugins.module_utils._runs.start import start
+    from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 
     job = Job.from_dict(module.params["job"])
     # Ansible puts stars wherever a secret occurs in the answer, a short one in the run's own names and numbers too.
@@ -149,7 +149,7 @@ def _start(module: AnsibleModule) -> None:
 
 
 def _read(module: AnsibleModule) -> None:
-    from ansible_collections.muster.train.plugins.module_utils._run_files import list_files
+    from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files
 
     params, host = module.params, Host()
     run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
@@ -159,7 +159,7 @@ def _read(module: AnsibleModule) -> None:
 
 
 def _stop(module: AnsibleModule) -> None:
-    from ansible_collections.muster.train.plugins.module_utils._stop import stop
+    from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 
     params = module.params
     changed, run = stop(

@@ -179,9 +179,9 @@ log:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._run_files import read_logs
-from ansible_collections.muster.train.plugins.module_utils._runs import RUN_ID, list_runs, nothing_of, read_ended
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs.files import read_logs
+from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID, list_runs, nothing_of, read_ended
 
 
 def main() -> None:

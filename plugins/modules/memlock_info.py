@@ -110,8 +110,8 @@ memlock:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils import _memlock
-from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._memlock import info
 
 
 def main() -> None:
@@ -127,13 +127,13 @@ def main() -> None:
     host = Host()
     engine = None
     if asked["engine"]:
-        engine = _memlock.read_engine(host, asked["docker"], asked["image"], not module.check_mode)
+        engine = info.read_engine(host, asked["docker"], asked["image"], not module.check_mode)
     memlock = {
-        "login": _memlock.read_login(host),
-        "units": _memlock.read_units(host, asked["units"]),
-        "unit_files": _memlock.existing_units(host, asked["units"]),
+        "login": info.read_login(host),
+        "units": info.read_units(host, asked["units"]),
+        "unit_files": info.existing_units(host, asked["units"]),
         "files": {path: host.read_text(path) for path in asked["files"]},
-        "runs": _memlock.read_runs(),
+        "runs": info.read_runs(),
         "engine": engine,
     }
     module.exit_json(changed=False, memlock=memlock)

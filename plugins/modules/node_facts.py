@@ -495,10 +495,10 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._node import Asked, gather
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
-from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES, select
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 
 def main() -> None:

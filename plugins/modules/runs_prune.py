@@ -80,9 +80,9 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils import _prune
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._printable import clean
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs import prune
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 
 def main() -> None:
@@ -98,7 +98,7 @@ def main() -> None:
     params = module.params
     if params["days"] is not None and params["days"] < 0:
         module.fail_json(msg=f"days: expected 0 or more, saw {params['days']}")
-    result = _prune.prune(
+    result = prune.prune(
         Host(),
         params["workdir"],
         days=params["days"],

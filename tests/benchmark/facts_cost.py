@@ -25,9 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._rdma import read_rdma
-from ansible_collections.muster.train.plugins.module_utils._rdma_port import COUNTERS, HW_COUNTERS
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._rdma.devices import read_rdma
+from ansible_collections.muster.train.plugins.module_utils._rdma.port import COUNTERS, HW_COUNTERS
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

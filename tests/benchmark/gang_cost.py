@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
 from ansible_collections.muster.train.tests.faults import gangs, torchrun
-from ansible_collections.muster.train.tests.gang import Running, make_gang
+from ansible_collections.muster.train.tests.support.gang import Running, make_gang
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tiny_gpt" / "train.py"
 # Of the records of a training, so many at its beginning are warming up.

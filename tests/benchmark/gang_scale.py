@@ -29,12 +29,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils.runner._gang import Gang, report_of
-from ansible_collections.muster.train.plugins.module_utils.runner._head import Head
-from ansible_collections.muster.train.plugins.module_utils.runner._member import Member
-from ansible_collections.muster.train.plugins.module_utils.runner.runner import TICK_S
-from ansible_collections.muster.train.tests.gang import KEY, make_gang
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, report_of
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
+from ansible_collections.muster.train.plugins.module_utils.runner.main import TICK_S
+from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 
 CONTEXT = multiprocessing.get_context("spawn")
 # Four signs of life of a large gang's nodes.

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.muster.train.tests.integration import real_hosts
+from ansible_collections.muster.train.tests.support import real_hosts
 
 
 def play(verb: str, runtime: str) -> float:

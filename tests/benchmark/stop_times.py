@@ -18,11 +18,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._start import start
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, wait_for
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs.start import start
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, wait_for
 
 GRACE = 5
 OBEYS = "import time; print('up', flush=True); time.sleep(600)"
@@ -59,14 +59,14 @@ def main() -> None:
             log = Path(job.run_dir, "logs", "node.log")
             wait_for(partial(is_up, log), "the job is up")
             if harm is not None:
-                marks = {p.pid: _processes.environment(p.pid) for p in _processes.of_run(job.run_id, job.run_dir)}
+                marks = {p.pid: process_tree.environment(p.pid) for p in process_tree.of_run(job.run_id, job.run_dir)}
                 runner = next(pid for pid, mark in marks.items() if mark.get("MUSTER_ROLE") == "runner")
-                launcher = next(p.pid for p in _processes.descendants(runner))
+                launcher = next(p.pid for p in process_tree.descendants(runner))
                 harm(runner if victim == "runner" else launcher)
             begun = time.monotonic()
             stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False, ["docker"])
             seconds = time.monotonic() - begun
-            left = len(_processes.of_run(job.run_id, job.run_dir))
+            left = len(process_tree.of_run(job.run_id, job.run_dir))
             print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {left} processes left", flush=True)
 
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import containers, disks, gangs, ports
-from ansible_collections.muster.train.tests.gang import Running
+from ansible_collections.muster.train.tests.support.gang import Running
 
 MOMENTS_S = 2.5
 # Who waits for a runner that will not come waits no longer.
@@ -62,7 +62,7 @@ def rank(home: Path, turn: random.Random) -> float:
             return asked(running, turn, bad)
         number, process = turn.choice(sorted(alive.items()))
         began = time.monotonic()
-        _processes.send(process, signal.SIGKILL)
+        process_tree.send(process, signal.SIGKILL)
         seconds = gangs.end(running, began)
         gangs.look(running, ["failed"], bad, number)
         return seconds
@@ -72,11 +72,11 @@ def agent(home: Path, turn: random.Random) -> float:
     bad = turn.randrange(gangs.NODES)
     with at_any_moment(home, turn) as running:
         pid = (running.state(bad).get("launcher") or {}).get("pid")
-        launcher = _processes.look(pid) if pid else None
+        launcher = process_tree.look(pid) if pid else None
         if launcher is None:
             return asked(running, turn, bad)
         began = time.monotonic()
-        _processes.send(launcher, signal.SIGKILL)
+        process_tree.send(launcher, signal.SIGKILL)
         seconds = gangs.end(running, began)
         gangs.look(running, ["failed"], bad)
         return seconds
@@ -92,7 +92,7 @@ def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
             began = time.monotonic()
             begun = gangs.all_run(running)
             for process in victims:
-                _processes.send(process, signal.SIGKILL)
+                process_tree.send(process, signal.SIGKILL)
             seconds = finish(running, turn, begun, began)
             gangs.look(running, ["lost"] if begun else gangs.NOT_BEGUN, bad if begun else None)
             return seconds

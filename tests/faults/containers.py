@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils import _job_container
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._job_records import ENDED, Job, JobContainer
-from ansible_collections.muster.train.plugins.module_utils._start import runner_command
-from ansible_collections.muster.train.plugins.module_utils._starters import starter_named
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, Job, JobContainer
+from ansible_collections.muster.train.plugins.module_utils._runs import job_container
+from ansible_collections.muster.train.plugins.module_utils._runs.start import runner_command
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.gang import KEY, Running
-from ansible_collections.muster.train.tests.integration import engine
-from ansible_collections.muster.train.tests.jobs import prepare, wait_for
+from ansible_collections.muster.train.tests.support import engine
+from ansible_collections.muster.train.tests.support.gang import KEY, Running
+from ansible_collections.muster.train.tests.support.jobs import prepare, wait_for
 
 MOMENTS_S = 2.0
 why_not = engine.missing
@@ -36,12 +36,12 @@ def _boxed(job: Job, home: Path) -> Job:
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
     environment = [dataclasses.replace(each, value=marks.get(each.name, each.value)) for each in job.environment]
     labels = {
-        _job_container.RUN_ID: run_id,
-        _job_container.RUN_DIR: run_dir,
-        _job_container.NONCE: job.nonce,
-        _job_container.WORKDIR: job.workdir,
+        job_container.RUN_ID: run_id,
+        job_container.RUN_DIR: run_dir,
+        job_container.NONCE: job.nonce,
+        job_container.WORKDIR: job.workdir,
     }
-    name = _job_container.container_name(run_id, job.node_rank)
+    name = job_container.container_name(run_id, job.node_rank)
     return dataclasses.replace(
         job,
         run_id=run_id,
@@ -76,7 +76,7 @@ def _start(job: Job) -> None:
 def _is_over(running: Running, node: int) -> bool:
     """Whether a node's runner has said its last word and its container is done."""
     job = running.jobs[node]
-    seen = _job_container.look(Host(), _container(job))
+    seen = job_container.look(Host(), _container(job))
     return running.state(node).get("phase") in ENDED and (seen is None or not seen.running)
 
 

@@ -10,13 +10,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults.gangs import DOCKER
-from ansible_collections.muster.train.tests.integration import death
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support import death
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 NODES = ["node0", "node1", "node2"]
 GRACE = 5
@@ -93,6 +93,6 @@ def _stop(cluster: Cluster, by_verb: bool) -> None:
             workdir = str(cluster.home / "work" / node)
             stop(Host(), node, workdir, RUN_ID, None, GRACE, False, DOCKER)
     left = cluster.processes()
-    assert left == [], f"{len(left)} processes are left after stop: {[_processes.command(p.pid) for p in left]}"
+    assert left == [], f"{len(left)} processes are left after stop: {[process_tree.command(p.pid) for p in left]}"
     laid_out = [name for node in cluster.names for name in death.names(cluster.run_dir(node)) if "private" in name]
     assert laid_out == [], f"what was prepared is left: {laid_out}"

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 FULL, HANGING = "1m", 16 << 20
 SHORT_S = 5.0
@@ -137,7 +137,7 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
             assert "uninterruptible" in state["why"] and str(state["launcher"]["pid"]) in state["why"], state["why"]
             found = gangs.verdict_of(running)
             assert found.verdict in ("stopped", "failed"), f"verdict {found.verdict} ({found.why})"
-            wait_for(lambda: not _processes.of_run(job.run_id, job.run_dir), "it ends when it can", gangs.PATIENCE_S)
+            wait_for(lambda: not process_tree.of_run(job.run_id, job.run_dir), "it ends when it can", gangs.PATIENCE_S)
             return seconds
 
 

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils._runs import read_run
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import Verdict, judge
-from ansible_collections.muster.train.tests.gang import Running, make_gang
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, judge
+from ansible_collections.muster.train.tests.support.gang import Running, make_gang
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 AGENT = Path(__file__).with_name("agent.py")
 NODES, NPROC = 3, 2
@@ -67,8 +67,8 @@ def started(running: Running) -> Iterator[Running]:
     finally:
         running.end()
         for job in running.jobs:
-            for process in _processes.of_run(job.run_id, job.run_dir):
-                _processes.send(process, signal.SIGKILL)
+            for process in process_tree.of_run(job.run_id, job.run_dir):
+                process_tree.send(process, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -110,11 +110,11 @@ def clean(running: Running) -> None:
     for rank, runner in running.runners.items():
         job = running.jobs[rank]
         if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself: nobody has to sweep
-            left = _processes.of_run(job.run_id, job.run_dir)
+            left = process_tree.of_run(job.run_id, job.run_dir)
             assert left == [], f"{job.node}: its runner left {len(left)} processes behind"
     for job in running.jobs:
         stop_module(job, 1.0)
-        left = _processes.of_run(job.run_id, job.run_dir)
+        left = process_tree.of_run(job.run_id, job.run_dir)
         assert left == [], f"{job.node}: {len(left)} processes are left after stop"
 
 
@@ -142,19 +142,19 @@ def ask(running: Running, rank: int) -> None:
     new.replace(f"{job.run_dir}/stop.{job.nonce}")
 
 
-def tree(running: Running, node: int) -> list[_processes.Process]:
+def tree(running: Running, node: int) -> list[process_tree.Process]:
     """Return the runner of a node and all below it."""
     pid = running.runners[node].pid
-    own = _processes.look(pid)
-    return [*([own] if own else []), *_processes.descendants(pid)]
+    own = process_tree.look(pid)
+    return [*([own] if own else []), *process_tree.descendants(pid)]
 
 
-def ranks(running: Running, node: int) -> dict[int, _processes.Process]:
+def ranks(running: Running, node: int) -> dict[int, process_tree.Process]:
     """Return the ranks that live on a node."""
     found = {}
-    for process in _processes.descendants(running.runners[node].pid):
-        name = _processes.command(process.pid)
-        if name.startswith("rank") and name[4:].isdigit() and _processes.look(process.pid) is not None:
+    for process in process_tree.descendants(running.runners[node].pid):
+        name = process_tree.command(process.pid)
+        if name.startswith("rank") and name[4:].isdigit() and process_tree.look(process.pid) is not None:
             found[int(name[4:])] = process
     return found
 
@@ -167,7 +167,7 @@ def ranks_run(running: Running, nodes: Iterable[int]) -> bool:
 def send_to_a_rank(running: Running, node: int, turn: random.Random) -> int:
     """Let a rank of a node fail; return which."""
     rank, process = turn.choice(sorted(ranks(running, node).items()))
-    _processes.send(process, signal.SIGUSR1)
+    process_tree.send(process, signal.SIGUSR1)
     return rank
 
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Rendezvous
+from ansible_collections.muster.train.plugins.module_utils._records.job import Rendezvous
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.gang import Running
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.gang import Running
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 _numbers = itertools.count()
 

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 # So long a node stands still without being lost.
 PAUSE_S = 6.0
@@ -51,10 +51,10 @@ def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[
             victims = gangs.tree(running, bad)[: 1 if runner_only else None]
             began = time.monotonic()
             for process in victims:
-                _processes.send(process, how)
+                process_tree.send(process, how)
             seconds = gangs.end(running, began, bad)
             for process in victims:
-                _processes.send(process, signal.SIGCONT)
+                process_tree.send(process, signal.SIGCONT)
             running.runners[bad].wait(gangs.PATIENCE_S)
             gangs.look(running, ["lost"], bad)
             return seconds
@@ -69,10 +69,10 @@ def pauses(home: Path, turn: random.Random) -> float:
         before = [gangs.ranks(running, rank) for rank in range(gangs.NODES)]
         victims = gangs.tree(running, bad)
         for process in victims:
-            _processes.send(process, signal.SIGSTOP)
+            process_tree.send(process, signal.SIGSTOP)
         time.sleep(PAUSE_S)
         for process in victims:
-            _processes.send(process, signal.SIGCONT)
+            process_tree.send(process, signal.SIGCONT)
         time.sleep(1.0)
         now = [{rank: p.pid for rank, p in gangs.ranks(running, node).items()} for node in range(gangs.NODES)]
         assert now == [{rank: p.pid for rank, p in each.items()} for each in before], "the ranks are others"
@@ -108,7 +108,7 @@ def replaced(home: Path, turn: random.Random) -> float:
         time.sleep(turn.random())
         began = time.monotonic()
         for process in gangs.tree(running, bad):
-            _processes.send(process, signal.SIGKILL)
+            process_tree.send(process, signal.SIGKILL)
         others = [rank for rank in range(gangs.NODES) if rank != bad]
         again = [*others, spare]
         wait_for(

@@ -10,9 +10,9 @@ import socket
 import time
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 
 def steal(job: Job, port: int) -> socket.socket:

@@ -12,11 +12,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.gang import KEY, Running
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.gang import KEY, Running
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 APART_S = 0.4
 REFUSED = 3
@@ -50,7 +50,8 @@ def two_launches(home: Path, turn: random.Random) -> float:
         assert _holds_all(winner, nonce), f"the loser's end ended the winner: {winner.phases()}"
         for job in winner.jobs:
             nonces = {
-                _processes.environment(p.pid).get("MUSTER_NONCE") for p in _processes.of_run(job.run_id, job.run_dir)
+                process_tree.environment(p.pid).get("MUSTER_NONCE")
+                for p in process_tree.of_run(job.run_id, job.run_dir)
             }
             assert nonces == {nonce}, f"{job.node}: processes of {len(nonces)} launches"
         gangs.ask(winner, turn.randrange(gangs.NODES))
@@ -61,8 +62,8 @@ def two_launches(home: Path, turn: random.Random) -> float:
         for launch in rivals:
             launch.end()
         for job in first.jobs:
-            for process in _processes.of_run(job.run_id, job.run_dir):
-                _processes.send(process, signal.SIGKILL)
+            for process in process_tree.of_run(job.run_id, job.run_dir):
+                process_tree.send(process, signal.SIGKILL)
 
 
 def _of_launch(job: Job, nonce: str, port: int) -> Job:

@@ -12,14 +12,14 @@ import threading
 import time
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job
-from ansible_collections.muster.train.plugins.module_utils._start import start
-from ansible_collections.muster.train.plugins.module_utils._starter import StartError
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._runs.start import start
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, state_of
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, state_of
 
 # From the first file to the ranks, on a machine that does much else.
 STARTING_S = 0.6
@@ -45,7 +45,7 @@ def stop_meets_start(home: Path, turn: random.Random) -> float:
         assert not starting.is_alive(), "the start does not end"
         if told["phase"] == "not_found":  # it came before there was anything to stop
             gangs.stop_module(job, 1.0)
-        left = [_processes.command(process.pid) for process in _processes.of_run(job.run_id, job.run_dir)]
+        left = [process_tree.command(process.pid) for process in process_tree.of_run(job.run_id, job.run_dir)]
         assert left == [], f"stop told {told['phase']}, and now these run: {left}"
         phase = state_of(job).get("phase")
         # Of what was gone before there was a job nothing is told.

@@ -68,7 +68,7 @@ ROWS = [
         "was started",
         "`failed`, the missing named",
         (Fault("a node does not come: beyond the timeout", nodes.does_not_come, 5.0, at_once=IDLE),),
-        (f"{UNIT}/test_council.py::test_who_does_not_come_is_named",),
+        (f"{UNIT}/gang/test_coordinator.py::test_who_does_not_come_is_named",),
     ),
     Row(
         "the launcher is not there, the script fails, a rank crashes",
@@ -85,7 +85,7 @@ ROWS = [
                 *(15.0, "torch", 1, torchrun.why_not),
             ),
         ),
-        (f"{UNIT}/test_gang.py::test_a_command_that_one_node_does_not_have",),
+        (f"{UNIT}/gang/test_base.py::test_a_command_that_one_node_does_not_have",),
     ),
     Row(
         "the same, with `max_restarts`",
@@ -98,7 +98,7 @@ ROWS = [
                 *(torchrun.again, 60.0, "torch", 1, torchrun.why_not),
             ),
         ),
-        (f"{UNIT}/test_gang.py::test_attempts_that_get_nowhere_end",),
+        (f"{UNIT}/gang/test_base.py::test_attempts_that_get_nowhere_end",),
     ),
     Row(
         "a runner is killed",
@@ -107,7 +107,7 @@ ROWS = [
         "`lost`, the node named",
         (Fault("a runner is killed", nodes.hit(signal.SIGKILL, head=False, runner_only=True), 30.0),),
         (
-            f"{UNIT}/test_runner.py::test_launcher_dies_with_a_killed_runner",
+            f"{UNIT}/test_main.py::test_launcher_dies_with_a_killed_runner",
             "tests/integration/test_faults.py::test_launch_says_that_the_runner_was_killed_over_a_script_that_ignores_sigterm",
         ),
     ),
@@ -143,7 +143,7 @@ ROWS = [
         ),
         (
             "tests/integration/test_spares.py::test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same",
-            f"{UNIT}/test_council.py::test_too_few_spares_end_it",
+            f"{UNIT}/gang/test_coordinator.py::test_too_few_spares_end_it",
         ),
     ),
     Row(
@@ -151,8 +151,8 @@ ROWS = [
         "nothing: the run goes on without it",
         "`running`",
         tests=(
-            f"{UNIT}/test_gang.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
-            f"{UNIT}/test_council.py::test_spares_that_are_lost_end_nobody_and_replace_nobody",
+            f"{UNIT}/gang/test_base.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
+            f"{UNIT}/gang/test_coordinator.py::test_spares_that_are_lost_end_nobody_and_replace_nobody",
         ),
     ),
     Row(
@@ -187,8 +187,8 @@ ROWS = [
         "peers to be done, then ends",
         "`lost` once all others have ended",
         tests=(
-            f"{UNIT}/test_gang.py::test_who_may_never_be_lost_goes_on_alone",
-            f"{UNIT}/test_gang.py::test_a_head_that_loses_nobody_goes_on_without_a_member",
+            f"{UNIT}/gang/test_base.py::test_who_may_never_be_lost_goes_on_alone",
+            f"{UNIT}/gang/test_base.py::test_a_head_that_loses_nobody_goes_on_without_a_member",
         ),
     ),
     Row(
@@ -199,7 +199,7 @@ ROWS = [
             Fault("a stop, heeded", nodes.stopped(deaf=False), 5.0),
             Fault("a stop, ignored by the ranks", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
         ),
-        (f"{UNIT}/test_gang.py::test_a_stop_before_all_have_come_wins",),
+        (f"{UNIT}/gang/test_base.py::test_a_stop_before_all_have_come_wins",),
     ),
     Row(
         "`stop` while a run is being started",
@@ -213,8 +213,8 @@ ROWS = [
         "`failed`, the pids named",
         (Fault("a rank hangs on a disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.why_not),),
         (
-            f"{UNIT}/test_council.py::test_processes_that_stay_end_it",
-            f"{UNIT}/test_council.py::test_processes_that_stay_leave_their_rank_to_a_spare",
+            f"{UNIT}/gang/test_coordinator.py::test_processes_that_stay_end_it",
+            f"{UNIT}/gang/test_coordinator.py::test_processes_that_stay_leave_their_rank_to_a_spare",
         ),
     ),
     Row(
@@ -262,7 +262,7 @@ ROWS = [
         (Fault("two launches at once: until one runs", races.two_launches, None, "races", IDLE),),
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
-            f"{UNIT}/test_gang.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
+            f"{UNIT}/gang/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),
     Row(
@@ -270,8 +270,8 @@ ROWS = [
         "it can prove no key and is sent away, at the latest after 5 s",
         "as without it",
         tests=(
-            f"{UNIT}/test_strangers.py::test_a_stranger_is_sent_away",
-            f"{UNIT}/test_strangers.py::test_a_crowd_of_strangers_keeps_nobody_out",
+            f"{UNIT}/gang/test_strangers.py::test_a_stranger_is_sent_away",
+            f"{UNIT}/gang/test_strangers.py::test_a_crowd_of_strangers_keeps_nobody_out",
         ),
     ),
     Row(

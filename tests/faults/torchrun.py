@@ -14,13 +14,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Variable
-from ansible_collections.muster.train.plugins.module_utils.runner import _torchrun
-from ansible_collections.muster.train.plugins.plugin_utils._launchers._start import Program, Start
-from ansible_collections.muster.train.plugins.plugin_utils._launchers.torchrun import command
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job, Variable
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import torchrun
+from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.base import Program, Start
+from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.torchrun import command
 from ansible_collections.muster.train.tests.faults import gangs
-from ansible_collections.muster.train.tests.gang import Running, free_ports, make_gang
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.gang import Running, free_ports, make_gang
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 HERE = Path(__file__).parent
 NODES, NPROC = 2, 2
@@ -61,7 +61,7 @@ def _with_torchrun(job: Job, script: str, arguments: list[str], hasty: bool) -> 
     found = command(start).argv
     argv = [found[0], str(HERE / "hasty.py"), str(CLOCK_S), *found[1:]] if hasty else found
     os.makedirs(job.run_dir, mode=0o700)
-    Path(job.run_dir, "torchrun.py").write_bytes(Path(_torchrun.__file__).read_bytes())
+    Path(job.run_dir, "torchrun.py").write_bytes(Path(torchrun.__file__).read_bytes())
     told = {"MUSTER_OUTPUT_DIR": job.output_dir, "OMP_NUM_THREADS": "1"}
     environment = [*job.environment, *(Variable(name, value, "test", "") for name, value in told.items())]
     return replace(job, argv=argv, first_rank=rank, environment=environment)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration import real_hosts
-from ansible_collections.muster.train.tests.integration.cluster import Cluster
+from ansible_collections.muster.train.tests.support import real_hosts
+from ansible_collections.muster.train.tests.support.cluster import Cluster
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import PLAYBOOK, ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import PLAYBOOK, ROOT, RUN_ID, Cluster, Played
 
 # Whoever hands one of these to a shell, or templates it, makes the file.
 SHELL = ["; touch {0}", "$(touch {0})", "`touch {0}`", "& touch {0} &", "| touch {0}", "' \" ; touch {0}"]

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 
 def contents(folder: Path) -> dict[str, bytes]:

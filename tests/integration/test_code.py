@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
 
 PLAY = [
     {

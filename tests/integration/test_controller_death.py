@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration import death
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
-from ansible_collections.muster.train.tests.jobs import make_job, prepare
+from ansible_collections.muster.train.tests.support import death
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import make_job, prepare
 
 
 @pytest.mark.parametrize("how", ["alone", "everything", "interrupt"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
 
 ROLE = """
 - name: Write the environment

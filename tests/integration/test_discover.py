@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils.runner._state import utc
-from ansible_collections.muster.train.tests.integration import sshd
-from ansible_collections.muster.train.tests.integration.cluster import PLAYBOOK, ROOT, Played
+from ansible_collections.muster.train.plugins.module_utils.runner.state import utc
+from ansible_collections.muster.train.tests.support import sshd
+from ansible_collections.muster.train.tests.support.cluster import PLAYBOOK, ROOT, Played
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 HOST, OTHER = sshd.ADDRESSES

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
 
 LAUNCH = "ansible-playbook -i {} {} -e run_id={} -e follow=false -e script_args=--seconds=600"
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 LONG = "--seconds 3000"
 
@@ -59,13 +59,13 @@ def kill_runner(cluster: Cluster, node: str) -> int:
     """End a node's runner as the kernel does when memory runs out."""
     pid = int(cluster.state(node)["pid"])
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: _processes.look(pid) is None, f"the runner of {node} is dead")
+    wait_for(lambda: process_tree.look(pid) is None, f"the runner of {node} is dead")
     return pid
 
 
-def of_node(cluster: Cluster, node: str) -> list[_processes.Process]:
+def of_node(cluster: Cluster, node: str) -> list[process_tree.Process]:
     """Return the run's processes on one node."""
-    return _processes.of_run(RUN_ID, str(cluster.run_dir(node)))
+    return process_tree.of_run(RUN_ID, str(cluster.run_dir(node)))
 
 
 def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ import select
 import time
 from collections.abc import Callable
 
-from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
 
 CTRL_C = b"\x03"
 # One line up, to its beginning, cleared: the next text takes the place of the last.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.real_hosts import HOME, ROOT, environment
-from ansible_collections.muster.train.tests.integration.recaps import steps, surprises
+from ansible_collections.muster.train.tests.support.real_hosts import HOME, ROOT, environment
+from ansible_collections.muster.train.tests.support.recaps import steps, surprises
 
 # `default` makes and removes the hosts when molecule is run without pytest.
 SCENARIOS = sorted({path.parent.name for path in ROOT.glob("molecule/hosts/*/molecule.yml")} - {"default"})

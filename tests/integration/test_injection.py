@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils import _start
-from ansible_collections.muster.train.plugins.module_utils._starter import StartError
-from ansible_collections.muster.train.plugins.plugin_utils._parameters import read
-from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
-from ansible_collections.muster.train.tests.corpus import corpus
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.plugins.module_utils._runs import start
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import read
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.corpus import corpus
 
 ENV = next(parameter for parameter in VERBS["launch"] if parameter.name == "env")
 # Of one process all strings of arguments and environment may have 2 MiB, and the longest are the unit tests'.
@@ -47,7 +47,7 @@ def taken(text: str) -> bool:
 def secret(text: str) -> bool:
     """Return whether it may be a secret."""
     try:
-        _start.check_secrets({"X": text})
+        start.check_secrets({"X": text})
     except StartError:
         return False
     return len(text) < LONGEST

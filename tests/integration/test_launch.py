@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import ROOT, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import ROOT, Cluster, Played
 
 RUN_ID = "multinode_42ch_autoth_20261120_143052_first"
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.lr=0.02", "training.log_every=1"]

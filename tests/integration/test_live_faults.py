@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, as_root, environment
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
 
 HOSTS = ("n1", "n2", "n3")
 # Another name for the first of them.

@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.integration.cluster import WORKLOADS
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, as_root, environment
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.cluster import WORKLOADS
+from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment
 
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/gang"

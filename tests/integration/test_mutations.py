@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
 
 MUTATIONS = {
     f"{path.stem}: {mutation['name']}": (path.stem, mutation)

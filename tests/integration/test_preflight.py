@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
 
 # What the machine of the tests is like is not what they are about.
 QUIET = ("disks", "leftovers", "hung", "gpu_processes", "kernel_log", "sudo", "memory", "device_files")

@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, WORKLOADS, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster, Played
 
 ROUNDS = 20
 # The loser may wait for its member's slot; meanwhile the next rounds play.

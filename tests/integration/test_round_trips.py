@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible_runner.interface import run
 
-from ansible_collections.muster.train.tests.integration.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 
 FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.job", "muster.train.follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.

@@ -25,9 +25,9 @@ from typing import IO, Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.integration import death
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, as_root, environment, in_root
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support import death
+from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, environment, in_root
 
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/confidence"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import signal
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 
 def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same(cluster: Cluster) -> None:
@@ -36,9 +36,9 @@ def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same
     }
     assert "running · 2 ranks on 2 nodes" in status.out
 
-    runner = _processes.look(int(cluster.state("node1")["pid"]))
+    runner = process_tree.look(int(cluster.state("node1")["pid"]))
     assert runner is not None
-    _processes.send(runner, signal.SIGKILL)
+    process_tree.send(runner, signal.SIGKILL)
     cluster.wait_phase(RUN_ID, "running", "node4")
     until.touch()
     followed = cluster.verb("follow", run_id=RUN_ID)

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration import death, sshd
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support import death, sshd
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 
 pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
 

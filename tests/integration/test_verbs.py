@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.cluster import RUN_ID, Cluster, Played
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 OLD = "multinode_42ch_autoth_20261120_143052_first"
 STRANGER = "multinode_1ch_64th_20200101_000000"

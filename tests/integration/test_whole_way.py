@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.integration.real_hosts import ROOT, environment
-from ansible_collections.muster.train.tests.jobs import wait_for
+from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
 
 HOSTS = ("n1", "n2", "n3")
 RANKS = 6

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._host import LINK_LIMIT, Host
+from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
+from ansible_collections.muster.train.plugins.module_utils._host.host import LINK_LIMIT, Host
 from ansible_collections.muster.train.tests.machines._manifest import (
     Answer,
     Manifest,

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ansible_collections.muster.train.plugins.module_utils._command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._disks import mount_of, parse_mountinfo
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._node import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._system.disks import mount_of, parse_mountinfo
 from ansible_collections.muster.train.tests.machines._manifest import Answer, Manifest, dump
 from ansible_collections.muster.train.tests.machines._replace import Replacements
 from ansible_collections.muster.train.tests.machines._sanitize import contents, learn

@@ -14,16 +14,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._node import Asked, Gathered, gather
-from ansible_collections.muster.train.plugins.module_utils._records import Net
-from ansible_collections.muster.train.plugins.module_utils._subsets import IDENTITY
-from ansible_collections.muster.train.plugins.plugin_utils import _head
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net
+from ansible_collections.muster.train.plugins.module_utils._records.subsets import IDENTITY
+from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings import find_gpus
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import head_address
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._environments import Environments, Users, decide, view_of
-from ansible_collections.muster.train.plugins.plugin_utils._findings import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._gpu_findings import find_gpus
-from ansible_collections.muster.train.plugins.plugin_utils._library import Library, library_of, numbers
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FabricPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import (
+    Environments,
+    Users,
+    decide,
+    view_of,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library, library_of, numbers
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.machines._machine import Machine
 from ansible_collections.muster.train.tests.machines._manifest import Manifest, ManifestError, read
 from ansible_collections.muster.train.tests.machines._script import Parser, complain
@@ -54,7 +59,7 @@ def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Environ
     """Decide the environment of a cluster, its first machine the head; all findings, those of GPUs and lint too."""
     head = next(iter(cluster))
     net = cluster[head].node.net or NO_NET
-    address, findings = _head.choose_address(head, options.head or "", "", net, together=False)
+    address, findings = head_address.choose_address(head, options.head or "", "", net, together=False)
     nodes = [
         view_of(Node(name, gathered.node, gathered.rdma, gathered.gpu), library(gathered, options))
         for name, gathered in cluster.items()
@@ -124,7 +129,7 @@ def main(arguments: Sequence[str]) -> int:
     version = numbers(given.version)
     if given.version is not None and version is None:
         return complain(parser.prog, f"--version: {given.version!r} is no version, such as 2.23.4")
-    if given.head is not None and not _head.is_address(given.head):
+    if given.head is not None and not head_address.is_address(given.head):
         return complain(parser.prog, f"--head: {given.head!r} is no IP address")
     try:
         document = show(_read(given.files), Options(given.library, version, given.mode, given.head))

@@ -16,16 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
-# Of the nodes' side, what the controller may import: the records, and the order of names.
-RECORDS = (
-    "_records",
-    "_job_records",
-    "_gpu_records",
-    "_rdma_records",
-    "_system_records",
-    "_health_records",
-)
-SHARED = (*RECORDS, "_order", "_printable")
+# Of the nodes' side, what the controller may import: the records and the text helpers.
+SHARED = ("_records", "_text")
 AUTHOR = "The Muster project (@muster)"
 PYTHON_TYPES: dict[str, type] = {
     "str": str,

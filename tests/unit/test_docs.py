@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils import _nccl_gid
-from ansible_collections.muster.train.plugins.plugin_utils._environment import CLUSTER, MUSTER, NODE
-from ansible_collections.muster.train.plugins.plugin_utils._launchers import LAUNCHERS
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_env import Library, resolve
-from ansible_collections.muster.train.plugins.plugin_utils._nccl_view import FABRIC
-from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
-from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER as CLUSTER_DEFAULTS
-from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
-from ansible_collections.muster.train.tests.unit.rdma_parts import AUTO, MUST_TCP, hca, port, roce, view
+from ansible_collections.muster.train.plugins.plugin_utils._nccl import gid
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, MUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FABRIC
+from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.registry import LAUNCHERS
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER as CLUSTER_DEFAULTS
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, MUST_TCP, hca, port, roce, view
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -240,10 +240,10 @@ def test_variables_that_are_said_not_to_be_set_are_not() -> None:
 def test_every_variable_that_is_set_is_in_the_table_with_its_rule() -> None:
     table = rows(ROOT / "docs" / "environment.md", "variable")
     rules = {name: cells[0] for names, cells in table.items() for name in re.findall(r"[A-Z][A-Z_]+", names)}
-    sources = "".join(read(path) for path in (ROOT / "plugins" / "plugin_utils").glob("_nccl_*.py"))
+    sources = "".join(read(path) for path in (ROOT / "plugins" / "plugin_utils" / "_nccl").glob("*.py"))
     assert {rules[name] for name in ("NCCL_IB_DISABLE", "NCCL_NET")} == {"D1"}
     assert (rules["NCCL_IB_HCA"], rules["NCCL_IB_GID_INDEX"], rules["NCCL_SOCKET_IFNAME"]) == ("D2", "D3", "D4")
-    named = set(re.findall(r'decided\(\s*"([A-Z_]+)"', sources)) | {_nccl_gid.INDEX, _nccl_gid.FAMILY, _nccl_gid.RANGE}
+    named = set(re.findall(r'decided\(\s*"([A-Z_]+)"', sources)) | {gid.INDEX, gid.FAMILY, gid.RANGE}
     assert len(named) >= 6
     assert named <= set(rules)
 

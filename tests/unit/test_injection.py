@@ -23,41 +23,47 @@ import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
-from ansible_collections.muster.train.plugins.module_utils import _runs, _start, _starters
-from ansible_collections.muster.train.plugins.module_utils._docker_starter import Docker
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._job_records import Job, Variable
-from ansible_collections.muster.train.plugins.module_utils._starter import StartError
-from ansible_collections.muster.train.plugins.module_utils.runner import _files
-from ansible_collections.muster.train.plugins.module_utils.runner._inherited import environment_of
-from ansible_collections.muster.train.plugins.plugin_utils import (
-    _compose,
-    _experiment,
-    _findings,
-    _hosts_spec,
-    _memlock,
-    _nccl_files,
-    _plan_text,
-    _policy,
-    _progress_line,
-    _report,
-    _request,
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job, Variable
+from ansible_collections.muster.train.plugins.module_utils._runs import start
+from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID as read_RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory
+from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
+from ansible_collections.muster.train.plugins.module_utils.runner import files
+from ansible_collections.muster.train.plugins.module_utils.runner.inherited import environment_of
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import host_list
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._detect import files as detect_files
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render as render_text
+from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, progress
+from ansible_collections.muster.train.plugins.plugin_utils._results.collected import target
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.report import (
+    explanation,
+    log_lines,
+    not_started,
+    status_table,
+    unanswered,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._collected import target
-from ansible_collections.muster.train.plugins.plugin_utils._detected import NodeReport
-from ansible_collections.muster.train.plugins.plugin_utils._findings import PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._infos import read_infos
-from ansible_collections.muster.train.plugins.plugin_utils._library import Library
-from ansible_collections.muster.train.plugins.plugin_utils._nodes import Host, Inventory
-from ansible_collections.muster.train.plugins.plugin_utils._parameters import Parameter
-from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._policy import Policy
-from ansible_collections.muster.train.plugins.plugin_utils._request import Refused
-from ansible_collections.muster.train.plugins.plugin_utils._verbs import VERBS
-from ansible_collections.muster.train.plugins.plugin_utils._verdict import judge
-from ansible_collections.muster.train.tests.corpus import corpus
-from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, RUN_ID, facts, node, policy, request
-from ansible_collections.muster.train.tests.unit.plugin_utils.test_request import SITUATION
+from ansible_collections.muster.train.plugins.plugin_utils._results.report import (
+    summary as report_summary,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+from ansible_collections.muster.train.plugins.plugin_utils._setup import compose, memlock
+from ansible_collections.muster.train.tests.support.corpus import corpus
+from ansible_collections.muster.train.tests.support.plan_parts import POLICY, RUN_ID, facts, node, policy, request
+from ansible_collections.muster.train.tests.unit.plugin_utils._request.test_request import SITUATION
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
@@ -78,7 +84,7 @@ def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | N
     if verb == "launch" and not {"script", "module"} & {*raw, *given["defaults"]}:
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     try:
-        made = _request.make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
+        made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
     except Refused as refused:
         return None, refused.lines
     return {name: setting["value"] for name, setting in made["parameters"].items()}, ()
@@ -179,28 +185,28 @@ def test_a_node_and_its_address(verb: str, texts: dict[str, str]) -> None:
 
 def test_a_list_of_hosts(texts: dict[str, str]) -> None:
     for text in texts.values():
-        for read in (_hosts_spec.parse_hosts, _hosts_spec.parse_node_list):
+        for read in (host_list.parse_hosts, host_list.parse_node_list):
             targets, said = attempt(read, text)
             assert said is None or all(line.isprintable() for line in said.split("\n"))
             for each in targets or []:
                 assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", each.host)
-                assert not each.user or _hosts_spec.USER.fullmatch(each.user)
+                assert not each.user or host_list.USER.fullmatch(each.user)
 
 
 def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
     for text in texts.values():
-        if _runs.RUN_ID.fullmatch(text):
-            assert _runs.run_directory(str(tmp_path), text) == str(tmp_path / ".muster" / "runs" / text)
+        if read_RUN_ID.fullmatch(text):
+            assert run_directory(str(tmp_path), text) == str(tmp_path / ".muster" / "runs" / text)
         else:
             with pytest.raises(ValueError, match="is no run id") as refused:
-                _runs.run_directory(str(tmp_path), text)
+                run_directory(str(tmp_path), text)
             assert str(refused.value).isprintable()
 
 
 # The cluster's policy
 
 
-def told(plan: Callable[[], object]) -> list[_findings.Finding]:
+def told(plan: Callable[[], object]) -> list[finding.Finding]:
     """Return the findings that stand against it."""
     _value, refused = attempt(plan)
     if refused is None:
@@ -218,7 +224,7 @@ def variants(name: str, text: str) -> list[object]:
     return [["docker", text], [text], text] if name == "launch_docker" else [text, [text], {text: text}]
 
 
-@pytest.mark.parametrize("name", _policy.NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_variable_of_the_policy(name: str, texts: dict[str, str]) -> None:
     for text in texts.values():
         for raw in variants(name, text):
@@ -243,8 +249,8 @@ def test_what_differs_among_nodes_is_told_on_one_line(texts: dict[str, str]) -> 
     for text in texts.values():
         for name in ("launch_slot", "launch_env"):
             value = {text: text} if name == "launch_env" else text
-            found = _policy.check_alike({"node0": {name: "x"}, "node1": {name: value}})
-            assert all(line.isprintable() for line in _findings.lines(found))
+            found = check_alike({"node0": {name: "x"}, "node1": {name: value}})
+            assert all(line.isprintable() for line in finding.lines(found))
 
 
 # From the plan to the ranks
@@ -259,7 +265,7 @@ def planned(workdir: str = "/home/ann/muster", of: Policy | None = None, **param
         paths[of.compose_file] = {"path": of.compose_file, "exists": True, "readable": True, "sha256": "1"}
     nodes = [node(number, files=paths, workdir__path=f"{workdir}{number}") for number in range(2)]
     plan = make_plan(request(**parameters), of or policy(), nodes)
-    text = _plan_text.render(plan)
+    text = render_text(plan)
     assert all(line.isprintable() for line in text.split("\n"))
     return Job.from_dict(json.loads(json.dumps(plan))["jobs"]["node0"])
 
@@ -287,18 +293,18 @@ def test_the_runner_reads_the_same_bytes(texts: dict[str, str], tmp_path: Path) 
             continue
         job = planned(env={"PLAIN": "x"})
         job = dataclasses.replace(job, argv=[text], environment=[Variable("X", text, "", "")])
-        _files.write_json(str(tmp_path / f"{number}.json"), job.to_dict())
-        secrets = _start.check_secrets({"HF_TOKEN": text})
-        _files.write_json(str(tmp_path / f"{number}.private"), {"secrets": secrets, "environment": {}})
-        back = Job.from_dict(_files.read_json(str(tmp_path / f"{number}.json")))
-        environment = environment_of(back, _files.read_json(str(tmp_path / f"{number}.private")))
+        files.write_json(str(tmp_path / f"{number}.json"), job.to_dict())
+        secrets = start.check_secrets({"HF_TOKEN": text})
+        files.write_json(str(tmp_path / f"{number}.private"), {"secrets": secrets, "environment": {}})
+        back = Job.from_dict(files.read_json(str(tmp_path / f"{number}.json")))
+        environment = environment_of(back, files.read_json(str(tmp_path / f"{number}.private")))
         assert (back.argv, environment["X"], environment["HF_TOKEN"]) == ([text], text, text)
 
 
 def test_a_secret(texts: dict[str, str]) -> None:
     for text in texts.values():
         for secrets in ({text: "x"}, {"HF_TOKEN": text}):
-            kept, refused = attempt(_start.check_secrets, secrets)
+            kept, refused = attempt(start.check_secrets, secrets)
             if refused is None:
                 assert kept == secrets
             else:
@@ -320,8 +326,8 @@ def test_a_units_command_line_is_the_runners(user: bool, texts: dict[str, str], 
         if "\0" in text or "/" in text or text in ("", ".", ".."):
             continue
         job = dataclasses.replace(planned(), run_dir=f"/work/{text}/x", workdir=f"/work/{text}")
-        runner = _start.runner_command(job, "systemd")
-        command = _starters.Systemd(user=user).command(job, runner)
+        runner = start.runner_command(job, "systemd")
+        command = detached.Systemd(user=user).command(job, runner)
         own = command[command.index("--") + 1 :]
         assert [as_systemd_runs(word) for word in own] == runner
         assert all(word.startswith("--property=") for word in command[command.index("--unit") + 2 : -len(runner) - 1])
@@ -336,7 +342,7 @@ def test_dockers_command_line_is_the_runners(texts: dict[str, str]) -> None:
             workdir=f"/work/{text}", of=policy(runtime="docker", compose_file=text, docker=["docker", "-H", text])
         )
         job = dataclasses.replace(boxed, code_dir=f"/code/{text}")
-        runner = _start.runner_command(job, "docker")
+        runner = start.runner_command(job, "docker")
         command = Docker().command(job, runner)
         assert command[:6] == ["docker", "-H", text, "compose", "--file", text]
         assert command[-len(runner) - 3 :] == [job.code_dir, "--entrypoint", runner[0], "train", *runner[1:]]
@@ -360,7 +366,7 @@ OPTIONS = {
     "code_dir": "/home/ann/muster/code",
 }
 NOT_TEXT = ("memlock", "stack", "stop_grace", "gpus", "gpu_request")  # numbers and choices, which the role judges
-OF_COMPOSE = [each.name for each in dataclasses.fields(_compose.Options) if each.name not in NOT_TEXT]
+OF_COMPOSE = [each.name for each in dataclasses.fields(compose.Options) if each.name not in NOT_TEXT]
 
 
 def in_compose(name: str, text: str) -> list[Any]:
@@ -396,8 +402,8 @@ def test_a_compose_file_says_the_same(name: str, texts: dict[str, str]) -> None:
         if "\udcff" in text:  # no YAML can have it, and Ansible reads none
             continue
         for value in in_compose(name, text):
-            given_options = _compose.Options(**{**OPTIONS, name: value})
-            written, refused = attempt(_compose.render, given_options, facts(0, devices=[]), Gpu(None, 0))
+            given_options = compose.Options(**{**OPTIONS, name: value})
+            written, refused = attempt(compose.render, given_options, facts(0, devices=[]), Gpu(None, 0))
             if refused is not None:
                 assert refused.startswith((f"container_{name}: ", f"container_{name} is empty"))
                 assert refused.isprintable()
@@ -412,14 +418,14 @@ def test_a_compose_file_says_the_same(name: str, texts: dict[str, str]) -> None:
 
 def test_limits_for_a_name(texts: dict[str, str]) -> None:
     for text in texts.values():
-        for field, read in (("memlock_for", _memlock.check_name), ("memlock_limit", _memlock.parse_limit)):
+        for field, read in (("memlock_for", memlock.check_name), ("memlock_limit", memlock.parse_limit)):
             kept, refused = attempt(read, text)
             if refused is not None:
                 assert refused.startswith(field)
                 assert refused.isprintable()
                 assert len(refused) < 300
             else:
-                written = _memlock.limits_text(str(kept) if field == "memlock_for" else "ann", -1)
+                written = memlock.limits_text(str(kept) if field == "memlock_for" else "ann", -1)
                 assert re.fullmatch(r"#[^\n]*\n@?[A-Za-z0-9_.$-]+ - memlock unlimited\n", written)
 
 
@@ -429,12 +435,12 @@ def test_files_of_the_environment(texts: dict[str, str], tmp_path: Path) -> None
     report = NodeReport("node0", library=Library("nccl", (2, 27, 7)), environment=[])
     variables = [Variable(name, text, "cluster", text) for name, text in taken.items()]
     file = tmp_path / "nccl.sh"
-    file.write_text(_nccl_files.shell(dataclasses.replace(report, environment=variables)))
+    file.write_text(detect_files.shell(dataclasses.replace(report, environment=variables)))
     done = subprocess.run(["sh", "-euc", '. "$1"; env -0', "sh", str(file)], capture_output=True, check=True, env={})
     read = dict(each.decode().split("=", 1) for each in done.stdout.split(b"\0") if each)
     assert {name: read.get(name) for name in taken} == taken
     for number, text in enumerate(taken.values()):
-        for kind, write in _nccl_files.WRITERS.items():
+        for kind, write in detect_files.WRITERS.items():
             one = dataclasses.replace(report, environment=[Variable(f"NCCL_{number}", text, "cluster", text)])
             file_text, refused = attempt(write, one)
             if refused is not None:
@@ -523,16 +529,16 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         verdict = judge([told_of])
         request_ = {"call": text, "experiments": "/x", "run_id": RUN_ID}
         lines = [
-            *_report.status_table([info.run for info in infos], 160),
-            _report.summary(RUN_ID, verdict, [told_of]),
-            *_report.explanation(verdict),
-            *_report.log_lines(infos, 50),
-            *_report.unanswered(infos),
-            *_report.not_started(infos, text)[1],
-            *_experiment.list_table(
+            *status_table([info.run for info in infos], 160),
+            report_summary(RUN_ID, verdict, [told_of]),
+            *explanation(verdict),
+            *log_lines(infos, 50),
+            *unanswered(infos),
+            *not_started(infos, text)[1],
+            *experiment.list_table(
                 [
-                    _experiment.summarize(
-                        RUN_ID, yaml.safe_dump(_experiment.record(RUN_ID, None, request_, [told_of], verdict))
+                    experiment.summarize(
+                        RUN_ID, yaml.safe_dump(experiment.record(RUN_ID, None, request_, [told_of], verdict))
                     )
                 ],
                 160,
@@ -540,11 +546,11 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         ]
         assert [line for line in lines if not line.isprintable()] == []
         state = {"phase": "waiting", "why": text, "gang": None, "started": text}
-        sample = _progress_line.read_sample(json.dumps(state))
+        sample = progress.read_sample(json.dumps(state))
         assert sample is not None
-        assert _progress_line.told(sample).isprintable()
-        found = _findings.Finding(text, text, "fail", text, text, text, text)
-        assert _findings.line(found).isprintable()
+        assert progress.told(sample).isprintable()
+        found = finding.Finding(text, text, "fail", text, text, text, text)
+        assert finding.line(found).isprintable()
 
 
 def test_a_file_of_a_run_keeps_to_its_place(texts: dict[str, str], tmp_path: Path) -> None:

@@ -18,16 +18,16 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.utils.vars import transform_to_native_types
 from ansible.vars.manager import VariableManager
 
-from ansible_collections.muster.train.plugins.module_utils._records import Code, File, TrainingPython
+from ansible_collections.muster.train.plugins.module_utils._records.node import Code, File, TrainingPython
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._environment import NODE
-from ansible_collections.muster.train.plugins.plugin_utils._plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._policy import NAMES, Policy
-from ansible_collections.muster.train.plugins.plugin_utils._settings import CLUSTER, settle
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER, settle
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.machines._show import cluster_of
-from ansible_collections.muster.train.tests.unit.plan_parts import POLICY, request
+from ansible_collections.muster.train.tests.support.plan_parts import POLICY, request
 
 ROOT = Path(__file__).resolve().parents[2]
 # The machine of each, and what its nodes' own facts decide of the environment, by name.

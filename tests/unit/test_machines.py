@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._library import numbers
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import numbers
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.machines._show import Options, cluster_of, resolved

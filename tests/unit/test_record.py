@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._net import read_net
-from ansible_collections.muster.train.plugins.module_utils._node import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
 from ansible_collections.muster.train.tests.machines._machine import MACHINES, Machine
 from ansible_collections.muster.train.tests.machines._manifest import Manifest, dump, read
 from ansible_collections.muster.train.tests.machines._record import RECORDED, Recording, record

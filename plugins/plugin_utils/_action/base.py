@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from .errors import UserError
 
 display = Display()
 

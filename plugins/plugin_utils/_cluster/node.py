@@ -11,11 +11,12 @@ from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._plain import plain
-from ansible_collections.muster.train.plugins.plugin_utils._table import one_line
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
+
+from .._text.plain import plain
+from .._text.table import one_line
 
 Layer = tuple[Any, str]  # what users set, names to values, and its origin
 

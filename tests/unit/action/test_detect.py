@@ -17,8 +17,8 @@ import pytest
 from ansible_collections.muster.train.plugins.action import detect
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.unit.detect_parts import dgx_h100, laptop
-from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
+from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop
+from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
 Detect = Callable[..., tuple[list[str], dict[str, Any]]]
 

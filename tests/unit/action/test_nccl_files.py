@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.action import nccl_files
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.unit.detect_parts import dgx_h100, laptop, mi300x
-from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
+from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop, mi300x
+from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
 
 def registered(machine: dict[str, Any], number: int = 0, **variables: Any) -> dict[str, Any]:

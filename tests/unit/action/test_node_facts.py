@@ -14,7 +14,7 @@ import pytest
 from ansible.errors import AnsibleError
 
 from ansible_collections.muster.train.plugins.action import job, node_facts
-from ansible_collections.muster.train.plugins.plugin_utils._bundle import runner_zipapp
+from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 NODES = ("a", "b", "c")
 

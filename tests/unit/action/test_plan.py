@@ -21,8 +21,8 @@ from ansible.template import Templar, trust_as_template
 from ansible_collections.muster.train.plugins.action.plan import ActionModule
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.unit.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
-from ansible_collections.muster.train.tests.unit.rdma_parts import hca, port, rdma
+from ansible_collections.muster.train.tests.support.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.support.rdma_parts import hca, port, rdma
 
 ALONE = {"rdma": rdma(()).to_dict(), "gpu": dict(NO_GPU)}
 ROOT = Path(__file__).resolve().parents[3]

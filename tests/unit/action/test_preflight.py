@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.muster.train.plugins.action import preflight
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.unit.preflight_parts import Facts, facts_of
+from ansible_collections.muster.train.tests.support.preflight_parts import Facts, facts_of
 
 Preflight = Callable[..., tuple[list[str], dict[str, Any]]]
 

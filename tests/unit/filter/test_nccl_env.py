@@ -17,8 +17,8 @@ import yaml
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.muster.train.plugins.filter.nccl_env import DOCUMENTATION, RETURN, FilterModule, nccl_env
-from ansible_collections.muster.train.tests.unit.plan_parts import facts_dict
-from ansible_collections.muster.train.tests.unit.rdma_parts import gpu, hca, rdma, roce
+from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
+from ansible_collections.muster.train.tests.support.rdma_parts import gpu, hca, rdma, roce
 
 ROOT = Path(__file__).resolve().parents[3]
 HCAS = [hca("mlx5_0"), hca("mlx5_1"), roce("mlx5_bond_0", "10.0.0.1", netdev="eth0", rate=100.0)]

@@ -11,45 +11,60 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._amd_health import (
-    parse_bad_pages,
-    parse_count,
-    parse_features,
-)
-from ansible_collections.muster.train.plugins.module_utils._code import parse_status
-from ansible_collections.muster.train.plugins.module_utils._container import parse_cgroup, parse_environ
-from ansible_collections.muster.train.plugins.module_utils._disks import parse_mountinfo
-from ansible_collections.muster.train.plugins.module_utils._engine import parse_daemon
-from ansible_collections.muster.train.plugins.module_utils._engine_answers import (
+from ansible_collections.muster.train.plugins.module_utils._container.engine import parse_daemon
+from ansible_collections.muster.train.plugins.module_utils._container.engine_output import (
     parse_gpu_containers,
     parse_image,
     parse_info,
 )
-from ansible_collections.muster.train.plugins.module_utils._interfaces import parse_routed
-from ansible_collections.muster.train.plugins.module_utils._kernel import parse_chosen, parse_command_line
-from ansible_collections.muster.train.plugins.module_utils._kernel_log import errors_of, parse_dmesg, parse_journal
-from ansible_collections.muster.train.plugins.module_utils._limits import (
-    parse_cap_ipc_lock,
-    parse_limits,
-    parse_memlock,
+from ansible_collections.muster.train.plugins.module_utils._container.kind import parse_cgroup, parse_environ
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.health import (
+    parse_bad_pages,
+    parse_count,
+    parse_features,
 )
-from ansible_collections.muster.train.plugins.module_utils._machine import parse_cpu_list
-from ansible_collections.muster.train.plugins.module_utils._memory import parse_meminfo
-from ansible_collections.muster.train.plugins.module_utils._net import parse_addresses, parse_listeners, parse_routes
-from ansible_collections.muster.train.plugins.module_utils._nvidia_health import parse_nvlinks, parse_states
-from ansible_collections.muster.train.plugins.module_utils._pci import parse_generation, parse_width
-from ansible_collections.muster.train.plugins.module_utils._processes import parse_mark, parse_switches, parse_users
-from ansible_collections.muster.train.plugins.module_utils._reach import parse_target
-from ansible_collections.muster.train.plugins.module_utils._resolve import parse_hosts
-from ansible_collections.muster.train.plugins.module_utils._site_packages import (
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.health import parse_nvlinks, parse_states
+from ansible_collections.muster.train.plugins.module_utils._host.pci import parse_generation, parse_width
+from ansible_collections.muster.train.plugins.module_utils._net.interfaces import parse_routed
+from ansible_collections.muster.train.plugins.module_utils._net.names import parse_hosts
+from ansible_collections.muster.train.plugins.module_utils._net.network import (
+    parse_addresses,
+    parse_listeners,
+    parse_routes,
+)
+from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target
+from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
+from ansible_collections.muster.train.plugins.module_utils._software.site_packages import (
     parse_pth,
     parse_pyvenv,
     read_site_packages,
 )
-from ansible_collections.muster.train.plugins.module_utils._tools import parse_version
-from ansible_collections.muster.train.plugins.module_utils._versions import parse_rccl_header, parse_torch_version
+from ansible_collections.muster.train.plugins.module_utils._software.tools import parse_version
+from ansible_collections.muster.train.plugins.module_utils._software.versions import (
+    parse_rccl_header,
+    parse_torch_version,
+)
+from ansible_collections.muster.train.plugins.module_utils._system.disks import parse_mountinfo
+from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_chosen, parse_command_line
+from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import (
+    errors_of,
+    parse_dmesg,
+    parse_journal,
+)
+from ansible_collections.muster.train.plugins.module_utils._system.limits import (
+    parse_cap_ipc_lock,
+    parse_limits,
+    parse_memlock,
+)
+from ansible_collections.muster.train.plugins.module_utils._system.machine import parse_cpu_list
+from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
+from ansible_collections.muster.train.plugins.module_utils._system.processes import (
+    parse_mark,
+    parse_switches,
+    parse_users,
+)
 from ansible_collections.muster.train.tests.machines._manifest import read
-from ansible_collections.muster.train.tests.unit.machines import MACHINES, Machine
+from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 
 SITES = [
     "home = /usr/bin\ninclude-system-site-packages = true\nversion_info = 3.11.2.final.0\n",

@@ -10,18 +10,20 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils import (
-    _amd_smi,
-    _amd_topo,
-    _engine_answers,
-    _kernel_log,
-    _nvidia_health,
-    _nvidia_smi,
-    _nvidia_topo,
-    _processes,
-    _tools,
+from ansible_collections.muster.train.plugins.module_utils._container import engine_output
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd import smi_output, topology
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
+    health,
 )
-from ansible_collections.muster.train.plugins.module_utils._code import parse_status
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
+    smi_output as nvidia_smi_output,
+)
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
+    topology as nvidia_topology,
+)
+from ansible_collections.muster.train.plugins.module_utils._software import tools
+from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
+from ansible_collections.muster.train.plugins.module_utils._system import kernel_log, processes
 
 LENGTH = 128 * 1024
 # Many times what a busy machine takes; a search that goes back over and over takes many minutes.
@@ -96,19 +98,24 @@ PIECES = [
 
 
 def parse_version(text: str) -> object:
-    return _tools.parse_version("Docker version" + text, "Docker version")
+    return tools.parse_version("Docker version" + text, "Docker version")
 
 
 def parse_errors(text: str) -> object:
-    lines = [*_kernel_log.parse_dmesg(text), *_kernel_log.parse_journal(text), _kernel_log.Line(None, text)]
-    return _kernel_log.errors_of(lines)
+    lines = [*kernel_log.parse_dmesg(text), *kernel_log.parse_journal(text), kernel_log.Line(None, text)]
+    return kernel_log.errors_of(lines)
 
 
 PARSERS = [
-    *(_nvidia_smi.parse_log, _nvidia_smi.parse_query, _nvidia_smi.other_lines, _nvidia_smi.parse_list),
-    *(_nvidia_smi.parse_xml, _nvidia_topo.parse_topology, _amd_topo.parse_tables, _amd_smi.parse_topology),
-    *(_amd_smi.parse_names, parse_version, parse_status, _nvidia_health.parse_states, _nvidia_health.parse_nvlinks),
-    *(_engine_answers.parse_gpu_containers, _processes.parse_users, parse_errors),
+    *(
+        nvidia_smi_output.parse_log,
+        nvidia_smi_output.parse_query,
+        nvidia_smi_output.other_lines,
+        nvidia_smi_output.parse_list,
+    ),
+    *(nvidia_smi_output.parse_xml, nvidia_topology.parse_topology, topology.parse_tables, smi_output.parse_topology),
+    *(smi_output.parse_names, parse_version, parse_status, health.parse_states, health.parse_nvlinks),
+    *(engine_output.parse_gpu_containers, processes.parse_users, parse_errors),
 ]
 
 

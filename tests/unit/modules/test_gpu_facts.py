@@ -16,12 +16,12 @@ import yaml
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.muster.train.plugins.module_utils import _gpu_records, _nvidia
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._host import Host
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import devices
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, Link, Nearest, NicLink
 from ansible_collections.muster.train.plugins.modules import gpu_facts
-from ansible_collections.muster.train.tests.unit.machines import Machine
-from ansible_collections.muster.train.tests.unit.nvidia_machines import (
+from ansible_collections.muster.train.tests.support.machines import Machine
+from ansible_collections.muster.train.tests.support.nvidia_machines import (
     CUDA,
     DRIVER,
     DRIVER_DOWN,
@@ -129,7 +129,7 @@ def test_a_tool_that_fails_costs_what_it_alone_knows(
 def test_a_tool_that_hangs_is_given_up(root: Path, tool: Path) -> None:
     write(tool, "sleep 600")
     warnings: list[str] = []
-    gpu = _nvidia.read(Host(str(root)), warnings.append, cap=0.2)
+    gpu = devices.read(Host(str(root)), warnings.append, cap=0.2)
     assert (gpu.count, [device.memory_mib for device in gpu.devices]) == (4, [None] * 4)
     assert len(warnings) == 1
     assert "nvidia-smi --query-gpu, nvidia-smi topo -m, nvidia-smi -q -d COMPUTE: no answer within 0.2 s" in warnings[0]
@@ -168,9 +168,9 @@ def test_what_is_documented_is_what_is_there() -> None:
 
     assert list(contains) == names(Gpu)
     for key, record in (
-        ("devices", _gpu_records.Device),
-        ("links", _gpu_records.Link),
-        ("nic_links", _gpu_records.NicLink),
-        ("nearest_nics", _gpu_records.Nearest),
+        ("devices", Device),
+        ("links", Link),
+        ("nic_links", NicLink),
+        ("nearest_nics", Nearest),
     ):
         assert list(contains[key]["contains"]) == names(record)

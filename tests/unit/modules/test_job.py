@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.muster.train.plugins.module_utils.runner import _processes
-from ansible_collections.muster.train.tests.jobs import RUNNER, make_job, prepare, state_of, wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare, state_of, wait_for
 
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
@@ -69,7 +69,7 @@ def test_check_mode_starts_and_stops_nothing(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / ".muster").exists()
     pid = call(capsys, "job", job=job.to_dict())["run"]["pid"]
     assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is True
-    assert _processes.look(pid) is not None
+    assert process_tree.look(pid) is not None
     stop(capsys, tmp_path)
     assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is False
 
@@ -101,15 +101,15 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "other").mkdir()
     neighbour = call(capsys, "job", job=other.to_dict())["run"]["pid"]
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: _processes.look(pid) is None, "the runner is dead")
+    wait_for(lambda: process_tree.look(pid) is None, "the runner is dead")
     info = call(capsys, "job_info", workdir=str(tmp_path))["run"]
     assert (info["phase"], info["alive"], info["left"]) == ("lost", False, 1)
     assert info["why"] == f"the runner (pid {pid}) ended without a verdict while the run was running: killed?"
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
-    assert _processes.of_run(job.run_id, job.run_dir) == []
+    assert process_tree.of_run(job.run_id, job.run_dir) == []
     assert state_of(job)["why"] == f"{info['why']}; stop swept 1 process"
-    assert _processes.look(neighbour) is not None, "a run beside it was touched"
+    assert process_tree.look(neighbour) is not None, "a run beside it was touched"
     assert stop(capsys, tmp_path)["changed"] is False
     stop(capsys, tmp_path / "other")
 

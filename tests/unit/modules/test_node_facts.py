@@ -16,8 +16,8 @@ import yaml
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.muster.train.plugins.module_utils._gpu_records import Gpu
-from ansible_collections.muster.train.plugins.module_utils._health_records import (
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.health import (
     Clock,
     DeviceFile,
     Engine,
@@ -30,12 +30,12 @@ from ansible_collections.muster.train.plugins.module_utils._health_records impor
     Reach,
     Sudo,
 )
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
-from ansible_collections.muster.train.plugins.module_utils._records import Code, NodeFacts
-from ansible_collections.muster.train.plugins.module_utils._subsets import CHOICES, HEALTH
-from ansible_collections.muster.train.plugins.module_utils._system_records import Disk
+from ansible_collections.muster.train.plugins.module_utils._records.node import Code, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, HEALTH
+from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 from ansible_collections.muster.train.plugins.modules import node_facts
-from ansible_collections.muster.train.tests.unit.machines import load
+from ansible_collections.muster.train.tests.support.machines import load
 
 
 def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:

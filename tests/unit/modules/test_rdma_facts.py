@@ -14,10 +14,10 @@ import yaml
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.muster.train.plugins.module_utils._rdma_records import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.modules import rdma_facts
-from ansible_collections.muster.train.tests.unit.machines import Machine
-from ansible_collections.muster.train.tests.unit.rdma_trees import Tree
+from ansible_collections.muster.train.tests.support.machines import Machine
+from ansible_collections.muster.train.tests.support.rdma_trees import Tree
 
 
 def run_module(capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host import Host
-from ansible_collections.muster.train.plugins.module_utils._stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import _files
-from ansible_collections.muster.train.tests.jobs import make_job, spawn, state_of, wait_for
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import files
+from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def fill(place: Path) -> None:
 
 def test_documents_are_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    _files.write_json(str(path), {"phase": "running"})
-    _files.write_json(str(path), {"phase": "failed"})
+    files.write_json(str(path), {"phase": "running"})
+    files.write_json(str(path), {"phase": "failed"})
     assert json.loads(path.read_text()) == {"phase": "failed"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
     assert path.stat().st_mode & 0o777 == 0o600
@@ -54,18 +54,18 @@ def test_documents_are_replaced_whole(tmp_path: Path) -> None:
 def test_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("{}")
     os.symlink(tmp_path / "victim", tmp_path / "link")
-    assert _files.read_json(str(tmp_path / "link")) is None
+    assert files.read_json(str(tmp_path / "link")) is None
     with pytest.raises(OSError, match="symbolic"):
-        _files.create(str(tmp_path / "link"), os.O_WRONLY)
+        files.create(str(tmp_path / "link"), os.O_WRONLY)
 
 
 def test_the_reserve_buys_the_last_word(small_disk: Path) -> None:
-    _files.reserve(str(small_disk))
+    files.reserve(str(small_disk))
     fill(small_disk)
     with pytest.raises(OSError, match="No space"):
-        _files.write_json(str(small_disk / "other.json"), {"x": "y" * 5000})
-    assert _files.write_state(str(small_disk), "state.json", {"phase": "failed"})
-    assert _files.read_json(str(small_disk / "state.json")) == {"phase": "failed"}
+        files.write_json(str(small_disk / "other.json"), {"x": "y" * 5000})
+    assert files.write_state(str(small_disk), "state.json", {"phase": "failed"})
+    assert files.read_json(str(small_disk / "state.json")) == {"phase": "failed"}
 
 
 def test_a_full_log_disk_does_not_end_the_training(small_disk: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: 
     (mine / "link").symlink_to(outside)
     os.link(outside / "other", mine / "second name")
     os.chown(mine, 65534, 65534)
-    _files.give_back(str(mine))
+    files.give_back(str(mine))
     owners = {path.name: path.lstat().st_uid for path in mine.rglob("*")}
     assert owners == {"metrics": 65534, "checkpoints": 65534, "last.pt": 65534, "link": 65534, "second name": 0}
     assert {path.stat().st_uid for path in (outside, *outside.iterdir())} == {0}
@@ -121,11 +121,11 @@ def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_directory_that_is_gone_for_a_moment_ends_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _files.give_back(str(tmp_path / "absent"))
+    files.give_back(str(tmp_path / "absent"))
     mine = tmp_path / "run"
     mine.mkdir()
     os.chown(mine, 65534, 65534)
     found = os.stat(mine)
     monkeypatch.setattr(os, "stat", lambda path, **_more: found)
     mine.rmdir()  # between the look at its owner and the walk
-    _files.give_back(str(mine))
+    files.give_back(str(mine))

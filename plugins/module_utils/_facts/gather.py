@@ -1,0 +1,177 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All facts of a node in one look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from .._container.kind import read_container
+from .._gpu.devices import read_gpu
+from .._host.host import Host
+from .._host.probe import run_probes
+from .._net.network import read_net
+from .._rdma.devices import read_rdma
+from .._records.gpu import Gpu
+from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
+from .._records.rdma import Rdma
+from .._records.subsets import HEALTH, SUBSETS
+from .._records.system import Disk, Limit, Memlock
+from .._runs.slot import read_holder
+from .._software.code import read_code
+from .._software.files import find_python, locate, read_config, read_file
+from .._software.tools import read_tools
+from .._software.versions import read_versions
+from .._system.disks import ALWAYS, read_disk
+from .._system.kernel import read_kernel
+from .._system.limits import read_limits, read_memlock
+from .._system.machine import read_cpus, read_identity, read_systemd, read_user
+from .._system.workdir import read_workdir
+
+# Above what the commands of one subset may take together.
+PROBE_CAP_S = 10.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a launch wants to know of a node. Relative files are below code_dir."""
+
+    workdir: str
+    code_dir: str
+    python: str = "python3"
+    files: tuple[str, ...] = ()
+    config: str | None = None
+    data_dirs: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    slot: str = "default"
+    subset: tuple[str, ...] = SUBSETS
+    asked_at: float | None = None
+    names: tuple[str, ...] = ()
+    docker: tuple[str, ...] = ("docker",)
+    images: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+    as_root: tuple[str, ...] = ()
+    probe_disks: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What was found; rdma and gpu are facts of their own, here only if asked for."""
+
+    node: NodeFacts
+    rdma: Rdma | None
+    gpu: Gpu | None
+    warnings: list[str]
+
+    def to_facts(self, asked: Asked) -> dict[str, Any]:
+        """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
+        own = {"rdma": self.rdma, "gpu": self.gpu}
+        return {
+            "node": self.node.to_dict(),
+            **{name: found.to_dict() if found else None for name, found in own.items() if name in asked.subset},
+        }
+
+
+def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
+    """Return the facts and, in words, what could not be seen. No part waits for another or takes more than cap s."""
+    warnings: list[str] = []
+    identity = read_identity(host)
+    cpus = read_cpus(host)
+    if cpus is None:
+        warnings.append("/proc/self/status does not list the CPUs of this process: counting 1")
+    subsets: dict[str, Callable[[], Any]] = {
+        "net": lambda: read_net(host, asked.ports, warnings.append),
+        "rdma": lambda: read_rdma(host, warnings.append),
+        "gpu": lambda: read_gpu(host, warnings.append),
+        "code": lambda: read_code(host, asked.code_dir, warnings.append),
+        "files": lambda: _read_files(host, asked, warnings.append),
+        "limits": lambda: _read_limits(host, warnings.append),
+        "slot": lambda: read_holder(host, asked.workdir, asked.slot),
+        "container": lambda: read_container(host),
+        "versions": lambda: read_versions(host, asked.code_dir, asked.python, warnings.append),
+        "tools": lambda: read_tools(host),
+        "kernel": lambda: read_kernel(host),
+    }
+    probes: dict[str, Callable[[], Any]] = {
+        "workdir": lambda: read_workdir(host, asked.workdir, identity.mark),
+        "python": lambda: find_python(host, asked.code_dir, asked.python),
+        **{name: probe for name, probe in subsets.items() if name in asked.subset},
+        **_health_probes(host, asked),
+    }
+    disks = _disks(asked) if "disk" in asked.subset else []
+    # One each: of data directories on five file servers, the one that is gone takes no other along.
+    probes.update({f"disk {path}": _disk_probe(host, asked, path) for path in disks})
+    times: dict[str, int] = {}
+    found, failures = run_probes(probes, cap, times)
+    files, config = found.get("files") or (None, None)
+    memlock, limits = found.get("limits") or (None, None)
+    node = NodeFacts(
+        hostname=identity.hostname,
+        machine_id=identity.machine_id,
+        boot_id=identity.boot_id,
+        user=read_user(host),
+        cpus=cpus or 1,
+        net=found.get("net"),
+        workdir=found["workdir"] or Workdir(asked.workdir, None, False, None),
+        code=found.get("code"),
+        python=found["python"] or TrainingPython(asked.python, None),
+        files=files,
+        config=config,
+        systemd=read_systemd(host),
+        memlock=memlock,
+        holder=found.get("slot"),
+        limits=limits,
+        container=found.get("container"),
+        disks=[found[f"disk {path}"] or Disk(path) for path in disks] if "disk" in asked.subset else None,
+        versions=found.get("versions"),
+        tools=found.get("tools"),
+        kernel=found.get("kernel"),
+        timings=_timings(times),
+        **{name: found.get(name) for name in HEALTH},
+    )
+    return Gathered(node, found.get("rdma"), found.get("gpu"), failures + warnings)
+
+
+def _disks(asked: Asked) -> list[str]:
+    return list(dict.fromkeys([asked.workdir, asked.code_dir, *asked.data_dirs, *ALWAYS]))
+
+
+def _timings(times: dict[str, int]) -> dict[str, int]:
+    """Return one time for a subset: of all disks the longest, for they are looked at side by side."""
+    found: dict[str, int] = {}
+    for name, time in times.items():
+        subset = name.partition(" ")[0]
+        found[subset] = max(time, found.get(subset, 0))
+    return found
+
+
+def _disk_probe(host: Host, asked: Asked, path: str) -> Callable[[], Disk]:
+    # Data and code are not a run's to write; shared memory always can be.
+    probe = asked.probe_disks and path in (asked.workdir, "/tmp")
+    return lambda: read_disk(host, path, probe)
+
+
+def _health_probes(host: Host, asked: Asked) -> dict[str, Callable[[], Any]]:
+    """Return the probes of HEALTH that are asked for; their readers are imported only then."""
+    wanted = [name for name in HEALTH if name in asked.subset]
+    if not wanted:
+        return {}
+    from .health import probes
+
+    return {name: probe for name, probe in probes(host, asked).items() if name in wanted}
+
+
+def _read_files(host: Host, asked: Asked, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:
+    files = {name: read_file(host, locate(host, asked.code_dir, name)) for name in asked.files}
+    if asked.config is None:
+        return files, None
+    return files, read_config(host, locate(host, asked.code_dir, asked.config), warn)
+
+
+def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:
+    memlock = read_memlock(host)
+    if memlock is None:
+        warn("/proc/self/limits says nothing of locked memory: the limits of this node are unknown")
+    return memlock, read_limits(host)

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How AMD's GPUs are, from /sys alone.
+
+amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the pages of memory that it has
+put aside. A partition is told with the counters of its whole device.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..._host import pci, sysfs
+from ..._host.host import Host
+from ..._host.pci import read_link
+from ..._records.health import GpuHealth, GpuState
+from . import kfd
+from .devices import openable
+
+COUNTER = "_err_count"
+PAGES_LIMIT = 1024 * 1024
+_COUNT = re.compile(r"^ue: ?([0-9]{1,18})$", re.MULTILINE | re.ASCII)
+_MASK = re.compile(r"feature mask: ?0x([0-9a-fA-F]{1,16})")
+# One a line: its number, size and R (reserved), P (pending) or F (failed).
+_PAGE = re.compile(r"^0x[0-9a-fA-F]{1,16} : 0x[0-9a-fA-F]{1,16} : [RPF]\s*$", re.MULTILINE)
+
+
+def parse_count(text: str) -> int | None:
+    """Return the errors not corrected in a counter: lines `ue: 0` and `ce: 0`."""
+    match = _COUNT.search(text)
+    return int(match.group(1)) if match else None
+
+
+def parse_features(text: str) -> str | None:
+    """Return enabled or disabled for the ECC of the memory, which is the first bit of the mask (amdgpu_ras.h: UMC)."""
+    match = _MASK.search(text)
+    return None if match is None else "enabled" if int(match.group(1), 16) & 1 else "disabled"
+
+
+def parse_bad_pages(text: str) -> int:
+    """Return how many pages gpu_vram_bad_pages lists."""
+    return len(_PAGE.findall(text))
+
+
+def read_amd_health(host: Host) -> GpuHealth:
+    """Return the states of the GPUs that can be opened, in ROCm's order."""
+    devices = openable(host, kfd.read_nodes(host))
+    return GpuHealth([_state(host, index, gpu.address) for index, gpu in enumerate(devices)])
+
+
+def _state(host: Host, index: int, address: str | None) -> GpuState:
+    if address is None:
+        return GpuState(index)
+    folder = f"{pci.DEVICES}/{pci.physical(address)}"
+    link = read_link(host, folder)
+    names = [name for name in host.list_dir(f"{folder}/ras") or [] if name.endswith(COUNTER)]
+    told = host.read_folder(f"{folder}/ras", names)
+    counts = [parse_count(content.decode("utf-8", "replace")) for content in told.values()]
+    numbers = [count for count in counts if count is not None]
+    pages = host.read_text(f"{folder}/ras/gpu_vram_bad_pages", PAGES_LIMIT)
+    return GpuState(
+        index=index,
+        pci_address=address,
+        ecc_mode=parse_features(sysfs.text(host, f"{folder}/ras/features") or ""),
+        ecc_uncorrected=sum(numbers) if numbers else None,
+        link_width=link.width,
+        link_width_max=link.width_max,
+        link_gen=link.gen,
+        link_gen_max=link.gen_max,
+        bad_pages=None if pages is None else parse_bad_pages(pages),
+    )

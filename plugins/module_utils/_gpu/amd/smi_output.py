@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What amd-smi prints with --json, in the shapes of its versions.
+
+Until ROCm 6.3 `topology` names its GPUs by number alone and has one object per fact, since then a list of links with
+addresses (amdsmi's CHANGELOG); since 26.0 the list of GPUs lies under `gpu_data`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .topology import BDF, Topology
+
+NO_JSON = "the answer is no valid JSON"
+_PEER = re.compile(r"gpu_(\d{1,4})")
+# The line where JSON begins; `[WARNING] …` is none
+_BEGIN = re.compile(r"[\[{][ \t]*(?:$|[\[{\]}\"])")
+
+
+def parse_topology(text: str) -> Topology:
+    """Return what `amd-smi topology --json` printed; nothing but a complaint when it is no JSON.
+
+    Trailing commas and lines of `...` are read over and complained of: what stands between them is whole.
+    """
+    found = Topology()
+    gpus, valid = _gpus(text)
+    if not valid:
+        found.complaints.append(NO_JSON)
+    for number, gpu in gpus:
+        _see(found, number, gpu.get("bdf"))
+        links = gpu.get("links")
+        for link in links if isinstance(links, list) else []:
+            if isinstance(link, dict) and _is_number(link.get("gpu")):
+                _see(found, link["gpu"], link.get("bdf"))
+                for name, value in link.items():
+                    if name not in ("gpu", "bdf"):
+                        _put(found, name, number, link["gpu"], value)
+        for name, cells in gpu.items():
+            for peer, value in cells.items() if isinstance(cells, dict) else []:
+                match = _PEER.fullmatch(peer)
+                if match:
+                    _see(found, int(match.group(1)), None)
+                    _put(found, name, number, int(match.group(1)), value)
+    found.gpus.sort()
+    return found
+
+
+def parse_names(text: str) -> dict[str, str]:
+    """Return the market names in `amd-smi static --asic --bus --json`, by PCI address."""
+    found = {}
+    for _number, gpu in _gpus(text)[0]:
+        asic, bus = gpu.get("asic"), gpu.get("bus")
+        if isinstance(asic, dict) and isinstance(bus, dict):
+            name, address = asic.get("market_name"), bus.get("bdf")
+            if isinstance(name, str) and name not in ("", "N/A") and isinstance(address, str):
+                found[address.lower()] = name
+    return found
+
+
+def _gpus(text: str) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+    """Return the objects of the GPUs with their numbers, and whether it was JSON; warnings may stand in front."""
+    lines = [line.strip() for line in text.splitlines()]
+    begin = next((index for index, line in enumerate(lines) if _BEGIN.match(line)), len(lines))
+    data = _load(lines[begin:])
+    valid = data is not None
+    if not valid:
+        data = _load(_mended(lines[begin:]))
+    if isinstance(data, dict):
+        data = data.get("gpu_data")
+    entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+    return [(entry["gpu"], entry) for entry in entries if _is_number(entry.get("gpu"))], valid
+
+
+def _load(lines: list[str]) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode("\n".join(lines))[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _mended(lines: list[str]) -> list[str]:
+    """Return the lines without those of dots, and without the commas that stand before a closing bracket."""
+    told = [line for line in lines if line not in ("", "...", "...,")]
+    return [
+        line.rstrip(",") if following.startswith(("]", "}")) else line for line, following in zip(told, [*told[1:], ""])
+    ]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10000
+
+
+def _see(found: Topology, number: int, address: Any) -> None:
+    if number not in found.gpus:
+        found.gpus.append(number)
+    if isinstance(address, str) and BDF.fullmatch(address):
+        found.addresses[number] = address.lower()
+
+
+def _put(found: Topology, name: str, a: int, b: int, value: Any) -> None:
+    if isinstance(value, (str, int)):
+        found.tables.setdefault(name, {})[a, b] = str(value)

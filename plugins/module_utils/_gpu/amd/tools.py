@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asking amd-smi or rocm-smi what sysfs does not tell.
+
+They load Python and the driver's library and can hang with it: each is asked only for what is missing, for at most
+five seconds and all together for a Budget's, and one that hung ends the asking. amd-smi: `static --asic --bus --json`
+for names, `topology --json` for links, and where that gives no addresses (before ROCm 6.3) or no JSON, the tables of
+`topology`. rocm-smi, where amd-smi is missing or fails: all in one call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Callable
+
+from ..._host.budget import Budget
+from ..._host.host import Host
+from . import smi_output
+from .topology import Topology, link_types, parse_tables
+
+TIMEOUT_S = 5.0
+# 64 GPUs, each with each, are 1.5 MB of JSON; what is longer is no answer.
+LIMIT = 4 * 1024 * 1024
+# Packages of ROCm need not link their tools into the PATH.
+FOLDER = "/opt/rocm/bin/"
+NAMES = ("amd-smi", "static", "--asic", "--bus", "--json")
+LINKS = ("amd-smi", "topology", "--json")
+LINK_TABLES = ("amd-smi", "topology")
+ROCM_SMI = ("rocm-smi", "--showbus", "--showproductname", "--showtopotype")
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What the tools told: market names by PCI address, and XGMI or PCIE by pair of addresses, the lesser first."""
+
+    names: dict[str, str] = dataclasses.field(default_factory=dict)
+    links: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+
+
+class _Hung(Exception):
+    """A tool gave no answer; another one of the same driver would not either."""
+
+
+def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> Told:
+    """Return what the tools tell of the names and of the links, if wanted; a warning says what is missing, and why."""
+    told = Told()
+    budget = Budget(host)
+    reasons: dict[str, None] = {}
+    try:
+        if names:
+            told.names.update(_names(_run(budget, NAMES, reasons), reasons))
+        if links:
+            told.links.update(_links(budget, reasons))
+        if (names and not told.names) or (links and not told.links):
+            topology = parse_tables(_run(budget, ROCM_SMI, reasons))
+            reasons.update(dict.fromkeys(topology.complaints[:1]))
+            told.links.update(_by_address(topology))
+            told.names.update(_series(topology))
+    except _Hung as error:
+        reasons[str(error)] = None
+    missing = ["market names"] * (names and not told.names) + ["links"] * (links and not told.links)
+    if missing:
+        warn(f"the {' and '.join(missing)} of the AMD GPUs cannot be known: {'; '.join(reasons)}")
+    return told
+
+
+def _run(budget: Budget, argv: Sequence[str], reasons: dict[str, None]) -> str:
+    """Return what the tool printed, nothing when it is missing. Raises _Hung."""
+    given = budget.left(TIMEOUT_S)
+    result = budget.run(argv, TIMEOUT_S)
+    if result.missing:
+        result = budget.run([FOLDER + argv[0], *argv[1:]], TIMEOUT_S)
+    command = " ".join(argv)
+    if result.timed_out:
+        raise _Hung(f"{command}: {result.why(given)}")
+    if result.rc != 0:
+        reasons[f"{argv[0] if result.missing else command}: {result.why(given)}"] = None
+    return result.out[:LIMIT]
+
+
+def _names(text: str, reasons: dict[str, None]) -> dict[str, str]:
+    names = smi_output.parse_names(text)
+    if text and not names:
+        reasons[f"{' '.join(NAMES)} names no GPU"] = None
+    return names
+
+
+def _links(budget: Budget, reasons: dict[str, None]) -> dict[tuple[str, str], str]:
+    text = _run(budget, LINKS, reasons)
+    topology = smi_output.parse_topology(text)
+    links = _by_address(topology)
+    if text and not links:
+        reasons.update({f"{' '.join(LINKS)}: {complaint}": None for complaint in topology.complaints})
+        links = _by_address(parse_tables(_run(budget, LINK_TABLES, reasons)))
+        if not links:
+            reasons[f"{' '.join(LINK_TABLES)} tells no link type"] = None
+    return links
+
+
+def _by_address(topology: Topology) -> dict[tuple[str, str], str]:
+    """Return the links between GPUs whose addresses were told: the tools' numbers are not ROCm's."""
+    found = {}
+    for pair, word in link_types(topology).items():
+        ends = sorted(topology.addresses[number] for number in pair if number in topology.addresses)
+        if len(ends) == 2:
+            found[ends[0], ends[1]] = word
+    return found
+
+
+def _series(topology: Topology) -> dict[str, str]:
+    """Return the product names that rocm-smi printed, by PCI address."""
+    found = {}
+    for number, told in topology.devices.items():
+        name = told.get("card series", "N/A")
+        if number in topology.addresses and name not in ("", "N/A"):
+            found[topology.addresses[number]] = name
+    return found

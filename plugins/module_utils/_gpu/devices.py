@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The GPUs of a node, what links them, and the HCAs near them.
+
+A container sees every GPU of its host in sysfs, whatever it was given: what counts is what a process can open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Callable
+
+from .._host import pci, sysfs
+from .._host.host import Host
+from .._host.pci import address_in, pci_path, relation
+from .._records.gpu import Device, Gpu, NicLink
+from .._text.order import natural
+from .nearest import nearest_nics
+from .nvidia import driver
+
+VENDORS = {pci.NVIDIA: "nvidia", pci.AMD: "amd"}
+TOOL_CAP_S = 5.0
+# Asked first where no GPU is seen: machines as text may have this answer alone.
+PROBE = ("nvidia-smi", "topo", "-m")
+
+# The readers of a vendor are imported where its GPUs are: on the node every file of a module is compiled anew.
+
+
+def read_presence(host: Host) -> tuple[str | None, int]:
+    """Return whose GPUs can be opened and how many, by no tool; 0 of a vendor when they are there but not for us."""
+    count = len(driver.minors(host))
+    if count:
+        return "nvidia", count
+    if host.exists("/dev/kfd"):
+        from .amd import devices as amd_devices
+
+        count = amd_devices.present(host)
+    return ("amd", count) if count else (_vendor_on_the_bus(host), 0)
+
+
+def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
+    """Return all that can be known of the GPUs here, None where nothing can; warn says what could not, and why."""
+    vendor, _count = read_presence(host)
+    if vendor == "nvidia":
+        gpu = _read_nvidia(host, warn)
+    elif vendor == "amd":
+        from .amd import devices as amd_devices
+
+        gpu = amd_devices.read(host, warn)
+    else:
+        gpu = _read_unseen(host, warn)
+        if not gpu.devices:
+            if host.is_dir("/dev") or host.is_dir("/sys"):
+                return Gpu(None, 0)
+            warn("the GPUs are unknown: there is no /dev and no /sys")
+            return None
+    if not gpu.nic_links:
+        gpu = dataclasses.replace(gpu, nic_links=_nic_links(host, gpu.devices))
+    return dataclasses.replace(gpu, nearest_nics=nearest_nics(gpu.nic_links))
+
+
+def _read_nvidia(host: Host, warn: Callable[[str], None]) -> Gpu:
+    from .nvidia.devices import read as read_nvidia
+
+    return read_nvidia(host, warn)
+
+
+def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
+    """Return the GPUs that a tool alone shows: WSL has them without a device node or a PCI device of theirs.
+
+    Elsewhere the tool is missing or fails (a driver without a GPU), and nobody misses it. One that hangs is told of.
+    """
+    result = host.run(PROBE, TOOL_CAP_S)
+    if result.timed_out:
+        warn(f"{' '.join(PROBE)}: {result.why(TOOL_CAP_S)}; whether there are GPUs is unknown")
+    if result.missing or result.timed_out:
+        return Gpu(None, 0)
+    return _read_nvidia(host, warn if result.rc == 0 else _nothing)
+
+
+def _nothing(_warning: str) -> None:
+    """Warn of nothing."""
+
+
+def _vendor_on_the_bus(host: Host) -> str | None:
+    addresses = host.list_dir(pci.DEVICES) or []
+    found = {VENDORS.get(pci.vendor(host, address) or "") for address in addresses if pci.is_gpu(host, address)}
+    return next((vendor for vendor in VENDORS.values() if vendor in found), None)
+
+
+def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
+    """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
+    hcas = []
+    for name in sorted(host.list_dir(sysfs.INFINIBAND) or [], key=natural):
+        address = address_in(host.resolve(f"{sysfs.INFINIBAND}/{name}/device") or "")
+        path = pci_path(host, address) if address else None
+        if path is not None:  # rxe and siw have no PCI device
+            hcas.append((name, path, pci.numa_node(host, address)))
+    found = []
+    for device in devices:
+        path = _path(host, device.pci_address)
+        if path is not None:
+            for name, other, numa_node in hcas:
+                found.append(NicLink(device.index, name, relation(path, other, device.numa_node, numa_node)))
+    return found
+
+
+def _path(host: Host, address: str | None) -> str | None:
+    """Return where a GPU is on the bus; an AMD partition is where function 0 of its device is."""
+    if address is None:
+        return None
+    return pci_path(host, address) or pci_path(host, pci.physical(address))

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the GPUs of a node are: ECC, links, throttling.
+
+Apart from what they are (_gpu), because asking every GPU for every counter takes seconds.
+"""
+
+from __future__ import annotations
+
+from .._host.host import Host
+from .._records.health import GpuHealth
+from .devices import read_presence
+
+
+def read_gpu_health(host: Host) -> GpuHealth:
+    """Return how the GPUs are that can be opened; no devices where there is no GPU for us."""
+    vendor, count = read_presence(host)
+    if not count:
+        return GpuHealth(devices=[])
+    if vendor == "nvidia":
+        from .nvidia.health import read_nvidia_health
+
+        return read_nvidia_health(host)
+    from .amd.health import read_amd_health
+
+    return read_amd_health(host)

@@ -1,0 +1,247 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The NVIDIA GPUs of a node and what links them, from nvidia-smi.
+
+Three calls side by side: --query-gpu for the devices, topo -m for the links, and -q -d COMPUTE for the CUDA version
+alone. -q -x would tell the first and the last in one, but asks every GPU for every counter: only when --query-gpu is
+refused (an old driver) is it called. -L is called where MIG is on, since nothing else tells a partition's UUID.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Callable
+
+from ..._host import pci
+from ..._host.budget import Budget
+from ..._host.command import CommandResult
+from ..._host.host import Host
+from ..._host.probe import run_probes
+from ..._records.gpu import Device, Gpu, Link, NicLink
+from . import driver, smi_output
+from .smi_output import Answer, SmiGpu
+from .topology import Topology, nic_relation, nvlinks, parse_topology
+
+Warn = Callable[[str], None]
+DEVICES = ("nvidia-smi", f"--query-gpu={','.join(smi_output.QUERY)}", "--format=csv,noheader,nounits")
+TOPOLOGY = ("nvidia-smi", "topo", "-m")
+VERSIONS = ("nvidia-smi", "-q", "-d", "COMPUTE")
+EVERYTHING = ("nvidia-smi", "-q", "-x")
+LIST = ("nvidia-smi", "-L")
+CALL_CAP_S = 5.0
+# Many times what it says of 16 GPUs; what is longer is not read.
+ANSWER_LIMIT = 1024 * 1024
+UNKNOWN = {
+    DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
+    TOPOLOGY: "links are unknown",
+    VERSIONS: "the CUDA version is unknown",
+    LIST: "MIG devices are unknown",
+}
+
+
+def present(host: Host) -> int:
+    """Return how many GPUs a process here can open: those with a device node."""
+    return len(driver.minors(host))
+
+
+def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
+    """Return the GPUs that nvidia-smi lists (without it, those of the driver or the bus), their links and NICs.
+
+    vendor is None when nvidia-smi is another maker's: its devices and words are told, and nothing is made of them.
+    """
+    smi = _Smi(host, warn, cap)
+    answers = smi.ask(DEVICES, TOPOLOGY, VERSIONS)
+    topology = parse_topology(answers.get(TOPOLOGY, ""))
+    if TOPOLOGY in answers and not topology.gpus:
+        smi.fail(TOPOLOGY, f"no table: {CommandResult(0, answers[TOPOLOGY], '').why(cap)}")
+    asked = smi_output.parse_query(answers.get(DEVICES, ""))
+    versions = smi_output.parse_log(answers.get(VERSIONS, ""))
+    if not asked.gpus and DEVICES not in smi.given_up:
+        asked = smi_output.parse_xml(smi.ask_again(EVERYTHING))
+        if asked.gpus:
+            smi.forget(DEVICES)
+    for gpu in asked.gpus:
+        if gpu.trouble:
+            warn(f"nvidia-smi says of GPU {gpu.index}: {gpu.trouble}")
+    partitions: dict[str, list[tuple[str, str]]] = {}
+    if any(gpu.mig for gpu in asked.gpus):
+        partitions = smi_output.parse_list(smi.ask_again(LIST))
+    foreign = bool(topology.gpus) and topology.vendor is None
+    if foreign:
+        smi.fail(TOPOLOGY, "the table is another maker's")
+    smi.report()
+    if foreign and (asked.gpus or driver.on_bus(host)):
+        topology = parse_topology("")  # whatever printed it, the GPUs are NVIDIA's
+        foreign = False
+    devices, places = _devices(host, asked, topology, partitions, warn)
+    return Gpu(
+        vendor=None if foreign else "nvidia",
+        count=0 if foreign else present(host) or len(asked.gpus) or len(topology.gpus),
+        driver_version=asked.driver_version or versions.driver_version or driver.driver_version(host),
+        runtime_version=versions.runtime_version or asked.runtime_version,
+        devices=devices,
+        links=_links(topology, places, devices),
+        nics=dict(topology.legend),
+        nic_links=_nic_links(topology, places),
+    )
+
+
+class _Smi:
+    """nvidia-smi, and the complaints about it: one warning for all that comes of one reason."""
+
+    def __init__(self, host: Host, warn: Warn, cap: float) -> None:
+        self._budget = Budget(host)
+        self._warn = warn
+        self._cap = cap
+        self._failures: dict[tuple[str, ...], str] = {}
+        self.given_up: set[tuple[str, ...]] = set()
+
+    def ask(self, *commands: tuple[str, ...]) -> dict[tuple[str, ...], str]:
+        """Run commands side by side and return what they printed; not those that failed."""
+        names = {" ".join(command): command for command in commands}
+        calls = {name: self._call(command, self._cap) for name, command in names.items()}
+        # Each gives up by itself; the second is for a machine too busy to do so in time.
+        results = run_probes(calls, self._cap + 1).answers
+        answers = {}
+        for name, command in names.items():
+            result = results[name] or CommandResult(None, "", "", timed_out=True)
+            if self._judge(command, result, self._cap):
+                answers[command] = result.out
+        return answers
+
+    def ask_again(self, command: tuple[str, ...]) -> str:
+        """Run one more command and return what it printed, nothing when it failed."""
+        given = self._budget.left(self._cap)
+        result = self._budget.run(command, self._cap)
+        return result.out if self._judge(command, result, given) else ""
+
+    def _call(self, command: tuple[str, ...], cap: float) -> Callable[[], CommandResult]:
+        return lambda: self._budget.run(command, cap)
+
+    def _judge(self, command: tuple[str, ...], result: CommandResult, given: float) -> bool:
+        """Return whether there is something to read; given is the time in s that the command had."""
+        if result.missing or result.timed_out:
+            if result.timed_out:
+                self.given_up.add(command)
+            self.fail(command, result.why(given))
+        elif len(result.out) > ANSWER_LIMIT:
+            self.fail(command, f"{len(result.out) // 1024} KiB of output, not read")
+        elif command == DEVICES and smi_output.parse_query(result.out).gpus:
+            # Of a GPU that does not answer there is a line of another kind, and the exit code is not 0.
+            rest = dataclasses.replace(result, out=smi_output.other_lines(result.out))
+            if rest.out.strip() or rest.err.strip():
+                self._warn(f"nvidia-smi --query-gpu: {rest.why(given)}")
+            return True
+        elif result.rc != 0 or command == DEVICES or not result.out.strip():
+            self.fail(command, result.why(given))
+        else:
+            return True
+        return False
+
+    def fail(self, command: tuple[str, ...], why: str) -> None:
+        """Remember why a command told nothing."""
+        self._failures[command] = why
+
+    def forget(self, command: tuple[str, ...]) -> None:
+        """Another command told what this one did not."""
+        self._failures.pop(command, None)
+
+    def report(self) -> None:
+        """Warn once for each reason, with the commands and what is unknown for it."""
+        reasons: dict[str, list[tuple[str, ...]]] = {}
+        for command, why in self._failures.items():
+            if command in UNKNOWN:
+                reasons.setdefault(why, []).append(command)
+        for why, commands in reasons.items():
+            named = ", ".join(" ".join(command).partition("=")[0] for command in commands)
+            self._warn(f"{named}: {why}; {', '.join(UNKNOWN[command] for command in commands)}")
+
+
+# Devices
+
+
+def _devices(
+    host: Host,
+    asked: Answer,
+    topology: Topology,
+    partitions: Mapping[str, Sequence[tuple[str, str]]],
+    warn: Warn,
+) -> tuple[list[Device], dict[str, list[int]]]:
+    """Return the devices, and for each label of the topology where its devices are; a MIG device is one of its own."""
+    found: list[tuple[str, Device]] = []
+    for gpu in asked.gpus:
+        whole = Device(
+            gpu.index,
+            gpu.name,
+            gpu.uuid,
+            gpu.pci_address,
+            pci.numa_node(host, gpu.pci_address),
+            gpu.memory_mib,
+        )
+        parts = _partitions(gpu, partitions, warn)
+        found += [(f"GPU{gpu.index}", part) for part in _cut(whole, parts)]
+    if not found:
+        devices = driver.read_devices(host)
+        if topology.gpus and len(devices) != len(topology.gpus):
+            devices = [Device(index) for index, _label in enumerate(topology.gpus)]
+        labels = topology.gpus or [f"GPU{device.index}" for device in devices]
+        found = list(zip(labels, devices))
+    if any(device.partition for _label, device in found):
+        found = [(label, dataclasses.replace(device, index=index)) for index, (label, device) in enumerate(found)]
+    found = [(label, _with_numa(device, topology, label)) for label, device in found]
+    places: dict[str, list[int]] = {}
+    for label, device in found:
+        places.setdefault(label, []).append(device.index)
+    return [device for _label, device in found], places
+
+
+def _partitions(
+    gpu: SmiGpu, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
+) -> Sequence[tuple[str, str]]:
+    found = partitions.get(gpu.uuid or "") if gpu.mig else None
+    if found is not None and not found:
+        warn(f"GPU {gpu.index} is in MIG mode without a MIG device: nothing can run on it")
+    return found or []
+
+
+def _cut(whole: Device, parts: Sequence[tuple[str, str]]) -> list[Device]:
+    """Return the MIG devices of a GPU, itself when it has none; how much memory each has is not told."""
+    return [dataclasses.replace(whole, uuid=uuid, memory_mib=None, partition=profile) for profile, uuid in parts] or [
+        whole
+    ]
+
+
+def _with_numa(device: Device, topology: Topology, label: str) -> Device:
+    """Fill in the NUMA node of the topology where sysfs has none and it is one node."""
+    affinity = topology.affinity.get(label)
+    if device.numa_node is not None or affinity is None or not re.fullmatch("[0-9]{1,6}", affinity.numa or ""):
+        return device
+    return dataclasses.replace(device, numa_node=int(affinity.numa or ""))
+
+
+# Links
+
+
+def _links(topology: Topology, places: Mapping[str, list[int]], devices: Sequence[Device]) -> list[Link]:
+    """Return the links between whole GPUs: NVLink and peer-to-peer end where MIG begins."""
+    cut = {device.index for device in devices if device.partition}
+    links = []
+    for one, other in combinations(topology.gpus, 2):
+        word = topology.relation(one, other)
+        for a, b in zip(places.get(one, []), places.get(other, [])):
+            if word and not {a, b} & cut:
+                links.append(Link(min(a, b), max(a, b), word, nvlinks(word) if topology.vendor else None))
+    return links
+
+
+def _nic_links(topology: Topology, places: Mapping[str, list[int]]) -> list[NicLink]:
+    found = []
+    for gpu in topology.gpus:
+        relations = [(topology.name(nic), nic_relation(topology.relation(gpu, nic))) for nic in topology.nics]
+        for index in places.get(gpu, []):
+            found += [NicLink(index, name, relation) for name, relation in relations if relation]
+    return found

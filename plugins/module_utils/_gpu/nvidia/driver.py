@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What /dev, /proc and /sys tell of NVIDIA GPUs without a tool.
+
+/proc/driver/nvidia is the driver's (README of the driver, "The /proc Interface"). A container sees every GPU of its
+host in /sys, and often in /proc, whatever it was given: what it can open is what has a node in /dev.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..._host import pci
+from ..._host.host import Host
+from ..._records.gpu import Device
+
+PROC = "/proc/driver/nvidia"
+_NODE = re.compile(r"nvidia([0-9]{1,4})", re.ASCII)
+_DRIVER = re.compile(r"^NVRM version:.*?\s([0-9]{2,4}(?:\.[0-9]+)+)\s", re.MULTILINE | re.ASCII)
+
+
+def minors(host: Host) -> set[int]:
+    """Return the numbers of the device nodes /dev/nvidiaN."""
+    return {int(match.group(1)) for match in map(_NODE.fullmatch, host.list_dir("/dev") or []) if match}
+
+
+def driver_version(host: Host) -> str | None:
+    """Return the version of the kernel module, open or not."""
+    match = _DRIVER.search(host.read_text(f"{PROC}/version", 65536) or "")
+    return match.group(1) if match else None
+
+
+def on_bus(host: Host) -> list[str]:
+    """Return the PCI addresses of the GPUs in the machine, virtual functions of a vGPU host not counted."""
+    return [
+        address
+        for address in host.list_dir(pci.DEVICES) or []
+        if pci.vendor(host, address) == pci.NVIDIA
+        and pci.is_gpu(host, address)
+        and not host.exists(f"{pci.DEVICES}/{address}/physfn")
+    ]
+
+
+def read_devices(host: Host) -> list[Device]:
+    """Return the GPUs that can be opened, or all when none can, numbered in the order of the bus as nvidia-smi does."""
+    openable = minors(host)
+    found = _of_driver(host, openable)
+    if not found:
+        addresses = on_bus(host)
+        if openable and len(openable) != len(addresses):
+            addresses = [""] * len(openable)  # which of them they are cannot be known
+        found = [Device(0, pci_address=address or None) for address in addresses]
+    return [
+        Device(index, device.name, device.uuid, device.pci_address, pci.numa_node(host, device.pci_address))
+        for index, device in enumerate(sorted(found, key=lambda device: device.pci_address or ""))
+    ]
+
+
+def _of_driver(host: Host, openable: set[int]) -> list[Device]:
+    found = []
+    for name in host.list_dir(f"{PROC}/gpus") or []:
+        told = parse_information(host.read_text(f"{PROC}/gpus/{name}/information", 65536) or "")
+        minor = told.get("Device Minor", "")
+        if told.get("GPU Excluded") == "Yes" or (openable and minor.isdigit() and int(minor) not in openable):
+            continue
+        uuid = told.get("GPU UUID", "")
+        found.append(
+            Device(
+                index=0,
+                name=told.get("Model") or None,
+                uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else None,
+                pci_address=pci.normalize(told.get("Bus Location") or name),
+            )
+        )
+    return found
+
+
+def parse_information(text: str) -> dict[str, str]:
+    """Return the lines `Name:  value` of /proc/driver/nvidia/gpus/ADDRESS/information."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}

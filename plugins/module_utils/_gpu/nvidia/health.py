@@ -1,0 +1,211 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How NVIDIA's GPUs are, from nvidia-smi and /sys.
+
+Two calls side by side: -q -x for all counters, and nvlink -s. Drivers rename the fields of --query-gpu and then refuse
+the whole call; in the document, only missing fields are unknown. Names changed from throttle to event reasons (535),
+the places of ECC counters with the architecture. A value that a GPU does not have is printed in words ("N/A",
+"[Requested functionality …]") and is None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Callable
+from xml.etree import ElementTree
+
+from ..._host import pci
+from ..._host.budget import Budget
+from ..._host.command import CommandResult
+from ..._host.host import Host
+from ..._host.pci import normalize, read_link
+from ..._host.probe import run_probes
+from ..._records.health import FabricManager, GpuHealth, GpuState
+from . import driver
+
+EVERYTHING = ("nvidia-smi", "-q", "-x")
+NVLINKS = ("nvidia-smi", "nvlink", "-s")
+FABRIC_MANAGER = ("systemctl", "is-active", "nvidia-fabricmanager.service")
+CAP_S = 8.0
+# An NVSwitch is a bridge of another kind (PCI class 0680) by NVIDIA.
+SWITCH_CLASS = "0x0680"
+_NUMBER = re.compile(r"([0-9]{1,18})(?:x| C)?", re.ASCII)
+_GPU_LINE = re.compile(r"GPU [0-9]{1,4}:.*\(UUID: (GPU-[^)\s]+)\)")
+_LINK_LINE = re.compile(r"[ \t]*Link ([0-9]{1,3}): (.+)")
+# Nothing is wrong with a GPU that idles, or that keeps to the clocks somebody set.
+HARMLESS = ("gpu_idle", "applications_clocks_setting", "sync_boost", "display_clocks_setting")
+_REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
+_TROUBLE = re.compile(r"\[?((?:GPU is lost|Unknown Error|GPU requires reset)[^\]]{0,60})\]?")
+# Older documents have sums by bits, newer ones counters by memory.
+_UNCORRECTED = re.compile(r"(?:sram|dram)_uncorrectable\w*")
+
+
+def read_nvidia_health(host: Host) -> GpuHealth:
+    """Return the states by nvidia-smi; without it (or of another root) the PCIe links alone, and why."""
+    switched = _has_switch(host)
+    if not host.own:
+        return GpuHealth(_of_sysfs(host), FabricManager(switched), "another root: nvidia-smi was not asked")
+    budget = Budget(host)
+    commands = {"all": EVERYTHING, "nvlinks": NVLINKS, **({"manager": FABRIC_MANAGER} if switched else {})}
+    answers = run_probes({name: _call(budget, command) for name, command in commands.items()}, CAP_S + 1).answers
+    everything, nvlinks = answers["all"], answers["nvlinks"]
+    states = parse_states(everything.out) if everything is not None and everything.rc is not None else []
+    links = parse_nvlinks(nvlinks.out) if nvlinks is not None and nvlinks.rc == 0 else {}
+    states = [dataclasses.replace(state, nvlinks_down=links.get(state.uuid or "")) for state in states]
+    return GpuHealth(
+        devices=states or _of_sysfs(host),
+        fabric_manager=_fabric_manager(switched, answers.get("manager")),
+        why=None if states else _why(everything),
+    )
+
+
+def _call(budget: Budget, command: tuple[str, ...]) -> Callable[[], CommandResult]:
+    return lambda: budget.run(command, CAP_S)
+
+
+def _why(result: CommandResult | None) -> str:
+    command = " ".join(EVERYTHING)
+    return f"{command}: {(result or CommandResult(None, '', '', timed_out=True)).why(CAP_S)}"
+
+
+def _of_sysfs(host: Host) -> list[GpuState]:
+    found = []
+    for device in driver.read_devices(host):
+        link = read_link(host, f"{pci.DEVICES}/{device.pci_address}") if device.pci_address else (None,) * 4
+        found.append(
+            GpuState(
+                index=device.index,
+                pci_address=device.pci_address,
+                uuid=device.uuid,
+                link_width=link[0],
+                link_width_max=link[1],
+                link_gen=link[2],
+                link_gen_max=link[3],
+            )
+        )
+    return found
+
+
+def _has_switch(host: Host) -> bool | None:
+    addresses = host.list_dir(pci.DEVICES)
+    if addresses is None:
+        return None
+    return any(
+        pci.vendor(host, address) == pci.NVIDIA and pci.is_class(host, address, SWITCH_CLASS) for address in addresses
+    )
+
+
+def _fabric_manager(switched: bool | None, said: CommandResult | None) -> FabricManager:
+    """Return what systemd says of the service: a word on stdout, with an exit code unless it is active."""
+    if said is None or said.rc is None:
+        return FabricManager(switched)
+    word = said.out.strip()[:40]
+    known = word in ("active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance")
+    return FabricManager(switched, word in ("active", "reloading") if known else None, word or None)
+
+
+def parse_states(text: str) -> list[GpuState]:
+    """Return the GPUs of -q -x, numbered in its order, which is that of the indexes."""
+    # A document that declares entities is none of nvidia-smi's.
+    if "<!ENTITY" in text:
+        return []
+    try:
+        log = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError):
+        return []
+    return [_state(index, gpu) for index, gpu in enumerate(log.findall("gpu"))]
+
+
+def _state(index: int, gpu: ElementTree.Element) -> GpuState:
+    def told(path: str) -> str:
+        return (gpu.findtext(path) or "").strip()
+
+    link = "pci/pci_gpu_link_info"
+    uuid = told("uuid")
+    return GpuState(
+        index=index,
+        pci_address=normalize(told("pci/pci_bus_id") or gpu.get("id", "")),
+        uuid=uuid if uuid.startswith("GPU-") else None,
+        ecc_mode=_mode(told("ecc_mode/current_ecc")),
+        ecc_pending=_mode(told("ecc_mode/pending_ecc")),
+        ecc_uncorrected=_uncorrected(gpu),
+        remap_pending=_flag(told("remapped_rows/remapped_row_pending")),
+        remap_failure=_flag(told("remapped_rows/remapped_row_failure")),
+        link_width=_number(told(f"{link}/link_widths/current_link_width")),
+        link_width_max=_number(told(f"{link}/link_widths/max_link_width")),
+        link_gen=_number(told(f"{link}/pcie_gen/current_link_gen")),
+        link_gen_max=_number(told(f"{link}/pcie_gen/max_link_gen")),
+        throttle=_throttle(gpu),
+        persistence=_flag(told("persistence_mode")),
+        temperature_c=_number(told("temperature/gpu_temp")),
+        fabric_state=_word(told("fabric/state")),
+        trouble=_trouble(gpu),
+    )
+
+
+def _number(text: str) -> int | None:
+    match = _NUMBER.fullmatch(text)
+    return int(match.group(1)) if match else None
+
+
+def _mode(text: str) -> str | None:
+    return text.lower() if text in ("Enabled", "Disabled") else None
+
+
+def _flag(text: str) -> bool | None:
+    return {"Yes": True, "Enabled": True, "No": False, "Disabled": False}.get(text)
+
+
+def _word(text: str) -> str | None:
+    return None if text in ("", "N/A") or text.startswith("[") else text
+
+
+def _uncorrected(gpu: ElementTree.Element) -> int | None:
+    """Return the sum of the counters of errors that were not corrected since the driver was loaded."""
+    volatile = gpu.find("ecc_errors/volatile")
+    if volatile is None:
+        return None
+    told = [_number((child.text or "").strip()) for child in volatile if _UNCORRECTED.fullmatch(child.tag)]
+    told = told or [_number((volatile.findtext("double_bit/total") or "").strip())]
+    numbers = [number for number in told if number is not None]
+    return sum(numbers) if numbers else None
+
+
+def _throttle(gpu: ElementTree.Element) -> list[str] | None:
+    reasons = [element for name in ("event", "throttle") for element in gpu.findall(f"clocks_{name}_reasons")]
+    known = False
+    found = []
+    for child in reasons[0] if reasons else []:
+        match = _REASON.fullmatch(child.tag)
+        state = (child.text or "").strip()
+        known = known or state in ("Active", "Not Active")
+        if match and state == "Active" and match.group(1) not in HARMLESS:
+            found.append(match.group(1))
+    return found if known else None
+
+
+def _trouble(gpu: ElementTree.Element) -> str | None:
+    """Return what is said instead of values by a GPU that does not answer."""
+    for element in gpu.iter():
+        match = _TROUBLE.fullmatch((element.text or "").strip())
+        if match:
+            return match.group(1)
+    return None
+
+
+def parse_nvlinks(text: str) -> dict[str, list[int]]:
+    """Return by UUID the numbers of the NVLinks that have no peer, as nvlink -s prints them: <inactive>."""
+    found: dict[str, list[int]] = {}
+    uuid = None
+    for line in text.splitlines():
+        gpu = _GPU_LINE.match(line[:300])
+        link = _LINK_LINE.match(line[:300])
+        if gpu:
+            uuid = gpu.group(1)
+        elif link and uuid is not None:
+            down = found.setdefault(uuid, [])
+            if link.group(2).strip() == "<inactive>":
+                down.append(int(link.group(1)))
+    return found

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What nvidia-smi prints about GPUs: --query-gpu, -q -x, -q, -L.
+
+Pure. A value the tool does not have is printed in words ("[N/A]", "[GPU is lost]") and is None here.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from ..._host.pci import normalize
+
+# mig.mode.current is asked since MIG decides how many devices there are; unknown to drivers before 450.
+QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
+
+_NUMBER = re.compile(r"([0-9]{1,9})(?: MiB)?", re.ASCII)
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
+# KMD and UMD since driver 610: kernel-mode and user-mode driver.
+# Blanks, no \s: over line ends the search of an answer of blank lines begins anew at each.
+_LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
+_GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
+_MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
+# Nothing is wrong with a GPU that has no such thing, or whose partition may not see the whole.
+_NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
+
+
+@dataclasses.dataclass(frozen=True)
+class SmiGpu:
+    """One whole GPU by nvidia-smi's index; trouble is what it says instead of values ("GPU is lost")."""
+
+    index: int
+    name: str | None = None
+    uuid: str | None = None
+    pci_address: str | None = None
+    memory_mib: int | None = None
+    mig: bool = False
+    trouble: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What one call told; versions are None when it does not tell them."""
+
+    gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
+    driver_version: str | None = None
+    runtime_version: str | None = None
+
+
+def parse_query(text: str) -> Answer:
+    """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits; other lines (errors) are left out."""
+    gpus: dict[int, SmiGpu] = {}
+    driver = None
+    for line in text.splitlines():
+        values = _fields(line)
+        if len(values) == len(QUERY) and re.fullmatch("[0-9]{1,4}", values[0], re.ASCII):
+            gpu = _gpu(int(values[0]), values[1:6])
+            gpus.setdefault(gpu.index, gpu)
+            driver = driver or _version(values[6])
+    return Answer([gpus[index] for index in sorted(gpus)], driver)
+
+
+def other_lines(text: str) -> str:
+    """Return the lines of --query-gpu that are no rows of GPUs."""
+    return "\n".join(line for line in text.splitlines() if not parse_query(line).gpus)
+
+
+def _fields(line: str) -> list[str]:
+    try:
+        return [value.strip() for row in csv.reader([line], skipinitialspace=True) for value in row]
+    except csv.Error:  # a field longer than csv takes
+        return []
+
+
+def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
+    """Make a GPU of its name, uuid, address, memory and MIG mode."""
+    troubles = [word for word in map(_in_brackets, values) if word and word not in _NOT_THERE]
+    name, uuid, address, memory, mig = ["" if _in_brackets(value) is not None else value for value in values]
+    number = _NUMBER.fullmatch(memory)
+    return SmiGpu(
+        index=index,
+        name=name or None,
+        uuid=uuid if uuid.startswith("GPU-") else None,
+        pci_address=normalize(address),
+        memory_mib=int(number.group(1)) if number else None,
+        mig=mig == "Enabled",
+        trouble=troubles[0] if troubles else None,
+    )
+
+
+def _in_brackets(value: str) -> str | None:
+    """Return what is said instead of a value ("[GPU is lost]"), None for a value."""
+    if value in _NOT_THERE:
+        return value
+    return value[1:-1] if value.startswith("[") and value.endswith("]") else None
+
+
+def _version(text: str | None) -> str | None:
+    return text if text and _VERSION.fullmatch(text) else None
+
+
+def parse_xml(text: str) -> Answer:
+    """Return the GPUs of -q -x, numbered in its order, which is that of the indexes."""
+    # A document that declares entities is none of nvidia-smi's.
+    if "<!ENTITY" in text:
+        return Answer()
+    try:
+        log = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError):
+        return Answer()
+
+    def told(element: ElementTree.Element, path: str) -> str:
+        return (element.findtext(path) or "").strip()
+
+    paths = ("product_name", "uuid", "pci/pci_bus_id", "fb_memory_usage/total", "mig_mode/current_mig")
+    gpus = [_gpu(index, [told(gpu, path) for path in paths]) for index, gpu in enumerate(log.findall("gpu"))]
+    driver = told(log, "driver_version") or told(log, "kmd_version")
+    return Answer(gpus, _version(driver), _version(told(log, "cuda_version") or told(log, "cuda_umd_version")))
+
+
+def parse_log(text: str) -> Answer:
+    """Return the versions at the head of any -q: the driver's, and the newest CUDA it has a runtime for."""
+    told = {name.split()[0]: _version(value) for name, value in _LOG_LINE.findall(text)}
+    return Answer([], told.get("Driver") or told.get("KMD"), told.get("CUDA"))
+
+
+def parse_list(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the MIG devices in -L by the UUID of their GPU, as (profile, UUID), in order."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    gpu = None
+    for line in text.splitlines():
+        match = _GPU_LINE.match(line)
+        if match:
+            gpu = match.group(1)
+            found.setdefault(gpu, [])
+        elif gpu is not None:
+            match = _MIG_LINE.match(line)
+            if match:
+                found[gpu].append((match.group(1), match.group(2)))
+    return found

@@ -1,0 +1,326 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The seam: the only door to the machine for whatever runs on a node.
+
+Every path is a path of the machine, looked up under `root`; links, absolute ones too, never lead out of it. What is
+absent, unreadable or answers with an error is None or False, never an exception, and no read blocks on a pipe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, NamedTuple
+
+from .command import CommandResult, run_command
+from .command import child_ended as command_child_ended
+from .command import spawn_detached as command_spawn_detached
+
+if TYPE_CHECKING:
+    from .live import Outside
+
+RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
+READ_LIMIT = 64 * 1024 * 1024
+# The kernel answers ENOMEM to a read of /proc/sys with a buffer of 4 MiB (proc_sys_call_handler).
+READ_BLOCK = 1024 * 1024
+LINK_LIMIT = 40  # as path_resolution(7)
+
+
+class Space(NamedTuple):
+    """Room of a file system in bytes, as far as this user may use it; without a limit of inodes, that is None."""
+
+    size: int
+    free: int
+    free_inodes: int | None
+    read_only: bool
+
+
+class Owner(NamedTuple):
+    """Whose a path is and who may use it; mode without its type."""
+
+    mode: int
+    uid: int
+    gid: int
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+class Host:
+    """One machine, seen through a directory and a way to run commands; both can be replaced by a test."""
+
+    def __init__(self, root: str = "/", run: RunFunction = run_command) -> None:
+        self.root = os.path.abspath(root)
+        self._prefix = self.root.rstrip("/")
+        self.own = self.root == "/"
+        self._run = run
+
+    # Paths
+
+    def here(self, path: str) -> str:
+        """Return where a path of the machine lies for this process (itself when the root is /)."""
+        if not self._prefix:
+            return path
+        return self._prefix + (self.resolve(path) or path)
+
+    def resolve(self, path: str) -> str | None:
+        """Return the path without links, as far as it exists; None for a loop of links."""
+        done: list[str] = []
+        pending = path.split("/")[::-1]
+        links = 0
+        while pending:
+            name = pending.pop()
+            if name == "..":
+                del done[-1:]
+            elif name not in ("", "."):
+                target = self._target("/".join([self._prefix, *done, name]))
+                if target is None:
+                    done.append(name)
+                    continue
+                links += 1
+                if links > LINK_LIMIT:
+                    return None
+                if target.startswith("/"):
+                    done = []
+                pending.extend(target.split("/")[::-1])
+        return "/" + "/".join(done)
+
+    def _target(self, path: str) -> str | None:
+        try:
+            return os.readlink(path)
+        except (OSError, ValueError):
+            return None
+
+    def read_link(self, path: str) -> str | None:
+        """Return the target of a link as it is written."""
+        folder, name = os.path.split(path)
+        return self._target(os.path.join(self.here(folder), name))
+
+    def is_link(self, path: str) -> bool:
+        """Return whether the path itself is a link."""
+        return self.read_link(path) is not None
+
+    def expand(self, path: str) -> str:
+        """Return the path with ~ and $VARIABLES of this user replaced."""
+        return os.path.expanduser(os.path.expandvars(path))
+
+    def which(self, command: str) -> str | None:
+        """Return the first executable of that name in this user's PATH, or the absolute path itself when it is one."""
+        folders = [""] if command.startswith("/") else os.environ.get("PATH", os.defpath).split(os.pathsep)
+        for folder in folders:
+            path = os.path.join(folder, command)
+            if path.startswith("/") and self.is_file(path) and self.allows(path, os.X_OK):
+                return path
+        return None
+
+    # Reading
+
+    def _open(self, path: str) -> BinaryIO:
+        return open(self.here(path), "rb", opener=_open_at_once)
+
+    def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
+        """Return at most limit bytes of a file."""
+        data = bytearray()
+        try:
+            with self._open(path) as stream:
+                while len(data) < limit:
+                    block = stream.read(min(READ_BLOCK, limit - len(data)))
+                    if not block:
+                        break
+                    data += block
+        except (OSError, ValueError):
+            return None
+        return bytes(data)
+
+    def read_text(self, path: str, limit: int = READ_LIMIT) -> str | None:
+        """Return at most limit bytes of a file as text; what is not UTF-8 is replaced."""
+        data = self.read_bytes(path, limit)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
+        """Return the first bytes of those files of a folder that can be read; links in it are not followed.
+
+        For folders of hundreds of small files (a GID table): a fifth of what read_bytes takes for each.
+        """
+        found: dict[str, bytes] = {}
+        try:
+            folder = os.open(self.here(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return found
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            for name in names:
+                try:
+                    file = os.open(name, flags, dir_fd=folder)
+                except (OSError, ValueError):
+                    continue
+                try:
+                    found[name] = os.read(file, limit)
+                except OSError:
+                    pass
+                finally:
+                    os.close(file)
+        finally:
+            os.close(folder)
+        return found
+
+    def read_tail(self, path: str, count: int) -> str | None:
+        """Return the last count bytes of a file as text."""
+        try:
+            with self._open(path) as stream:
+                stream.seek(max(0, os.fstat(stream.fileno()).st_size - count))
+                return stream.read(count).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            return None
+
+    def sha256(self, path: str) -> str | None:
+        """Return the digest of a regular file in hex."""
+        if not self.is_file(path):
+            return None
+        digest = hashlib.sha256()
+        try:
+            with self._open(path) as stream:
+                for block in iter(lambda: stream.read(READ_BLOCK), b""):
+                    digest.update(block)
+        except (OSError, ValueError):
+            return None
+        return digest.hexdigest()
+
+    def list_dir(self, path: str) -> list[str] | None:
+        """Return the sorted names in a directory."""
+        try:
+            return sorted(os.listdir(self.here(path)))
+        except (OSError, ValueError):
+            return None
+
+    # Asking
+
+    def _stat(self, path: str) -> os.stat_result | None:
+        try:
+            return os.stat(self.here(path))
+        except (OSError, ValueError):
+            return None
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is anything (a dangling link is nothing)."""
+        return self._stat(path) is not None
+
+    def is_file(self, path: str) -> bool:
+        """Return whether it is a regular file."""
+        found = self._stat(path)
+        return found is not None and stat.S_ISREG(found.st_mode)
+
+    def is_dir(self, path: str) -> bool:
+        """Return whether it is a directory."""
+        found = self._stat(path)
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def size(self, path: str) -> int | None:
+        """Return the size in bytes."""
+        found = self._stat(path)
+        return None if found is None else found.st_size
+
+    def modified(self, path: str) -> float | None:
+        """Return the time of the last change, in seconds since the epoch."""
+        found = self._stat(path)
+        return None if found is None else found.st_mtime
+
+    def identity(self, path: str) -> tuple[int, int] | None:
+        """Return device and inode: the same for every name of one file or directory."""
+        found = self._stat(path)
+        return None if found is None else (found.st_dev, found.st_ino)
+
+    def owner(self, path: str) -> Owner | None:
+        """Return mode and owner."""
+        found = self._stat(path)
+        return None if found is None else Owner(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+
+    def allows(self, path: str, mode: int) -> bool:
+        """Return whether this user may os.R_OK, os.W_OK, os.X_OK it (false too on a file system mounted read-only)."""
+        try:
+            return os.access(self.here(path), mode)
+        except (OSError, ValueError):
+            return False
+
+    def opens(self, path: str) -> bool:
+        """Return whether this user may read and write it and it opens: a container's devices are allowed by cgroup."""
+        if not self.allows(path, os.R_OK | os.W_OK):
+            return False
+        try:
+            with self._open(path):
+                return True
+        except (OSError, ValueError):
+            return False
+
+    def space(self, path: str) -> Space | None:
+        """Return how much room the file system of the path has."""
+        try:
+            found = os.statvfs(self.here(path))
+        except (OSError, ValueError):
+            return None
+        return Space(
+            size=found.f_blocks * found.f_frsize,
+            free=found.f_bavail * found.f_frsize,
+            free_inodes=found.f_favail if found.f_files else None,
+            read_only=bool(found.f_flag & os.ST_RDONLY),
+        )
+
+    # Removing
+
+    def rename(self, path: str, new: str) -> None:
+        """Give it another name in the same file system. Raises OSError."""
+        os.rename(self.here(path), self.here(new))
+
+    def remove_tree(self, path: str) -> str | None:
+        """Remove a directory with all in it, never following a link; return what could not be removed and why."""
+        failures: list[str] = []
+
+        def note(_function: object, where: str, error: Any) -> None:
+            failures.append(f"{where[len(self._prefix) :]}: {getattr(error[1], 'strerror', None) or error[1]}")
+
+        shutil.rmtree(self.here(path), onerror=note)
+        return failures[0] if failures else None
+
+    # The user and the name
+
+    def node_name(self) -> str:
+        """Return the name the kernel gives this machine."""
+        return os.uname().nodename
+
+    def user_id(self) -> int:
+        """Return the uid that commands run as."""
+        return os.geteuid()
+
+    def user_name(self) -> str:
+        """Return the user's name, the uid in digits when it has none (as in pods of OpenShift)."""
+        try:
+            return pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            return str(os.geteuid())
+
+    # Around the machine, and processes
+
+    @property
+    def outside(self) -> Outside:
+        """Return the resolver, the network and the clock; only those of a machine of our `own` are its own."""
+        from .live import Outside  # few ask, and on the node every file of a module is compiled anew
+
+        return Outside()
+
+    def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
+        """Run a command and return what came of it; see CommandResult."""
+        return self._run(argv, timeout, None if cwd is None else self.here(cwd))
+
+    def spawn_detached(self, argv: Sequence[str], log_path: str, cwd: str) -> int:
+        """Start argv in a session of its own, its output appended to the log; return its pid. Raises OSError."""
+        return command_spawn_detached(argv, self.here(log_path), self.here(cwd))
+
+    def child_ended(self, pid: int) -> bool:
+        """Return whether a process started by spawn_detached is no longer there."""
+        return command_child_ended(pid)

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Network interfaces: whether they are up, their MTU and speed."""
+
+from __future__ import annotations
+
+from .._host import sysfs
+from .._host.host import Host
+from .._records.health import Interface
+from .._text.order import natural
+
+NET = "/sys/class/net"
+ATTRIBUTES = ("operstate", "mtu", "speed", "carrier_changes")
+
+
+def parse_routed(text: str) -> set[str]:
+    """Return the interfaces that /proc/net/route names."""
+    return {line.split()[0] for line in text.splitlines()[1:] if line.split()}
+
+
+def read_interfaces(host: Host) -> dict[str, Interface] | None:
+    """Return the interfaces with a device of their own or a route: nodes have hundreds of others, one for each pod."""
+    names = host.list_dir(NET)
+    if names is None:
+        return None
+    routed = parse_routed(host.read_text("/proc/net/route") or "")
+    found = {}
+    for name in sorted(names, key=natural):
+        if name in routed or host.is_link(f"{NET}/{name}/device") or host.is_dir(f"{NET}/{name}/device"):
+            said = sysfs.texts(host, f"{NET}/{name}", ATTRIBUTES)
+            found[name] = Interface(
+                state=said.get("operstate"),
+                mtu=sysfs.number(said.get("mtu")),
+                # Down, it is -1 or EINVAL; drivers without a speed say 2^32-1.
+                speed_mbps=_speed(sysfs.number(said.get("speed"))),
+                carrier_changes=sysfs.number(said.get("carrier_changes")),
+            )
+    return found
+
+
+def _speed(number: int | None) -> int | None:
+    return number if number is not None and 0 < number < 2**32 - 1 else None

@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a node reaches others: addresses, routes, ports in use, and which processes hold them.
+
+IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): no `ip` is needed.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable
+
+from .._host.host import Host
+from .._records.node import Address, Net, PortHolder, Route
+
+LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
+# linux/route.h
+RTF_UP, RTF_GATEWAY, RTF_REJECT = 0x1, 0x2, 0x200
+# linux/tcp_states.h
+TCP_LISTEN = "0A"
+_LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
+
+
+@dataclass(frozen=True)
+class Listener:
+    """One TCP socket that waits for connections."""
+
+    port: int
+    inode: int
+    uid: int
+
+
+def parse_addresses(text: str) -> list[str]:
+    """Return the own addresses in /proc/net/fib_trie: the leaves with a `/32 host LOCAL`, in order, each once."""
+    found: dict[str, None] = {}
+    leaf = None
+    for line in map(str.strip, text.splitlines()):
+        match = _LEAF.match(line)
+        if match:
+            leaf = match.group(1) if _is_address(match.group(1)) else None
+        elif line == "/32 host LOCAL" and leaf is not None:
+            found[leaf] = None
+    return list(found)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        socket.inet_aton(text)
+    except OSError:
+        return False
+    return True
+
+
+def parse_routes(text: str, byteorder: str = sys.byteorder) -> list[Route]:
+    """Return the routes of /proc/net/route that are up and lead somewhere; numbers are in the machine's byte order."""
+
+    def number(digits: str) -> bytes:
+        return int(digits, 16).to_bytes(4, "little" if byteorder == "little" else "big")
+
+    routes = []
+    for line in text.splitlines()[1:]:
+        fields = line.split()
+        try:
+            flags, metric, mask = int(fields[3], 16), int(fields[6]), number(fields[7])
+            destination, gateway = number(fields[1]), number(fields[2])
+        except (ValueError, IndexError, OverflowError):
+            continue
+        if flags & RTF_UP and not flags & RTF_REJECT:
+            length = bin(int.from_bytes(mask, "big")).count("1")
+            via = socket.inet_ntoa(gateway) if flags & RTF_GATEWAY else None
+            routes.append(Route(f"{socket.inet_ntoa(destination)}/{length}", fields[0], via, metric))
+    return routes
+
+
+def parse_listeners(text: str) -> list[Listener]:
+    """Return the listening sockets in /proc/net/tcp or tcp6."""
+    found = []
+    for line in text.splitlines()[1:]:
+        fields = line.split()
+        try:
+            if fields[3] == TCP_LISTEN:
+                found.append(Listener(int(fields[1].rpartition(":")[2], 16), int(fields[9]), int(fields[7])))
+        except (ValueError, IndexError):
+            continue
+    return found
+
+
+def interface_of(address: str, routes: Sequence[Route]) -> str | None:
+    """Return the interface whose network holds the address most narrowly; None when none does or two do equally.
+
+    The tables do not name it: eight rails in one subnet are eight equal routes. A default route says nothing.
+    """
+    best = 0
+    interfaces: set[str] = set()
+    for route in routes:
+        length = _match(address, route.destination)
+        if route.gateway is None and length >= max(best, 1):
+            if length > best:
+                best, interfaces = length, set()
+            interfaces.add(route.interface)
+    return interfaces.pop() if len(interfaces) == 1 else None
+
+
+def _match(address: str, destination: str) -> int:
+    """Return the length of the destination's prefix when it holds the address, -1 when it does not."""
+    network, _slash, length = destination.partition("/")
+    ours, theirs = (int.from_bytes(socket.inet_aton(text), "big") for text in (address, network))
+    return int(length) if (ours ^ theirs) >> (32 - int(length)) == 0 else -1
+
+
+def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> Net:
+    """Return what is known of the node's network; ports are those whose holder is of interest."""
+
+    def table(path: str, what: str) -> str:
+        text = host.read_text(path)
+        if text is None:
+            warn(f"{path} cannot be read: {what} are unknown")
+        return text or ""
+
+    routes = [*parse_routes(table("/proc/net/route", "the routes of this node")), LOOPBACK]
+    addresses = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
+    listeners = parse_listeners(table("/proc/net/tcp", "the ports in use"))
+    listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
+    sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
+    return Net(
+        addresses=[
+            Address(address, interface_of(address, routes)) for address in sorted(addresses, key=socket.inet_aton)
+        ],
+        routes=routes,
+        listening=sorted({listener.port for listener in listeners}),
+        holders=find_holders(host, sockets),
+    )
+
+
+def find_holders(host: Host, sockets: Mapping[int, tuple[int, int]]) -> dict[str, PortHolder]:
+    """Return by port (in digits) who holds the sockets (inode -> port, uid): the process that has the inode open."""
+    holders = {str(port): PortHolder(None, None, None, uid) for port, uid in sockets.values()}
+    left = {f"socket:[{inode}]": value for inode, value in sockets.items()}
+    for pid in host.list_dir("/proc") or []:
+        if not left:
+            break
+        if pid.isdigit():
+            for descriptor in host.list_dir(f"/proc/{pid}/fd") or []:
+                found = left.pop(host.read_link(f"/proc/{pid}/fd/{descriptor}") or "", None)
+                if found is not None:
+                    holders[str(found[0])] = _holder(host, pid, found[1])
+    return holders
+
+
+def _holder(host: Host, pid: str, uid: int) -> PortHolder:
+    command = host.read_text(f"/proc/{pid}/comm")
+    return PortHolder(int(pid), command.strip() if command else None, _run_id(host, pid), uid)
+
+
+def _run_id(host: Host, pid: str) -> str | None:
+    for variable in (host.read_text(f"/proc/{pid}/environ") or "").split("\0"):
+        name, _equals, value = variable.partition("=")
+        if name == "MUSTER_RUN_ID":
+            return value
+    return None

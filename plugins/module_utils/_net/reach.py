@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether ports of other nodes answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable
+
+from .._host.host import Host
+from .._records.health import Reach
+
+TIMEOUT_S = 5.0
+RESULTS = {
+    0: "connected",
+    errno.ECONNREFUSED: "refused",
+    errno.ETIMEDOUT: "timeout",
+    errno.EHOSTUNREACH: "unreachable",
+    errno.ENETUNREACH: "unreachable",
+    errno.EHOSTDOWN: "unreachable",
+    errno.ENETDOWN: "unreachable",
+    errno.EACCES: "unreachable",  # a firewall's REJECT with admin-prohibited, or a route marked prohibit
+}
+_TARGET = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45}(?:%[\w.-]{1,15})?)\]|([0-9.]{7,15})):([0-9]{1,5})", re.ASCII)
+
+
+def parse_target(text: str) -> tuple[str, int] | None:
+    """Return address and port of 10.0.0.1:29500 or [fd00::1]:29500, None for anything else."""
+    match = _TARGET.fullmatch(text.strip())
+    if match is None or not 0 < int(match.group(3)) < 65536:
+        return None
+    return match.group(1) or match.group(2), int(match.group(3))
+
+
+def read_reach(host: Host, targets: Iterable[str]) -> list[Reach] | None:
+    """Return what a connection to each address:port gives, None for another root: it reaches nothing."""
+    if not host.own:
+        return None
+    wanted = {text: parse_target(text) for text in targets}
+    states = host.outside.connect([target for target in wanted.values() if target is not None], TIMEOUT_S)
+    return [
+        Reach(text, 0, "unknown", "not an address and a port") if target is None else _reach(target, states[target])
+        for text, target in wanted.items()
+    ]
+
+
+def _reach(target: tuple[str, int], state: int) -> Reach:
+    result = RESULTS.get(state, "unknown")
+    error = None
+    if result not in ("connected", "refused"):
+        error = f"no answer within {TIMEOUT_S:g} s" if state == errno.ETIMEDOUT else os.strerror(state)
+    return Reach(target[0], target[1], result, error)

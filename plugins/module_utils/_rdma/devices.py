@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The RDMA devices of a node, from sysfs alone.
+
+/sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband) and the PCI devices behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Callable
+
+from .._host import pci, sysfs
+from .._host.host import Host
+from .._records.rdma import AMAZON, Hca, Rdma
+from .._text.order import natural
+from . import uverbs
+from .gdr import read_gdr
+from .port import Surroundings, read_port
+
+ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
+# Where a tree does not show whether there is a PCI device behind it, the name that `rdma link add` users give.
+_SOFTWARE_NAME = re.compile(r"(?:rxe|siw)[0-9_]")
+_VENDOR = re.compile(r"0x[0-9a-f]{4}")
+_PORT = re.compile(r"[0-9]{1,3}")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a device is: its folder, the PCI address behind it, and the folders its PCI device may be seen in."""
+
+    folder: str
+    address: str | None
+    devices: list[str]
+    virtual: bool
+
+
+def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
+    """Return what there is; what could not be looked at is a warning."""
+    names = host.list_dir(sysfs.INFINIBAND)
+    why = sysfs.cannot_list(host, sysfs.INFINIBAND)
+    if why is None and not host.is_dir("/sys"):
+        why = "there is no /sys"
+    if why is not None:
+        warn(f"the RDMA devices are unknown: {why}")
+    places = {name: _place(host, name) for name in sorted(names or [], key=natural)}
+    nodes = uverbs.read_nodes(host)
+    grants = uverbs.read_grants(host, {name: place.address for name, place in places.items()})
+    net = host.list_dir("/sys/class/net")
+    interfaces = None if net is None else frozenset(net)
+    hcas = []
+    for name, place in places.items():
+        hcas.append(_read_hca(host, name, place, nodes, grants, interfaces))
+        unseen = None if hcas[-1].ports else _unseen(host, place)
+        if unseen is not None:
+            warn(f"{name}: {unseen}")
+    return Rdma(
+        usable=None if why is not None else any(port.usable for hca in hcas for port in hca.ports),
+        gdr=read_gdr(host),
+        hcas=hcas,
+    )
+
+
+def _place(host: Host, name: str) -> _Place:
+    folder = f"{sysfs.INFINIBAND}/{name}"
+    linked = host.resolve(f"{folder}/device")
+    real = host.resolve(folder) or folder
+    # A link that leads nowhere (a tree copied in part) still names the device it stands for.
+    address = pci.address_in(linked or "") or pci.address_in(real)
+    devices = [f"{folder}/device"]
+    # A scalable function hangs on an auxiliary device, which has no vendor; a copied tree may have no device at all.
+    if address is not None and not (linked and linked.endswith(f"/{address}") and host.is_dir(linked)):
+        devices.append(f"{pci.DEVICES}/{address}")
+    # The class holds links into /sys/devices: only where it does, no PCI device on the path means that there is none.
+    virtual = address is None and (real.startswith("/sys/devices/") or _SOFTWARE_NAME.match(name) is not None)
+    return _Place(folder, address, devices, virtual)
+
+
+def _unseen(host: Host, place: _Place) -> str | None:
+    if host.list_dir(place.folder) is not None:
+        return None
+    return sysfs.cannot_list(host, place.folder) or f"{place.folder} cannot be read"
+
+
+def _read_hca(
+    host: Host,
+    name: str,
+    place: _Place,
+    nodes: dict[str, str],
+    grants: uverbs.Grants,
+    interfaces: frozenset[str] | None,
+) -> Hca:
+    said = sysfs.texts(host, place.folder, ATTRIBUTES)
+    node_type = sysfs.word(said.get("node_type"))
+    of_pci = _of_device(host, place)
+    vendor_id = of_pci.get("vendor")
+    link = pci.parse_link(of_pci)
+    node, closed = uverbs.node_of(host, name, nodes, place.devices)
+    of_device = _netdevs(host, place)
+    if "parent" in said and not of_device:
+        of_device = [said["parent"]]
+    numbers = sorted(int(entry) for entry in host.list_dir(f"{place.folder}/ports") or [] if _PORT.fullmatch(entry))
+    reasons = [
+        _why_not_ours(node_type, vendor_id, place.virtual or "parent" in said),
+        closed,
+        grants.why_not(name, place.address),
+    ]
+    around = Surroundings(
+        node_type=node_type,
+        netdevs=_by_port(host, place, of_device, numbers),
+        interfaces=interfaces,
+        reasons=tuple(filter(None, reasons)),
+    )
+    ports = [read_port(host, f"{place.folder}/ports/{number}", number, around) for number in numbers]
+    of_ports = {port.netdev for port in ports if port.netdev is not None}
+    return Hca(
+        name=name,
+        node_type=node_type,
+        vendor_id=vendor_id if place.address and _VENDOR.fullmatch(vendor_id or "") else None,
+        driver=_link_name(host, place, "driver"),
+        hca_type=said.get("hca_type"),
+        board_id=said.get("board_id"),
+        fw_ver=said.get("fw_ver"),
+        node_guid=said.get("node_guid"),
+        pci_address=place.address,
+        numa_node=sysfs.number(of_pci.get("numa_node")),
+        physfn=pci.address_in(_link_name(host, place, "physfn") or ""),
+        uverbs=node,
+        netdevs=sorted({*of_device, *of_ports}, key=natural),
+        ports=ports,
+        link_width=link.width,
+        link_width_max=link.width_max,
+        link_gen=link.gen,
+        link_gen_max=link.gen_max,
+    )
+
+
+def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) -> str | None:
+    if vendor_id == AMAZON or node_type == "unspecified":
+        return "EFA or alike: NCCL reaches it only through a network plugin (aws-ofi-nccl), not as InfiniBand or RoCE"
+    if node_type is not None and node_type.startswith(("switch", "router", "usNIC")):
+        return f"it is a {node_type}, which has no connections for NCCL"
+    if software:
+        return "there is no PCI device behind it: RDMA in software"
+    return None
+
+
+def _of_device(host: Host, place: _Place) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for device in place.devices[::-1]:
+        said.update(sysfs.texts(host, device, ("vendor", "numa_node", *pci.ATTRIBUTES)))
+    return said
+
+
+def _link_name(host: Host, place: _Place, link: str) -> str | None:
+    targets = (host.read_link(f"{device}/{link}") for device in place.devices)
+    return next((target.rstrip("/").rpartition("/")[2] for target in targets if target is not None), None)
+
+
+def _netdevs(host: Host, place: _Place) -> list[str]:
+    listings = (host.list_dir(f"{device}/net") for device in place.devices)
+    return sorted(next((names for names in listings if names is not None), []), key=natural)
+
+
+def _by_port(host: Host, place: _Place, netdevs: list[str], numbers: list[int]) -> dict[int, str]:
+    """Return the first interface of each port: the only port's, or that with the port's number (from 0) as dev_port."""
+    if len(numbers) <= 1:
+        return {number: netdevs[0] for number in numbers if netdevs}
+    found: dict[int, str] = {}
+    for netdev in netdevs:
+        values = []
+        # IPoIB and drivers before Linux 3.15 say it in dev_id.
+        for attribute in ("dev_port", "dev_id"):
+            of_net = (sysfs.text(host, f"{folder}/{attribute}") for folder in _net_folders(place, netdev))
+            values.append(sysfs.number(next(filter(None, of_net), None)) or 0)
+        found.setdefault(max(values) + 1, netdev)
+    return found
+
+
+def _net_folders(place: _Place, netdev: str) -> list[str]:
+    return [f"/sys/class/net/{netdev}", *(f"{device}/net/{netdev}" for device in place.devices)]

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One port of an RDMA device, and whether NCCL could use it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+from .._host import sysfs
+from .._host.host import Host
+from .._records.rdma import ROCE_V2, Gid, Port, choose_gid
+from .gids import interfaces as gids_interfaces
+from .gids import is_link_local, read_gids
+
+ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
+# Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
+COUNTERS = (
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_xmit_discards",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+)
+HW_COUNTERS = (
+    "out_of_sequence",
+    "packet_seq_err",
+    "local_ack_timeout_err",
+    "rnr_nak_retry_err",
+    "out_of_buffer",
+    "roce_adp_retrans",
+    "roce_slow_restart",
+    "roce_slow_restart_cnps",
+    "roce_slow_restart_trans",
+    "np_cnp_sent",
+    "np_ecn_marked_roce_packets",
+    "rp_cnp_handled",
+    "rx_icrc_encapsulated",
+)
+_RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?Gb/sec\b.*")
+# include/rdma/ib_addr.h: iboe_get_mtu takes GRH, UDP, BTH, XRC, AtomicETH and ICRC off the interface's MTU.
+ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
+MTUS = (4096, 2048, 1024, 512, 256)
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """What a port needs to know of its device and of the machine; reasons are those that hold for all its ports.
+
+    netdevs are the device's by port (None: not of one port), interfaces those of this network namespace.
+    """
+
+    node_type: str | None
+    netdevs: dict[int, str]
+    interfaces: frozenset[str] | None
+    reasons: tuple[str, ...]
+
+
+def parse_rate(text: str | None) -> float | None:
+    """Return Gb/s of "400 Gb/sec (4X NDR)"."""
+    match = _RATE.fullmatch(text or "")
+    return float(match.group(1)) if match else None
+
+
+def roce_mtu(interface_mtu: int | None) -> int | None:
+    """Return the MTU of RoCE on an interface with that MTU; None where it is too small or unknown."""
+    if interface_mtu is None:
+        return None
+    return next((mtu for mtu in MTUS if interface_mtu - ROCE_HEADERS >= mtu), None)
+
+
+def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Port:
+    """Return the port of that folder (ports/N)."""
+    said = sysfs.texts(host, folder, ATTRIBUTES)
+    gids = read_gids(host, folder)
+    of_gids = gids_interfaces(gids or [])
+    netdev = of_gids[0] if of_gids else around.netdevs.get(number)
+    roce = said.get("link_layer") == "Ethernet"
+    chosen = None if said.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
+    port = Port(
+        port=number,
+        state=sysfs.word(said.get("state")),
+        phys_state=sysfs.word(said.get("phys_state")),
+        link_layer=said.get("link_layer"),
+        rate_gbps=parse_rate(said.get("rate")),
+        lid=sysfs.number(said.get("lid")),
+        sm_lid=sysfs.number(said.get("sm_lid")),
+        netdev=netdev,
+        # The kernel has no file for the MTU of a port; on InfiniBand that of IPoIB says nothing about it.
+        mtu=roce_mtu(sysfs.number(sysfs.text(host, f"/sys/class/net/{netdev}/mtu"))) if roce and netdev else None,
+        counters=_counters(host, folder),
+        gids=gids or [],
+        rocev2_gid_index=chosen.index if chosen else None,
+        usable=False,
+        reasons=[],
+    )
+    reasons = [*why_not_up(port), *around.reasons]
+    if not reasons:
+        reasons = why_not_reached(port, around, gids)
+    return dataclasses.replace(port, usable=not reasons, reasons=reasons)
+
+
+def _counters(host: Host, folder: str) -> dict[str, int]:
+    """Return those that are numbers: `N/A (no PMA)` and EINVAL are common."""
+    said = sysfs.texts(host, f"{folder}/counters", COUNTERS)
+    said.update(sysfs.texts(host, f"{folder}/hw_counters", HW_COUNTERS))
+    numbers = ((name, sysfs.number(value)) for name, value in said.items())
+    return {name: value for name, value in numbers if value is not None}
+
+
+def why_not_up(port: Port) -> list[str]:
+    """Return what keeps NCCL from listing the port (src/transport/net_ib/init.cc: ncclIbInitDevices)."""
+    if port.state is None:
+        return ["its state cannot be read"]
+    if port.state != "ACTIVE":
+        why = ": no subnet manager has set it up" if port.state == "INIT" and port.link_layer == "InfiniBand" else ""
+        return [f"state is {port.state} ({port.phys_state or 'phys_state unknown'}), not ACTIVE{why}"]
+    if port.link_layer is None:
+        return ["its link layer cannot be read"]
+    if port.link_layer not in ("InfiniBand", "Ethernet"):
+        return [f"link layer is {port.link_layer}, neither InfiniBand nor Ethernet"]
+    return []
+
+
+def why_not_reached(port: Port, around: Surroundings, gids: Sequence[Gid] | None) -> list[str]:
+    """Return why nobody could be reached through a port that is up; a GID table that is not there says nothing."""
+    if port.link_layer == "InfiniBand":
+        return ["sm_lid is 0: there is no subnet manager"] if port.sm_lid == 0 else []
+    if gids is None:
+        return []
+    if not gids:
+        return ["its GID table is empty: no interface of it has an address here"]
+    foreign = _foreign(gids, around)
+    if foreign:
+        return [f"its GIDs belong to {', '.join(foreign)}, not an interface of this network namespace"]
+    if any(gid.type == ROCE_V2 and not is_link_local(gid) for gid in gids):
+        return []
+    if any(gid.type is None for gid in gids):
+        return ["the types of its GIDs cannot be read, so that no RoCE v2 GID is known"]
+    if all(is_link_local(gid) for gid in gids):
+        return [f"it has only link-local GIDs: {port.netdev or 'its interface'} has no address"]
+    return ["it has no RoCE v2 GID" + (": iWARP, which NCCL does not speak" if around.node_type == "RNIC" else "")]
+
+
+def _foreign(gids: Sequence[Gid], around: Surroundings) -> list[str]:
+    """Return the interfaces behind the GIDs when none is here: every namespace sees all GIDs of a shared device."""
+    behind = gids_interfaces(gids)
+    if not around.interfaces or any(gid.ndev is None for gid in gids):
+        return []
+    here = around.interfaces | set(around.netdevs.values())
+    return [] if here & set(behind) else behind

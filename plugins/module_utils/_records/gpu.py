@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node's GPUs are (`ansible_facts.gpu`).
+
+None always means "could not be known from here". Field for field the facts' own shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .known import known
+
+# How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
+RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """One logical GPU: a partition is a device of its own (partition: MIG profile or CPX/TPX/… mode)."""
+
+    index: int
+    name: str | None = None
+    uuid: str | None = None
+    pci_address: str | None = None
+    numa_node: int | None = None
+    memory_mib: int | None = None
+    partition: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """What lies between the GPUs a < b: the vendor's own word (NV18, XGMI, PCIE, PIX …) and how many links, if told."""
+
+    a: int
+    b: int
+    relation: str
+    count: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class NicLink:
+    """The PCI relation between a GPU and an HCA: PIX, PXB, PHB, NODE or SYS."""
+
+    gpu: int
+    nic: str
+    relation: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Nearest:
+    """The HCAs with the smallest relation to a GPU; on some machines the nearest is SYS."""
+
+    gpu: int
+    relation: str
+    names: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Gpu:
+    """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None."""
+
+    vendor: str | None
+    count: int
+    driver_version: str | None = None
+    runtime_version: str | None = None
+    devices: list[Device] = dataclasses.field(default_factory=list)
+    links: list[Link] = dataclasses.field(default_factory=list)
+    nics: dict[str, str] = dataclasses.field(default_factory=dict)
+    nic_links: list[NicLink] = dataclasses.field(default_factory=list)
+    nearest_nics: list[Nearest] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Gpu:
+        def records(record: Any, name: str) -> list[Any]:
+            return [record(**known(record, item)) for item in data.get(name, [])]
+
+        return cls(
+            **{
+                **known(cls, data),
+                "devices": records(Device, "devices"),
+                "links": records(Link, "links"),
+                "nic_links": records(NicLink, "nic_links"),
+                "nearest_nics": records(Nearest, "nearest_nics"),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)

@@ -1,0 +1,296 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a node is, beside what it is: clock, names, devices, engine, kernel log.
+
+None always means "could not be known from here". Parts of NodeFacts, field for field the facts' own shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .known import known
+
+
+@dataclasses.dataclass(frozen=True)
+class Clock:
+    """The node's clock in seconds since the epoch when it was read; asked is the controller's when it sent the task.
+
+    synchronized is what the kernel says (adjtimex), source what said so.
+    """
+
+    wall: float
+    asked: float | None = None
+    synchronized: bool | None = None
+    source: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolution:
+    """What a name stands for here; source is /etc/hosts or resolver, None without an address, which error explains."""
+
+    addresses: list[str] = dataclasses.field(default_factory=list)
+    source: str | None = None
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceFile:
+    """A device node of a GPU or an adapter; mode in octal digits, readable and writable for the user of the facts."""
+
+    path: str
+    mode: str | None = None
+    uid: int | None = None
+    gid: int | None = None
+    readable: bool | None = None
+    writable: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """An image in the node's engine; digests are those of repositories (name@sha256:…), none for one never pulled."""
+
+    id: str
+    digests: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Engine:
+    """The container engine as command asks it; running None: it is there, but does not answer this user (see why).
+
+    compose is the plugin's version. gpu_containers are names of running containers with GPUs. images has an entry for
+    every image asked for, None where the engine has none; it is empty where nobody could look. default_memlock in
+    bytes, -1 is unlimited; memlock_source is what said so.
+    """
+
+    command: list[str]
+    version: str | None = None
+    running: bool | None = None
+    why: str | None = None
+    compose: str | None = None
+    root_dir: str | None = None
+    containers: int | None = None
+    gpu_containers: list[str] | None = None
+    images: dict[str, Image | None] = dataclasses.field(default_factory=dict)
+    runtimes: list[str] = dataclasses.field(default_factory=list)
+    cdi: bool | None = None
+    default_memlock: int | None = None
+    memlock_source: str | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Engine:
+        images = {ref: _optional(Image, image) for ref, image in (data.get("images") or {}).items()}
+        return cls(**{**known(cls, data), "images": images})
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach:
+    """Whether a port answers: connected, refused (the host is there, nobody listens), timeout, unreachable, unknown."""
+
+    address: str
+    port: int
+    result: str
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelError:
+    """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
+
+    code is the number of an XID or SXid, device the PCI address. Lines of one kind, code and device are one record:
+    count of them, text of the first, monotonic_s (seconds since the boot) of the last.
+    """
+
+    kind: str
+    code: int | None = None
+    device: str | None = None
+    text: str = ""
+    monotonic_s: float | None = None
+    count: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelLog:
+    """What the kernel's log of this boot has; not readable: errors is empty because nobody could look, why says so.
+
+    complete is False where the log's beginning is lost (the ring of dmesg was overwritten), None where unknown.
+    """
+
+    readable: bool
+    why: str | None = None
+    errors: list[KernelError] = dataclasses.field(default_factory=list)
+    source: str | None = None
+    complete: bool | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> KernelLog:
+        return cls(**{**known(cls, data), "errors": _list(KernelError, data.get("errors")) or []})
+
+
+@dataclasses.dataclass(frozen=True)
+class GpuProcess:
+    """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
+
+    pid: int
+    uid: int | None = None
+    command: str | None = None
+    run_id: str | None = None
+    device: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class RunProcess:
+    """A process that carries a run's mark (MUSTER_RUN_ID) in its environment."""
+
+    pid: int
+    uid: int | None = None
+    command: str | None = None
+    run_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class HungProcess:
+    """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if told."""
+
+    pid: int
+    command: str | None = None
+    wait: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Processes:
+    """Who uses the GPUs, what is left of runs, what hangs in the kernel; hidden: how many could not be looked into."""
+
+    gpu: list[GpuProcess] | None = None
+    runs: list[RunProcess] | None = None
+    hung: list[HungProcess] | None = None
+    hidden: int | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Processes:
+        lists = {
+            "gpu": _list(GpuProcess, data.get("gpu")),
+            "runs": _list(RunProcess, data.get("runs")),
+            "hung": _list(HungProcess, data.get("hung")),
+        }
+        return cls(**{**known(cls, data), **lists})
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one)."""
+
+    total_bytes: int | None = None
+    available_bytes: int | None = None
+    swap_bytes: int | None = None
+    hugepages: int | None = None
+    governor: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Sudo:
+    """Whether this user becomes root without a password, and if not, what sudo says."""
+
+    passwordless: bool | None = None
+    why: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """A network interface: state as the kernel's operstate, speed in Mb/s, how often it lost or found its carrier."""
+
+    state: str | None = None
+    mtu: int | None = None
+    speed_mbps: int | None = None
+    carrier_changes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class GpuState:
+    """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
+
+    throttle are the reasons of a slower clock that are active now, in the vendor's words; nvlinks_down the numbers of
+    NVLinks without a peer; bad_pages those AMD has retired; fabric_state (Completed when it may talk to others over
+    NVSwitches) in NVIDIA's word; trouble is what the tool says instead of values (GPU is lost).
+    """
+
+    index: int
+    pci_address: str | None = None
+    uuid: str | None = None
+    ecc_mode: str | None = None
+    ecc_pending: str | None = None
+    ecc_uncorrected: int | None = None
+    remap_pending: bool | None = None
+    remap_failure: bool | None = None
+    link_width: int | None = None
+    link_width_max: int | None = None
+    link_gen: int | None = None
+    link_gen_max: int | None = None
+    throttle: list[str] | None = None
+    persistence: bool | None = None
+    nvlinks_down: list[int] | None = None
+    bad_pages: int | None = None
+    temperature_c: int | None = None
+    fabric_state: str | None = None
+    trouble: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FabricManager:
+    """NVIDIA's fabric manager: needed where the node has NVSwitches; state is systemd's word for the service."""
+
+    needed: bool | None = None
+    active: bool | None = None
+    state: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class GpuHealth:
+    """How the GPUs are; devices is None where no tool and no file could tell."""
+
+    devices: list[GpuState] | None = None
+    fabric_manager: FabricManager | None = None
+    why: str | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> GpuHealth:
+        own = {
+            "devices": _list(GpuState, data.get("devices")),
+            "fabric_manager": _optional(FabricManager, data.get("fabric_manager")),
+        }
+        return cls(**{**known(cls, data), **own})
+
+
+def _optional(record: Any, value: Any) -> Any:
+    return None if value is None else record(**known(record, value))
+
+
+def _list(record: Any, values: Any) -> Any:
+    return None if values is None else [record(**known(record, value)) for value in values]
+
+
+def _mapping(record: Any, values: Any) -> Any:
+    return None if values is None else {name: record(**known(record, value)) for name, value in values.items()}
+
+
+def health_from_dict(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of NodeFacts that are kept here, by their names there."""
+
+    def nested(record: Any, value: Any) -> Any:
+        return None if value is None else record.from_dict(value)
+
+    return {
+        "clock": _optional(Clock, data.get("clock")),
+        "names": _mapping(Resolution, data.get("names")),
+        "devices": _list(DeviceFile, data.get("devices")),
+        "engine": nested(Engine, data.get("engine")),
+        "reach": _list(Reach, data.get("reach")),
+        "kernel_log": nested(KernelLog, data.get("kernel_log")),
+        "processes": nested(Processes, data.get("processes")),
+        "memory": _optional(Memory, data.get("memory")),
+        "sudo": _optional(Sudo, data.get("sudo")),
+        "interfaces": _mapping(Interface, data.get("interfaces")),
+        "gpu_health": nested(GpuHealth, data.get("gpu_health")),
+    }

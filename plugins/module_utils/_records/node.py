@@ -1,0 +1,256 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node is (`ansible_facts.node`), as both sides know it.
+
+None always means "could not be known from here". Keys that are not known are ignored: a fact cache may be
+older or newer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from .known import known
+from .subsets import HEALTH
+from .system import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
+
+if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
+    from .health import (
+        Clock,
+        DeviceFile,
+        Engine,
+        GpuHealth,
+        Interface,
+        KernelLog,
+        Memory,
+        Processes,
+        Reach,
+        Resolution,
+        Sudo,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """Who the facts were gathered as, which is who the ranks will run as."""
+
+    name: str
+    uid: int
+    home: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
+
+    address: str
+    interface: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """One IPv4 route; gateway is None where the destination is on the link itself."""
+
+    destination: str
+    interface: str
+    gateway: str | None
+    metric: int
+
+
+@dataclasses.dataclass(frozen=True)
+class PortHolder:
+    """The process that listens on a port; another user's shows no more than its uid."""
+
+    pid: int | None
+    command: str | None
+    run_id: str | None
+    uid: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Net:
+    """How this node reaches others. Holders are there only for the ports asked for that somebody listens on."""
+
+    addresses: list[Address]
+    routes: list[Route]
+    listening: list[int]
+    holders: dict[str, PortHolder]
+
+    @property
+    def default_route(self) -> Route | None:
+        """The route to everywhere else; of several the one that the kernel prefers."""
+        routes = [route for route in self.routes if route.destination.endswith("/0")]
+        return min(routes, key=lambda route: route.metric, default=None)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Net:
+        return cls(
+            addresses=[Address(**known(Address, item)) for item in data["addresses"]],
+            routes=[Route(**known(Route, item)) for item in data["routes"]],
+            listening=list(data["listening"]),
+            holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Workdir:
+    """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
+
+    filesystem is the type as mounted, such as ext4 or nfs4.
+    """
+
+    path: str
+    identity: str | None
+    writable: bool
+    free_bytes: int | None
+    filesystem: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
+
+    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+    source is git, or the name of the file that the role code left. why says what nobody could look at for which
+    reason; without it a commit that is None is no checkout.
+    """
+
+    path: str
+    exists: bool
+    commit: str | None
+    branch: str | None
+    dirty: bool | None
+    changes: str | None = None
+    source: str | None = None
+    why: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPython:
+    """The training interpreter as asked for, and where it was found (None: not found)."""
+
+    command: str
+    path: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """One file that was asked for; readable is true for regular files only."""
+
+    path: str
+    exists: bool
+    readable: bool
+    sha256: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
+
+    path: str
+    text: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Systemd:
+    """Whether systemd runs this machine, and whether this user's services outlive their last session."""
+
+    booted: bool
+    linger: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """Who holds a slot now; fields are None when the holder's name cannot be read."""
+
+    run_id: str | None = None
+    nonce: str | None = None
+    node: str | None = None
+    pid: int | None = None
+    since: str | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Holder:
+        return cls(**known(cls, data))
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeFacts:
+    """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
+
+    hostname: str
+    machine_id: str | None
+    boot_id: str | None
+    user: User
+    cpus: int
+    net: Net | None
+    workdir: Workdir
+    code: Code | None
+    python: TrainingPython
+    files: dict[str, File] | None
+    config: Config | None
+    systemd: Systemd
+    memlock: Memlock | None
+    holder: Holder | None
+    limits: dict[str, Limit] | None = None
+    container: Container | None = None
+    disks: list[Disk] | None = None
+    versions: Versions | None = None
+    tools: Tools | None = None
+    kernel: Kernel | None = None
+    timings: dict[str, int] = dataclasses.field(default_factory=dict)
+    clock: Clock | None = None
+    names: dict[str, Resolution] | None = None
+    devices: list[DeviceFile] | None = None
+    engine: Engine | None = None
+    reach: list[Reach] | None = None
+    kernel_log: KernelLog | None = None
+    processes: Processes | None = None
+    memory: Memory | None = None
+    sudo: Sudo | None = None
+    interfaces: dict[str, Interface] | None = None
+    gpu_health: GpuHealth | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
+        def optional(record: Any, value: Any) -> Any:
+            return None if value is None else record(**known(record, value))
+
+        net, files, limits, disks = (data.get(name) for name in ("net", "files", "limits", "disks"))
+        return cls(
+            hostname=data["hostname"],
+            machine_id=data.get("machine_id"),
+            boot_id=data.get("boot_id"),
+            user=User(**known(User, data["user"])),
+            cpus=data["cpus"],
+            net=None if net is None else Net.from_dict(net),
+            workdir=Workdir(**known(Workdir, data["workdir"])),
+            code=optional(Code, data.get("code")),
+            python=TrainingPython(**known(TrainingPython, data["python"])),
+            files=None if files is None else {asked: File(**known(File, item)) for asked, item in files.items()},
+            config=optional(Config, data.get("config")),
+            systemd=Systemd(**known(Systemd, data["systemd"])),
+            memlock=optional(Memlock, data.get("memlock")),
+            holder=optional(Holder, data.get("holder")),
+            limits=None if limits is None else {name: Limit(**known(Limit, item)) for name, item in limits.items()},
+            container=optional(Container, data.get("container")),
+            disks=None if disks is None else [Disk(**known(Disk, item)) for item in disks],
+            versions=optional(Versions, data.get("versions")),
+            tools=optional(Tools, data.get("tools")),
+            kernel=optional(Kernel, data.get("kernel")),
+            timings=dict(data.get("timings") or {}),
+            **_health(data),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def _health(data: dict[str, Any]) -> dict[str, Any]:
+    if all(data.get(name) is None for name in HEALTH):
+        return {}
+    from .health import health_from_dict
+
+    return health_from_dict(data)

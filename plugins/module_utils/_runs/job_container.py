@@ -1,0 +1,180 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The container of one job, as Docker tells of it.
+
+Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's. How Docker
+is called comes from the controller alone: a run's files lie in a directory that its container can write.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._host.host import Host
+from .._records.job import ENDED, JobContainer
+from ..runner.attempt.launcher_failure import signal_name
+
+RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
+ASK_S = 30.0
+# Docker's own work around the grace: kill, unmount, write the exit code down.
+END_SLACK_S = 15
+SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
+
+
+class EngineError(Exception):
+    """Docker gave no answer that can be used; the message has its own last line."""
+
+
+@dataclass(frozen=True)
+class ContainerReference:
+    """How to speak of one container: the words that call Docker, and its name."""
+
+    docker: Sequence[str]
+    name: str
+
+
+@dataclass(frozen=True)
+class ContainerState:
+    """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
+
+    running: bool
+    exit_code: int | None
+    oom_killed: bool
+    error: str
+    started: str
+    labels: dict[str, str]
+
+    def describe_end(self) -> str:
+        """Say in words how it ended: `was killed by SIGKILL, for the memory ran out (exit code 137)`."""
+        code = self.exit_code
+        if code is None:
+            return f"was not started{f' ({self.error})' if self.error else ''}"
+        signal = f"was killed by {signal_name(code - SIGNALLED)}" if SIGNALLED < code < SIGNALLED + 65 else "ended"
+        memory = ", for its memory ran out" if self.oom_killed else ""
+        return f"{signal}{memory} (exit code {code})"
+
+
+def parse_inspect(text: str) -> ContainerState | None:
+    """Read what `docker inspect --type container NAME` prints."""
+    try:
+        found = json.loads(text)[0]
+        state = found["State"]
+        running = bool(state["Running"])
+        never = state.get("Status") == "created"
+        return ContainerState(
+            running=running,
+            exit_code=None if running or never else int(state["ExitCode"]),
+            oom_killed=bool(state.get("OOMKilled")),
+            error=str(state.get("Error") or ""),
+            started=str(state.get("StartedAt") or ""),
+            labels={str(name): str(value) for name, value in (found["Config"].get("Labels") or {}).items()},
+        )
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return None
+
+
+def look(host: Host, container: JobContainer | ContainerReference) -> ContainerState | None:
+    """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
+    command = [*container.docker, "inspect", "--type", "container", container.name]
+    result = host.run(command, timeout=ASK_S)
+    if result.rc == 0:
+        state = parse_inspect(result.out)
+        if state is not None:
+            return state
+    if result.rc is not None and "no such container" in result.err.lower():
+        return None
+    raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {result.why(ASK_S)}")
+
+
+def ours(state: ContainerState | None, run_dir: str, nonce: str | None = None) -> bool:
+    """Return whether it is a container of this run (of this launch) on this node."""
+    if state is None or state.labels.get(RUN_DIR) != run_dir:
+        return False
+    return nonce is None or state.labels.get(NONCE) == nonce
+
+
+def processes(host: Host, container: JobContainer | ContainerReference) -> list[int]:
+    """Return the pids of what runs in it, as the host counts them."""
+    result = host.run([*container.docker, "top", container.name, "-eo", "pid"], timeout=ASK_S)
+    return [int(word) for word in result.out.split() if word.isdigit()] if result.rc == 0 else []
+
+
+def end(host: Host, container: JobContainer | ContainerReference, grace: int) -> None:
+    """Stop it: SIGTERM to its runner, SIGKILL to all that is in it after the grace (seconds)."""
+    host.run([*container.docker, "stop", "-t", str(grace), container.name], timeout=float(grace + END_SLACK_S))
+
+
+def remove(host: Host, container: JobContainer | ContainerReference) -> None:
+    """Remove it if it has ended; one that runs stays."""
+    host.run([*container.docker, "rm", container.name], timeout=ASK_S)
+
+
+def last_words(host: Host, container: JobContainer | ContainerReference, count: int) -> list[str]:
+    """Return the last lines of what its main process printed (the runner writes into its own log)."""
+    result = host.run([*container.docker, "logs", "--tail", str(count), container.name], timeout=ASK_S)
+    return [*result.out.splitlines(), *result.err.splitlines()][-count:] if result.rc == 0 else []
+
+
+def recorded(host: Host, run_dir: str, docker: Sequence[str], nonce: str | None = None) -> ContainerReference | None:
+    """Return the container that a run (one launch of it) lives in here; None: it is in none.
+
+    Of the run's job files, which its container can write, only the node's rank is believed: a number.
+    """
+    for name in host.list_dir(run_dir) or []:
+        if name.startswith("job.") and name.endswith(".json"):
+            rank = _container_rank(host.read_text(os.path.join(run_dir, name)) or "", nonce)
+            if rank is not None:
+                return ContainerReference(docker, container_name(os.path.basename(run_dir), rank))
+    return None
+
+
+def container_name(run_id: str, node_rank: int) -> str:
+    """Return the name of a run's container on a node, as plans give it."""
+    return f"muster-{run_id}-{node_rank}"
+
+
+def _container_rank(text: str, nonce: str | None) -> int | None:
+    try:
+        job: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce) or job.get("container") is None:
+        return None
+    rank = job.get("node_rank")
+    return rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None
+
+
+def ended_elsewhere(host: Host, container: JobContainer | ContainerReference, workdir: str) -> dict[str, str]:
+    """Return the ended containers of a work directory's runs: name -> run directory."""
+    shape = '{{.Names}}\t{{.Label "' + RUN_DIR + '"}}'
+    filters = ["--filter", "status=exited", "--filter", f"label={WORKDIR}={workdir}"]
+    result = host.run([*container.docker, "ps", "--all", *filters, "--format", shape], timeout=ASK_S)
+    rows = [line.partition("\t") for line in result.out.splitlines()] if result.rc == 0 else []
+    return {name: run_dir for name, _tab, run_dir in rows if run_dir}
+
+
+def has_verdict(host: Host, run_dir: str) -> bool:
+    """Return whether a run's end is written down: until then its container is the last that tells of it."""
+    try:
+        state = json.loads(host.read_text(os.path.join(run_dir, "state.json")) or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(state, dict) and state.get("phase") in ENDED
+
+
+def tell(host: Host, container: JobContainer | ContainerReference, run_dir: str) -> tuple[str, int]:
+    """Say what became of a run's container whose runner is gone; return it with the number of processes left in it."""
+    try:
+        state = look(host, container)
+    except EngineError as error:
+        return str(error), 0
+    if not ours(state, run_dir) or state is None:
+        return f"its container {container.name} is gone", 0
+    if state.running:
+        return f"its container {container.name} still runs", max(1, len(processes(host, container)))
+    return f"its container {container.name} {state.describe_end()}", 0

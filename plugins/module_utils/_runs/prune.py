@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of ended runs may go: their containers and directories, and nothing else.
+
+A directory is a run's if its own files name it so, if it belongs to who may remove it, and if nothing is mounted in it.
+A container is a run's if its label names this work directory; it is the last that tells how a run without a verdict
+ended. What lives, or nobody can judge, stays, with the reason.
+"""
+
+from __future__ import annotations
+
+import calendar
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .._host.host import Host
+from .._records.job import ENDED
+from .._system.disks import mounts_in, parse_mountinfo
+from ..runner import locks
+from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
+from .read import list_runs, muster_dir, read_run, strange
+
+DAY_S = 86400.0
+# A launch that lays out its files begins within seconds; without a verdict a run is given this long.
+UNJUDGED_S = 3600.0
+ASK_S = 15.0
+REMOVE_S = 60.0
+GONE = ".gone."  # no run id begins so: a directory that is being removed is no run
+OVER = ("exited", "dead", "created")
+
+
+@dataclass(frozen=True)
+class PruneCandidate:
+    """A container or a run directory, and why it stays (None: it goes)."""
+
+    kind: str
+    name: str
+    stays: str | None = None
+
+    def to_dict(self) -> dict[str, str | None]:
+        return {"kind": self.kind, "name": self.name, "why": self.stays}
+
+
+# Run directories
+
+
+def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[PruneCandidate]:
+    """Say of every run directory whether it goes; those that are younger than days are not told of."""
+    base = _base(host, workdir)
+    candidates = []
+    for listed in list_runs(host, workdir):
+        run_id = listed["run_id"]
+        path = os.path.join(base, run_id)
+        run = read_run(host, "", workdir, run_id, docker)
+        age = _age(host, path, run, now)
+        if age is not None and age < days * DAY_S and not run["alive"]:
+            continue
+        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, path)
+        candidates.append(PruneCandidate("run", run_id, why))
+    return candidates
+
+
+def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float | None) -> str | None:
+    if run["alive"]:
+        return f"it is {run['phase']}: stop it first"
+    if run["left"]:
+        return f"{run['left']} of its processes are still here: stop it first"
+    if host.is_link(path):
+        return "it is a link, which Muster does not make"
+    if run_id not in _named(host, path):
+        return "its files do not say that it is this run's"
+    owner, of_all = host.owner(path), host.owner(os.path.dirname(path))
+    if owner is None or owner.uid not in (host.user_id(), of_all and of_all.uid):
+        return f"it belongs to {f'uid {owner.uid}' if owner else 'nobody knows whom'}"
+    if age is None or (run["phase"] not in ENDED and age < UNJUDGED_S):
+        return f"it is {run['phase']}, and not yet for long"
+    return _mounted(host, path)
+
+
+def _mounted(host: Host, path: str) -> str | None:
+    """Say what is mounted in a directory: bind mounts of the same file system too, which no device number tells."""
+    text = host.read_text("/proc/self/mountinfo")
+    if text is None:
+        return "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+    points = mounts_in(host.resolve(path) or path, parse_mountinfo(text))
+    return f"something is mounted in it, at {points[0]}" if points else None
+
+
+def _remove_tree(host: Host, path: str) -> str | None:
+    why = _mounted(host, path)  # since it was judged, or since an earlier removal was interrupted
+    return f"{path}: {why}" if why else host.remove_tree(path)
+
+
+def _named(host: Host, path: str) -> Iterator[str]:
+    """Return the run ids that state and job files of a directory say."""
+    for name in host.list_dir(path) or []:
+        if name == "state.json" or (name.startswith("job.") and name.endswith(".json")):
+            document = _document(host.read_text(os.path.join(path, name)))
+            yield str(document.get("run_id"))
+
+
+def _document(text: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _age(host: Host, path: str, run: dict[str, Any], now: float) -> float | None:
+    """Return the seconds since a run ended, or since its files last changed where no end is written down."""
+    try:
+        ended = calendar.timegm(time.strptime(str(run.get("ended")), "%Y-%m-%dT%H:%M:%SZ"))
+    except ValueError:
+        files = [host.modified(os.path.join(path, name)) for name in (".", "state.json", "heartbeat.json")]
+        times = [modified for modified in files if modified is not None]
+        return max(0.0, now - max(times)) if times else None
+    return max(0.0, now - ended)
+
+
+def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
+    """Remove a run directory; return why it could not be. A launch of the same run meanwhile finds it held or gone."""
+    base = _base(host, workdir)
+    path, gone = os.path.join(base, run_id), os.path.join(base, GONE + run_id)
+    lock = locks.Lock(host.here(locks.run_path(path)))
+    try:
+        if not lock.acquire({"run_id": run_id, "node": None, "why": "it is being removed"}):
+            return "a runner has begun in it"
+        host.rename(path, gone)
+    except OSError as error:
+        return f"{error.filename or path}: {error.strerror}"
+    finally:
+        lock.release()
+    return _remove_tree(host, gone)
+
+
+def leftovers(host: Host, workdir: str) -> list[str]:
+    """Return what an interrupted removal left, as paths."""
+    base = _base(host, workdir)
+    return [os.path.join(base, name) for name in host.list_dir(base) or [] if name.startswith(GONE)]
+
+
+def _base(host: Host, workdir: str) -> str:
+    return os.path.join(muster_dir(host.resolve(workdir) or workdir), "runs")
+
+
+# Containers
+
+
+def judge_containers(
+    host: Host, workdir: str, docker: Sequence[str], now: float
+) -> tuple[list[PruneCandidate], str | None]:
+    """Return the containers of this work directory's runs, and why there is no answer (the engine is silent)."""
+    # As plans label them: the path without links.
+    label = f"label={WORKDIR}={host.resolve(workdir) or workdir}"
+    labels = "\t".join('{{.Label "' + name + '"}}' for name in (RUN_ID, RUN_DIR))
+    shape = "{{.Names}}\t{{.State}}\t{{.CreatedAt}}\t" + labels
+    result = host.run([*docker, "ps", "--all", "--filter", label, "--format", shape], timeout=ASK_S)
+    if result.missing:
+        return [], None
+    if result.rc != 0:
+        return [], result.why(ASK_S)
+    rows = [line.split("\t") for line in result.out.splitlines()]
+    return [
+        PruneCandidate("container", name, _why_kept(host, state, _since(created, now), run_id, run_dir))
+        for name, state, created, run_id, run_dir in (row for row in rows if len(row) == 5)
+        if run_id
+    ], None
+
+
+def _why_kept(host: Host, state: str, age: float | None, run_id: str, run_dir: str) -> str | None:
+    if state not in OVER:
+        return f"it is {state}: stop the run {run_id} first"
+    if not host.exists(run_dir):
+        return None
+    if state == "created":
+        young = age is None or age < UNJUDGED_S
+        return f"it is created, and not yet for long: the launch of {run_id} may go on" if young else None
+    return None if has_verdict(host, run_dir) else f"the run {run_id} has no verdict yet: stop it first"
+
+
+def _since(created: str, now: float) -> float | None:
+    """Return the seconds since a time as Docker prints it: 2026-11-21 23:51:38 +0000 UTC."""
+    try:
+        return now - datetime.strptime(created[:25], "%Y-%m-%d %H:%M:%S %z").timestamp()
+    except ValueError:
+        return None
+
+
+def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None:
+    """Remove a container that has ended; return why it could not be. One that was started meanwhile stays."""
+    result = host.run([*docker, "rm", name], timeout=REMOVE_S)
+    if result.rc == 0 or "no such container" in result.err.lower():
+        return None
+    return result.why(REMOVE_S)
+
+
+# Both
+
+
+def prune(
+    host: Host, workdir: str, *, days: int | None, containers: bool, docker: Sequence[str], now: float, check: bool
+) -> dict[str, Any]:
+    """Remove what goes; return changed, removed, kept, engine, and failed_on: what could not be removed, in words.
+
+    days None: no run directory goes; docker is how Docker is called.
+    """
+    candidates, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
+    candidates += judge_runs(host, workdir, days, docker, now) if days is not None else []
+    removed, failed = [], []
+    # Containers first: a run's directory says that they are its own.
+    for candidate in (candidate for candidate in candidates if candidate.stays is None):
+        why = None if check else _remove(host, workdir, docker, candidate)
+        if why is None:
+            removed.append({"kind": candidate.kind, "name": candidate.name})
+        else:
+            failed.append(f"{candidate.kind} {candidate.name}: {why}")
+    swept = leftovers(host, workdir) if days is not None else []
+    if not check:
+        failed += [why for path in swept if (why := _remove_tree(host, path)) is not None]
+    return {
+        "changed": bool(removed or swept),
+        "removed": removed,
+        "kept": [candidate.to_dict() for candidate in candidates if candidate.stays is not None],
+        "engine": engine,
+        "failed_on": failed,
+    }
+
+
+def _remove(host: Host, workdir: str, docker: Sequence[str], candidate: PruneCandidate) -> str | None:
+    if candidate.kind == "container":
+        return remove_container(host, docker, candidate.name)
+    return remove_run(host, workdir, candidate.name)

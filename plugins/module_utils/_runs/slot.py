@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A slot of a work directory: one run at a time, and the holder's name."""
+
+from __future__ import annotations
+
+from .._host.host import Host
+from .._records.node import Holder
+from ..runner import locks
+
+
+class Slot:
+    """One slot; the runner that has it keeps a lock, so what is asked here is true also after a crash."""
+
+    def __init__(self, host: Host, workdir: str, name: str) -> None:
+        self.path = locks.slot_path(workdir, name)
+        self._host = host
+
+    def holder(self) -> Holder | None:
+        """Return who has the slot now, None when nobody has (or the lock is another user's to read)."""
+        found = locks.Lock(self._host.here(self.path)).holder()
+        return None if found is None else Holder.from_dict(found)
+
+
+def read_holder(host: Host, workdir: str, slot: str) -> Holder | None:
+    """Return who has a slot of a work directory now."""
+    return Slot(host, workdir, slot).holder()

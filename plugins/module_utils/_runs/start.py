@@ -1,0 +1,152 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start one job on this node: lay out its directory, start the runner, wait until it runs or says why not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+import time
+import zipfile
+from typing import Any
+
+from .._host.host import Host
+from .._records.job import ENDED, Job
+from ..runner import files
+from ..runner.claim import SLOT_WITH_HEAD_S
+from ..runner.inherited import base_environment
+from .read import muster_dir, read_run
+from .starters.base import Starter, StartError
+from .starters.detached import starter_named
+
+# Beyond the time a member waits for its slot: interpreter start, imports, a slow disk.
+START_PATIENCE_S = 20.0
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
+    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
+    for name, value in secrets.items():
+        if not NAME.fullmatch(str(name)):
+            raise StartError(f"launch_secrets: {str(name)[:60]!r} is no name of an environment variable")
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
+            raise StartError(f"launch_secrets: {name} must be a text without NUL or a number")
+    return {str(name): str(value) for name, value in secrets.items()}
+
+
+def _make_private(path: str, workdir: str) -> None:
+    files.make_dir(path)
+    found = os.lstat(path)
+    if os.path.islink(path) or found.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
+        raise StartError(f"{path} is a link or belongs to uid {found.st_uid}; Muster does not write there")
+    os.chmod(path, 0o700)
+
+
+def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
+    os.makedirs(job.workdir, exist_ok=True)
+    top = muster_dir(job.workdir)
+    for path in (top, os.path.join(top, "slots"), os.path.join(top, "runs"), job.run_dir):
+        _make_private(path, job.workdir)
+    files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), runner)
+    # The training interpreter runs it, so it lies there as a file of its own.
+    with zipfile.ZipFile(io.BytesIO(runner)) as archive:
+        files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), archive.read("muster/runner/attempt/torchrun.py"))
+    if plan is not None:
+        # As the controller keeps it, to the letter: nothing of it has to be collected.
+        text = json.dumps(plan, indent=2) + "\n"
+        files.write_atomic(os.path.join(job.run_dir, f"plan.{job.nonce}.json"), text.encode())
+    files.write_json(os.path.join(job.run_dir, f"private.{job.nonce}.json"), private)
+    files.write_json(os.path.join(job.run_dir, f"job.{job.nonce}.json"), job.to_dict())
+
+
+def _sweep_leftovers(job: Job) -> None:
+    """Remove the private file of a launch whose runner never began to read it."""
+    for kind in ("private", "plan", "job"):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
+
+
+def _read(host: Host, job: Job) -> dict[str, Any]:
+    docker = ["docker"] if job.container is None else job.container.docker
+    return read_run(host, job.node, job.workdir, job.run_id, docker)
+
+
+def start(
+    host: Host,
+    job: Job,
+    runner: bytes,
+    plan: dict[str, Any] | None = None,
+    key: str | None = None,
+    secrets: dict[str, str] | None = None,
+) -> tuple[bool, dict[str, Any]]:
+    """Start the job by this runner (a zipapp); return (changed, run record) once it runs, or raise StartError."""
+    now = _read(host, job)
+    if now["alive"] and now["nonce"] == job.nonce:
+        return False, now
+    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
+    if job.container is None:  # a container has an environment of its own
+        private["environment"] = base_environment(dict(os.environ))
+    try:
+        _lay_out(job, runner, plan, private)
+    except OSError as error:
+        raise StartError(f"cannot write {error.filename or job.run_dir}: {error.strerror}") from error
+    starter = starter_named(job.starter)
+    try:
+        starter, pid = _begin(host, job, starter)
+        return True, _await_running(host, job, starter, pid)
+    except StartError:
+        starter.clean(host, job)
+        _sweep_leftovers(job)
+        raise
+
+
+def runner_command(job: Job, starter: str) -> list[str]:
+    """Return the runner's command line: by env(1), the same under systemd, the mark by which `stop` finds it."""
+    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce, "STARTER": starter}
+    environment = [f"MUSTER_{name}={value}" for name, value in marks.items()]
+    archive = os.path.join(job.run_dir, "runner.pyz")
+    python = sys.executable if job.container is None else job.container.python
+    return ["/usr/bin/env", *environment, python, archive, job.run_dir, job.nonce]
+
+
+def _begin(host: Host, job: Job, starter: Starter) -> tuple[Starter, int | None]:
+    try:
+        return starter, starter.start(host, job, runner_command(job, starter.name))
+    except StartError:
+        if job.starter_fallback in (None, starter.name):
+            raise
+        # A systemd that does not take units; the state records which way it was.
+        return _begin(host, job, starter_named(str(job.starter_fallback)))
+
+
+def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> dict[str, Any]:
+    deadline = time.monotonic() + SLOT_WITH_HEAD_S + START_PATIENCE_S
+    next_look = time.monotonic() + starter.look_every
+    ended: str | None = None
+    refusal = os.path.join(job.run_dir, f"refused.{job.nonce}.json")
+    while time.monotonic() < deadline:
+        refused = files.read_json(refusal)
+        if refused is not None:
+            os.unlink(refusal)
+            raise StartError(str(refused.get("why")))
+        text = host.read_text(os.path.join(job.run_dir, "state.json"))
+        state = json.loads(text) if text else {}
+        # A runner of several waits for the others, who may not have been started yet.
+        begun = state.get("phase") != "waiting" or job.nnodes > 1
+        if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and begun:
+            run = _read(host, job)
+            if state["phase"] in ENDED and state["phase"] != "succeeded":
+                raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])
+            return run
+        if ended is None and time.monotonic() >= next_look:
+            ended = starter.ended(host, job, pid)
+            next_look = time.monotonic() + starter.look_every
+            if ended is not None:
+                deadline = min(deadline, time.monotonic() + 1.0)  # its last word may just be on its way
+        time.sleep(0.05)
+    raise StartError("the runner did not start" + (f": {ended}" if ended else ""), starter.last_words(host, job))

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a way to start a runner is."""
+
+from __future__ import annotations
+
+import os
+
+from ..._host.host import Host
+from ..._records.job import Job
+
+LAST_LINES = 20
+
+
+class StartError(Exception):
+    """The job does not run; the message says why, `tail` holds the last lines of its log."""
+
+    def __init__(self, message: str, tail: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.tail = tail or []
+
+
+class Starter:
+    """A way to start the runner detached from Ansible; `name` is what the state records.
+
+    look_every is how many seconds lie between two looks at whether what was started is still there.
+    """
+
+    name = ""
+    look_every = 0.05
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        """Start argv; return the pid when it is a child of this process."""
+        raise NotImplementedError
+
+    def ended(self, host: Host, job: Job, pid: int | None) -> str | None:
+        """Return how what was started has ended, None while it lives or where that cannot be seen."""
+        return "it ended at once" if pid is not None and host.child_ended(pid) else None
+
+    def last_words(self, host: Host, job: Job) -> list[str]:
+        """Return the last lines of a runner that did not begin."""
+        log = host.read_text(os.path.join(job.run_dir, "runner.log")) or ""
+        return log.splitlines()[-LAST_LINES:]
+
+    def clean(self, host: Host, job: Job) -> None:
+        """Remove what a start that failed has left beside its files."""

@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways a runner is started detached from Ansible: a session of its own, a transient systemd unit, a container."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..._host.host import Host
+from ..._records.job import Job
+from .base import Starter, StartError
+from .docker import Docker
+
+START_S = 30.0
+
+
+class Setsid(Starter):
+    """A session of its own, adopted by init when this module ends."""
+
+    name = "setsid"
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        return host.spawn_detached(argv, os.path.join(job.run_dir, "runner.log"), job.workdir)
+
+
+def quote(argv: list[str]) -> str:
+    """Return a command line as systemd takes it apart again (systemd.service(5), Command lines)."""
+    escaped = (word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for word in argv)
+    return " ".join(f'"{word}"' for word in escaped)
+
+
+class Systemd(Starter):
+    """A transient unit: outlives the login even where logind kills its processes, and raises the memory lock limit.
+
+    Never ``--setenv``: every user of the host can read a unit's environment.
+    """
+
+    def __init__(self, user: bool) -> None:
+        self.name = "systemd-user" if user else "systemd"
+        self._user = user
+
+    def command(self, job: Job, argv: list[str]) -> list[str]:
+        """Return the systemd-run command line."""
+        archive = os.path.join(job.run_dir, "runner.pyz")
+        properties = {
+            "KillMode": "mixed",
+            "TimeoutStopSec": str(job.stop_grace + 15),
+            "LimitMEMLOCK": "infinity",
+            "WorkingDirectory": job.workdir,
+            # A killed runner leaves no verdict; the dash: what this word may not do is make the unit fail.
+            "ExecStopPost": "-" + quote([sys.executable, archive, job.run_dir, job.nonce, "ended"]),
+        }
+        unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
+        manager = ["env", f"XDG_RUNTIME_DIR=/run/user/{os.geteuid()}", "systemd-run", "--user"]
+        head = [*(manager if self._user else ["systemd-run", "--system"]), "--quiet", "--collect", "--unit", unit]
+        # systemd replaces ${NAME} in a unit's words, which here are paths (systemd.service(5), Command lines).
+        words = [word.replace("$", "$$") for word in argv]
+        return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
+
+    def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
+        result = host.run(self.command(job, argv), timeout=START_S)
+        if result.rc != 0:
+            raise StartError(f"systemd-run failed: {result.why(START_S)}")
+        return None
+
+
+STARTERS: dict[str, Starter] = {
+    each.name: each for each in (Setsid(), Systemd(user=False), Systemd(user=True), Docker())
+}
+
+
+def starter_named(name: str) -> Starter:
+    """Return the starter that the plan chose."""
+    if name not in STARTERS:
+        raise StartError(f"starter {name!r} is not known; expected {', '.join(STARTERS)}")
+    return STARTERS[name]

@@ -1,0 +1,231 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stop one run on this node: ask its runner, wait, sweep what is left, and touch nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .._host.host import Host
+from .._records.job import ENDED, Job
+from ..runner import files, locks, process_tree
+from ..runner.state import HEARTBEAT, State, identity, utc
+from . import job_container
+from .job_container import ContainerReference, EngineError
+from .read import how_ended, judge, read_run, run_directory, strange
+
+POLL_S = 0.2
+# What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
+RUNNER_SLACK_S = 4.0
+SWEEP_GRACE_S = 5.0
+# A runner that beat so lately lives.
+BEATS_WITHIN_S = 3.0
+# A runner that has ended takes its container along; only one that does not is ended from outside.
+CONTAINER_GRACE_S = 3
+# Where something was being started its runner may have been born behind our back.
+TURNS = 3
+NONCE = re.compile(r"[0-9a-f]{32}")
+# What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
+PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
+
+
+def _nonces(directory: str, host: Host) -> set[str]:
+    """Return the launches that prepared or hold this run directory."""
+    found: set[str] = set()
+    for name in host.list_dir(directory) or []:
+        if match := PREPARED.fullmatch(name):  # of one that is still being laid out there is no job yet
+            found.add(match.group(1))
+        if name.startswith("job.") and name.endswith(".json"):
+            document = files.read_json(os.path.join(directory, name)) or {}
+            # A path is made of it, and a container can write these files.
+            found.update(filter(NONCE.fullmatch, [str(document.get("nonce"))]))
+    return found
+
+
+def _ask(directory: str, nonces: set[str], grace: float) -> None:
+    for nonce in nonces:
+        # An empty file asks as well, with the run's own grace.
+        request = {"why": "stop was asked for", "grace": grace}
+        files.write_request(os.path.join(directory, "stop." + nonce), request)
+
+
+def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[process_tree.Process]:
+    deadline = time.monotonic() + seconds
+    while True:
+        left = process_tree.of_run(run_id, directory, nonce)
+        if not left or time.monotonic() >= deadline:
+            return left
+        time.sleep(POLL_S)
+
+
+def _holds(directory: str, nonce: str | None) -> bool:
+    holder = locks.Lock(locks.run_path(directory)).holder()
+    return holder is not None and nonce in (None, holder.get("nonce"))
+
+
+def _wait_ended(run_id: str, directory: str, nonce: str | None, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    _wait_gone(run_id, directory, nonce, seconds)
+    while _holds(directory, nonce) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    # A runner that still lives waits for processes that SIGKILL has not ended, and names them then.
+    deadline += process_tree.UNKILLABLE_AFTER_S
+    while _holds(directory, nonce) and _beats(directory) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
+def sweep(run_id: str, directory: str, nonce: str | None, grace: float) -> tuple[int, list[int]]:
+    """End the processes that carry the run's mark and have no runner; return (how many, pids that do not die)."""
+    targets = process_tree.of_run(run_id, directory, nonce)
+    for process in targets:
+        process_tree.send(process, signal.SIGTERM)
+    left = _wait_gone(run_id, directory, nonce, grace) if targets else []
+    for process in left:
+        process_tree.send(process, signal.SIGKILL)
+    left = _wait_gone(run_id, directory, nonce, SWEEP_GRACE_S) if left else []
+    return len(targets), [process.pid for process in left]
+
+
+def stop(
+    host: Host,
+    node: str,
+    workdir: str,
+    run_id: str,
+    nonce: str | None,
+    grace: float,
+    check: bool,
+    docker: Sequence[str],
+) -> tuple[bool, dict[str, Any]]:
+    """Stop the run here; return (changed, run record with `swept` and `unkillable`).
+
+    With a nonce only that launch is stopped: the loser of a race must not stop the winner.
+    docker is how Docker is called.
+    """
+    directory = run_directory(workdir, run_id)
+    if strange(host, workdir, directory) is not None:
+        return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
+    container: ContainerReference | None = None
+    found = False
+    swept = 0
+    unkillable: list[int] = []
+    for _turn in range(TURNS):
+        nonces = _nonces(directory, host) if nonce is None else {nonce}
+        # Asked before anybody is looked for: a runner that is born meanwhile finds it.
+        if not check and _prepared(host, directory, nonce):
+            _ask(directory, nonces, grace)
+        alive = [] if not host.exists(directory) else process_tree.of_run(run_id, directory, nonce)
+        # A runner in another pid namespace is not visible; its lock is, and its container.
+        held = _holds(directory, nonce)
+        container = container or job_container.recorded(host, directory, docker, nonce)
+        in_container = _runs_in(host, container, directory, nonce)
+        if (alive or held or in_container) and not check:
+            _ask(directory, nonces, grace)
+            if held or any(_is_runner(process) for process in alive):
+                _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
+                grace = 0.0  # the runner has given it, or hangs
+            ended, unkillable = _end_container(host, container, directory, nonce, grace)
+            more, left = sweep(run_id, directory, nonce, grace)
+            swept, unkillable = swept + ended + more, unkillable + left
+        discarded = _discard(host, directory, nonce, check)
+        found = found or bool(alive) or held or in_container or discarded
+        if check or not discarded:
+            break
+    if not check and nonce is None:
+        _record_lost(host, directory, swept, container)
+    run = read_run(host, node, workdir, run_id, docker)
+    # A runner that was killed before its first word has no end to be told.
+    told = run["phase"] in ENDED or not host.exists(os.path.join(directory, "state.json"))
+    if container is not None and not check and told:
+        _drop(host, container, directory, nonce)
+    run.update(swept=swept, unkillable=unkillable)
+    return found, run
+
+
+def _runs_in(host: Host, container: ContainerReference | None, directory: str, nonce: str | None) -> bool:
+    """Return whether the run's container runs; one that Docker does not tell of is not touched."""
+    try:
+        state = None if container is None else job_container.look(host, container)
+    except EngineError:
+        return False
+    return state is not None and state.running and job_container.ours(state, directory, nonce)
+
+
+def _end_container(
+    host: Host, container: ContainerReference | None, directory: str, nonce: str | None, grace: float
+) -> tuple[int, list[int]]:
+    """End a container whose runner is gone or does not end; return (processes in it, pids that do not die)."""
+    if container is None or not _runs_in(host, container, directory, nonce):
+        return 0, []
+    inside = job_container.processes(host, container)
+    job_container.end(host, container, max(int(grace), CONTAINER_GRACE_S))
+    if not _runs_in(host, container, directory, nonce):
+        return len(inside), []
+    return len(inside), job_container.processes(host, container)
+
+
+def _drop(host: Host, container: ContainerReference, directory: str, nonce: str | None) -> None:
+    """Remove the run's container: all that it could tell is written down by now."""
+    try:
+        if job_container.ours(job_container.look(host, container), directory, nonce):
+            job_container.remove(host, container)
+    except EngineError:
+        return
+
+
+def _prepared(host: Host, directory: str, nonce: str | None) -> list[str]:
+    """Return the files of launches whose runners have not begun."""
+    matches = [match for match in map(PREPARED.fullmatch, host.list_dir(directory) or []) if match]
+    return [match.group() for match in matches if nonce in (None, match.group(1))]
+
+
+def _beats(directory: str) -> bool:
+    """Return whether a runner has told lately that it lives."""
+    with contextlib.suppress(OSError):
+        return time.time() - os.stat(os.path.join(directory, HEARTBEAT)).st_mtime < BEATS_WITHIN_S
+    return False
+
+
+def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool:
+    """Remove what launches prepared whose runner never began: it holds the login's environment and the secrets."""
+    names = _prepared(host, directory, nonce)
+    if check or not names:
+        return bool(names)
+    if nonce is None and not host.exists(os.path.join(directory, "state.json")):
+        for name in names:
+            if not name.startswith("job."):
+                continue
+            document = files.read_json(os.path.join(directory, name))
+            with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # forged, or of another version
+                State(directory, identity(Job.from_dict(document))).change("stopped", why="stopped before it began")
+    for name in names:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(directory, name))
+    return True
+
+
+def _is_runner(process: process_tree.Process) -> bool:
+    return process_tree.environment(process.pid).get("MUSTER_ROLE") == "runner"
+
+
+def _record_lost(host: Host, directory: str, swept: int, container: ContainerReference | None) -> None:
+    """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
+    path = os.path.join(directory, "state.json")
+    state = files.read_json(path)
+    if not isinstance(state, dict) or state.get("phase") in ENDED:
+        return
+    if locks.Lock(locks.run_path(directory)).holder() is not None:
+        return
+    why = judge(state, False, False, process_tree.boot_id(), how_ended(host, directory, state.get("nonce")))[1]
+    why = f"{why}; stop swept {swept} process{'es' * (swept != 1)}"
+    if container is not None:
+        why += f"; {job_container.tell(host, container, directory)[0]}"
+    last = host.modified(os.path.join(directory, HEARTBEAT))  # nobody knows better when that was
+    state.update(phase="lost", why=why, ended=utc(last))
+    files.write_json(path, state)

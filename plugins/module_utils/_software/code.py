@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The code that the ranks run: commit, branch, changed or not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+from typing import Callable
+
+from .._host.host import Host
+from .._records.node import Code
+from .._system.disks import in_checkout
+
+# One call for all (git-status(1), Porcelain Format Version 2); without locks it does not write the index.
+STATUS = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
+NAME = ["git", "rev-parse", "HEAD", "--abbrev-ref", "HEAD"]
+STATUS_S, NAME_S = 5.0, 2.0
+# What the role `code` writes beside code that it brought without its .git.
+MARKER = ".muster-code.json"
+MARKER_LIMIT = 64 * 1024
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def parse_status(text: str) -> tuple[str | None, str | None, bool]:
+    """Return commit (None before the first), branch (None when detached), and whether anything is changed or new."""
+    headers = {}
+    dirty = False
+    for line in text.splitlines():
+        if line.startswith("# "):
+            key, _space, value = line[2:].partition(" ")
+            headers[key] = None if value.startswith("(") else value
+        else:
+            dirty = True
+    return headers.get("branch.oid") or None, headers.get("branch.head") or None, dirty
+
+
+def parse_marker(text: str, path: str) -> Code | None:
+    """Return what the controller's checkout was when the code was brought here; None for a text that is no marker."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+
+    def word(name: str) -> str | None:
+        return data[name] if isinstance(data.get(name), str) and data[name] else None
+
+    commit = word("commit")
+    if commit is not None and not _COMMIT.fullmatch(commit):
+        return None
+    dirty = data["dirty"] if isinstance(data.get("dirty"), bool) else None
+    return Code(path, True, commit, word("branch"), dirty, word("changes"), MARKER)
+
+
+def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
+    """Return the state of the checkout at path; what neither git nor the marker says is None."""
+    unknown = Code(path, host.is_dir(path), None, None, None)
+
+    def could_not(why: str, found: Code | None = None) -> Code:
+        warn(f"code {path}: {why}")
+        return dataclasses.replace(found or unknown, why=why)
+
+    if not unknown.exists:
+        return unknown
+    if not host.exists(path + "/.git"):
+        # Before git is asked: a repository further up would answer for its own commit.
+        text = host.read_text(f"{path}/{MARKER}", MARKER_LIMIT)
+        if text is not None:
+            marked = parse_marker(text, path)
+            return marked or could_not(f"{MARKER} is not what the role code writes; the commit is unknown")
+    result = host.run(STATUS, timeout=STATUS_S, cwd=path)
+    if result.rc == 0:
+        found = Code(path, True, *parse_status(result.out), source="git")
+        return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
+    if result.timed_out:
+        slow = f"git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown"
+        return could_not(slow, _name_only(host, path))
+    if result.missing:
+        here = in_checkout(host, host.resolve(path) or path)
+        return could_not("is a checkout, but git is not installed") if here else unknown
+    if "dubious ownership" in result.err:
+        return could_not(
+            f"git does not trust this checkout, because it belongs to another user; to let it: "
+            f"git config --global --add safe.directory {shlex.quote(path)}"
+        )
+    if "not a git repository" not in result.err:
+        return could_not(f"git status failed: {result.why(STATUS_S)}")
+    return unknown
+
+
+def _changes(host: Host, path: str) -> str | None:
+    from .changes import read_changes  # on the node every file of a module is compiled anew
+
+    return read_changes(host, path)
+
+
+def _name_only(host: Host, path: str) -> Code | None:
+    result = host.run(NAME, timeout=NAME_S, cwd=path)
+    words = result.out.split()
+    if result.rc != 0 or len(words) != 2:
+        return None
+    return Code(path, True, words[0], None if words[1] == "HEAD" else words[1], None, source="git")

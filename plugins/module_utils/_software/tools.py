@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Container runtimes and schedulers of a node, by their own word."""
+
+from __future__ import annotations
+
+import re
+
+from .._host.budget import Budget
+from .._host.host import Host
+from .._records.system import Tools
+
+# By tool: commands that tell their version without asking a daemon or a server, and how the answer begins.
+COMMANDS = {
+    "docker": (("docker", "Docker version"),),
+    "podman": (("podman", "podman version"),),
+    "apptainer": (("apptainer", "apptainer version"), ("singularity", "singularity")),
+    "slurm": (("srun", "slurm"),),
+}
+TIMEOUT_S = 2.0
+# The search goes back over long runs of digits: it is given no more than a line.
+LINE_LIMIT = 200
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+[^\s,]*")
+
+
+def parse_version(text: str, begins: str) -> str | None:
+    """Return the version in an answer that begins so; podman answers to docker too, but is none."""
+    match = _VERSION.search(text[:LINE_LIMIT]) if text.startswith(begins) else None
+    return match.group() if match else None
+
+
+def read_tools(host: Host) -> Tools:
+    """Ask every tool that is in this user's PATH."""
+    budget = Budget(host)
+    return Tools(**{tool: _ask(budget, commands) for tool, commands in COMMANDS.items()})
+
+
+def _ask(budget: Budget, commands: tuple[tuple[str, str], ...]) -> str | None:
+    for command, begins in commands:
+        version = parse_version(budget.run([command, "--version"], TIMEOUT_S).out, begins)
+        if version is not None:
+            return version
+    return None

@@ -1,0 +1,25 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node's clock, beside that of whoever asks."""
+
+from __future__ import annotations
+
+from .._host.host import Host
+from .._records.health import Clock
+
+# systemd-timesyncd(8) makes it once the clock was set by a server.
+TIMESYNC = "/run/systemd/timesync/synchronized"
+
+
+def read_clock(host: Host, asked: float | None) -> Clock | None:
+    """Return the clock, None for another root: a tree has none. What the kernel does not tell, timesyncd may."""
+    if not host.own:
+        return None
+    wall = host.outside.now()
+    synchronized = host.outside.clock_synchronized()
+    if synchronized is not None:
+        return Clock(wall, asked, synchronized, "adjtimex")
+    if host.exists(TIMESYNC):
+        return Clock(wall, asked, True, TIMESYNC)
+    return Clock(wall, asked)

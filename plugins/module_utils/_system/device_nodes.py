@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Device nodes of GPUs and RDMA adapters, and who may use them.
+
+By mode and owner alone. Nothing is opened: that wakes a GPU, and an issm makes the node a subnet manager.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .._host.host import Host
+from .._records.health import DeviceFile
+from .._text.order import natural
+
+FOLDERS = {
+    "/dev": re.compile("nvidia.*|kfd"),
+    "/dev/dri": re.compile("renderD[0-9]+"),
+    "/dev/infiniband": re.compile(".*"),
+}
+
+
+def read_devices(host: Host) -> list[DeviceFile]:
+    """Return the device nodes, for those of a kind in the order of their numbers."""
+    found = []
+    for folder, wanted in FOLDERS.items():
+        for name in sorted(host.list_dir(folder) or [], key=natural):
+            path = f"{folder}/{name}"
+            if wanted.fullmatch(name) and not host.is_dir(path):
+                found.append(_device(host, path))
+    return found
+
+
+def _device(host: Host, path: str) -> DeviceFile:
+    owner = host.owner(path)
+    if owner is None:  # a link that leads nowhere
+        return DeviceFile(path)
+    return DeviceFile(
+        path=path,
+        mode=f"{owner.mode:04o}",
+        uid=owner.uid,
+        gid=owner.gid,
+        readable=host.allows(path, os.R_OK),
+        writable=host.allows(path, os.W_OK),
+    )

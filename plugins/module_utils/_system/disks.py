@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is mounted where (/proc/self/mountinfo), and the file systems of directories: kind, size, space."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .._host.host import Host
+from .._records.system import Disk
+
+# Where ranks share memory and where libraries put what is theirs, whatever the launch asks for.
+ALWAYS = ("/dev/shm", "/tmp")
+ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+class Mount(NamedTuple):
+    """One mount: where it is, and its file system's type."""
+
+    point: str
+    type: str
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
+    """Parse lines `id parent device root point options [optional …] - type source options`, as proc(5) has them."""
+    mounts = []
+    for line in text.splitlines():
+        fields = line.split(" ")
+        if "-" not in fields[6:-1]:
+            continue
+        # How many optional fields there are differs from kernel to kernel: the type follows the first lone `-`.
+        mounts.append(Mount(_unescaped(fields[4]), _unescaped(fields[fields.index("-", 6) + 1])))
+    return mounts
+
+
+def mount_of(path: str, mounts: Iterable[Mount]) -> Mount | None:
+    """Return the mount that an absolute path without links is on."""
+    best = None
+    for mount in mounts:
+        if f"{path}/".startswith(f"{mount.point.rstrip('/')}/") and (
+            best is None or len(mount.point) >= len(best.point)
+        ):
+            best = mount  # of two on one point the later one hides the other, as on an automount point
+    return best
+
+
+def filesystem_of(path: str, mounts: Iterable[Mount]) -> str | None:
+    """Return the type of the file system that an absolute path without links is on."""
+    mount = mount_of(path, mounts)
+    return None if mount is None else mount.type
+
+
+def mounts_in(path: str, mounts: Iterable[Mount]) -> list[str]:
+    """Return the points of mounts at or below an absolute path without links."""
+    return [mount.point for mount in mounts if f"{mount.point}/".startswith(f"{path.rstrip('/')}/")]
+
+
+def _unescaped(field: str) -> str:
+    """Return a field with what the kernel wrote as \\040 for a blank and the like."""
+    return ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)
+
+
+def existing(host: Host, path: str) -> str:
+    """Return how far an absolute path without links exists."""
+    while not host.exists(path) and path != "/":
+        path = os.path.dirname(path)
+    return path
+
+
+def in_checkout(host: Host, path: str) -> bool:
+    """Return whether an absolute path without links is in a checkout of git."""
+    while not host.exists(f"{path}/.git"):
+        if path in ("/", ""):
+            return False
+        path = os.path.dirname(path)
+    return True
+
+
+def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
+    """Return the file system that a directory is on, or would be; with probe, try whether it can be written.
+
+    What is tried is the next directory above that exists; in a checkout only without a name that shows. Below another
+    root nothing is written.
+    """
+    real = host.resolve(path)
+    if real is None:
+        return Disk(path)
+    there = existing(host, real)
+    space = host.space(there)
+    # After it was looked at: an automounter has mounted by now what it keeps unmounted.
+    mount = mount_of(there, parse_mountinfo(host.read_text("/proc/self/mountinfo") or ""))
+    return Disk(
+        path=path,
+        mount_point=mount.point if mount else None,
+        filesystem=mount.type if mount else None,
+        size_bytes=space.size if space else None,
+        free_bytes=space.free if space else None,
+        free_inodes=space.free_inodes if space else None,
+        read_only=space.read_only if space else None,
+        **(_tried(host, there) if probe and host.own else {}),
+    )
+
+
+def _tried(host: Host, folder: str) -> dict[str, Any]:
+    # git status looks at the same time, and would call a clean checkout changed.
+    state = host.outside.try_write(host.here(folder), named=not in_checkout(host, folder))
+    if state is None:
+        return {}
+    return {"writable": state == 0, "write_error": os.strerror(state) if state else None}

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Errors of GPUs and adapters in the kernel's log of this boot.
+
+The journal has the whole boot; the kernel's ring (dmesg) loses its beginning. A user who may not read the log gets no
+lines, and no lines are not good news: a boot always has some. Times are seconds since the boot: there is no year to
+guess. The words are those of NVIDIA's driver (README, "Xid messages"), of amdgpu (amdgpu_ras.c) and of the kernel's PCI
+code and mlx5 (pcie_print_link_status, mlx5/core/events.c).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from .._host import pci
+from .._host.budget import Budget
+from .._host.host import Host
+from .._records.health import KernelError, KernelLog
+
+JOURNAL = (
+    *("journalctl", "--dmesg", "--boot", "--output=json", "--no-pager", "--quiet"),
+    "--output-fields=MESSAGE,_SOURCE_MONOTONIC_TIMESTAMP",
+)
+RING = ("dmesg",)
+CAP_S = 5.0
+HINT = "root may read it, and on most systems the groups adm and systemd-journal"
+# A GPU that is gone can write thousands of lines: those of one kind, code and device are one.
+ERROR_LIMIT = 200
+TEXT_LIMIT = 300
+_PCI = r"(?:PCI:)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-7])?)"
+_XID = re.compile(rf"\bNVRM: Xid \({_PCI}\): ([0-9]{{1,5}})\b")
+_SXID = re.compile(rf"\bSXid \({_PCI}\): ([0-9]{{1,6}})\b")
+_RAS = re.compile(
+    r"\bamdgpu ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): .{0,100}?"
+    r"\b([0-9]{1,18}) (?:new )?uncorrectable hardware errors? detected"
+)
+_MLX5 = re.compile(
+    r"\bmlx5_core ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]).{0,100}?"
+    r"(?:available PCIe bandwidth.{0,100}, limited by|insufficient power|event\[error\])"
+)
+# A message that is not UTF-8 comes as a list of bytes.
+_BYTES = re.compile(r'"MESSAGE" ?: ?\[')
+_WORDS = ("Xid", "uncorrectable", "mlx5_core")
+_DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)", re.ASCII)
+
+
+def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None:
+    """Return the errors in the log, None for another root; as_root are words to put before the commands."""
+    if not host.own:
+        return None
+    budget = Budget(host)
+    whys = []
+    for command, parse in ((JOURNAL, parse_journal), (RING, parse_dmesg)):
+        result = budget.run([*as_root, *command], CAP_S)
+        lines = parse(result.out) if result.rc == 0 else []
+        if lines:
+            complete = command is JOURNAL or lines[0].monotonic_s == 0.0
+            return KernelLog(True, None, errors_of(lines), command[0], complete)
+        whys.append(f"{command[0]}: {result.why(CAP_S).removeprefix(f'{command[0]}: ')}")
+    return KernelLog(False, "; ".join([*whys, HINT]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One message, and the seconds since the boot if they are told."""
+
+    monotonic_s: float | None
+    text: str
+
+
+def parse_journal(text: str) -> list[Line]:
+    """Return the messages of journalctl -o json: an object a line (systemd: Journal JSON Format).
+
+    Only those are read that have a word we look for; the others stand there as empty texts.
+    """
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        if any(word in line for word in _WORDS) or _BYTES.search(line):
+            found.append(_entry(line))
+        else:
+            found.append(Line(None, ""))
+    return found
+
+
+def _entry(line: str) -> Line:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return Line(None, "")
+    message, moment = (
+        entry.get("MESSAGE"),
+        entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP"),
+    )
+    if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
+        message = bytes(message).decode("utf-8", "replace")
+    micros = moment if isinstance(moment, str) and re.fullmatch("[0-9]{1,18}", moment, re.ASCII) else None
+    return Line(int(micros) / 1e6 if micros else None, message if isinstance(message, str) else "")
+
+
+def parse_dmesg(text: str) -> list[Line]:
+    """Return the messages of dmesg with its seconds since the boot."""
+    found = []
+    for line in text.splitlines():
+        match = _DMESG.fullmatch(line)
+        if match:
+            found.append(Line(float(match.group(1)), match.group(2)))
+    return found
+
+
+def errors_of(lines: Iterable[Line]) -> list[KernelError]:
+    """Return the errors, those of one kind, code and device as one: the first's text, the last's time."""
+    found: dict[tuple[str, int | None, str | None], KernelError] = {}
+    for line in lines:
+        error = error_of(line)
+        if error is None:
+            continue
+        key = (error.kind, error.code, error.device)
+        before = found.get(key)
+        if before is not None:
+            found[key] = dataclasses.replace(before, count=before.count + 1, monotonic_s=error.monotonic_s)
+        elif len(found) < ERROR_LIMIT:
+            found[key] = error
+    return list(found.values())
+
+
+def error_of(line: Line) -> KernelError | None:
+    """Return the error that a line tells of, if it does."""
+    text = line.text[:2000]
+    if not any(word in text for word in _WORDS):
+        return None
+    shown = text.strip()[:TEXT_LIMIT]
+    for kind, pattern in (("xid", _XID), ("sxid", _SXID)):
+        match = pattern.search(text)
+        if match:
+            return KernelError(kind, int(match.group(2)), _device(match.group(1)), shown, line.monotonic_s)
+    match = _RAS.search(text)
+    if match and int(match.group(2)):
+        return KernelError("ras", None, _device(match.group(1)), shown, line.monotonic_s)
+    match = _MLX5.search(text)
+    return KernelError("mlx5", None, _device(match.group(1)), shown, line.monotonic_s) if match else None
+
+
+def _device(address: str) -> str | None:
+    """Return the address with its function: the driver leaves out that of a GPU, which is 0."""
+    return pci.normalize(address if "." in address else f"{address}.0")

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits of this process, which the ranks inherit."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from .._host.host import Host
+from .._records.system import Limit, Memlock
+
+UNLIMITED = -1
+# The limits that large jobs meet: sockets and pipes, threads, and what mlx5 or Python's recursion takes of the stack.
+LIMITS = {"nofile": "Max open files", "nproc": "Max processes", "stack": "Max stack size"}
+MEMLOCK = "Max locked memory"
+CAP_IPC_LOCK = 14  # linux/capability.h
+_LINE = re.compile(r"^(Max [a-z ]+?) {2,}(unlimited|[0-9]{1,20}) +(unlimited|[0-9]{1,20})(?: |$)", re.MULTILINE)
+_CAPABILITIES = re.compile(r"^CapEff:\s*([0-9a-f]{1,16})$", re.MULTILINE)
+_ALL_IDS = ["0", "0", "4294967295"]
+
+
+def parse_limits(text: str) -> dict[str, Limit]:
+    """Return the limits in /proc/PID/limits (proc_pid_limits(5)) by the kernel's name for them."""
+    return {name: Limit(_number(soft), _number(hard)) for name, soft, hard in _LINE.findall(text)}
+
+
+def parse_memlock(text: str) -> Memlock | None:
+    """Return the limits of locked memory in /proc/PID/limits."""
+    limit = parse_limits(text).get(MEMLOCK)
+    return None if limit is None else Memlock(limit.soft, limit.hard)
+
+
+def parse_cap_ipc_lock(status: str, uid_map: str | None) -> bool | None:
+    """Return whether the kernel lets this process lock without a limit (/proc/PID/status, /proc/PID/uid_map).
+
+    The drivers ask capable() (ib_umem_get in drivers/infiniband/core/umem.c): a capability in a user namespace, as
+    rootless containers have all of them, does not count. Without user namespaces there is no uid_map.
+    """
+    match = _CAPABILITIES.search(status)
+    if not match:
+        return None
+    return bool(int(match.group(1), 16) >> CAP_IPC_LOCK & 1) and (uid_map is None or uid_map.split() == _ALL_IDS)
+
+
+def read_memlock(host: Host) -> Memlock | None:
+    """Return how much memory this process may lock."""
+    memlock = parse_memlock(host.read_text("/proc/self/limits") or "")
+    if memlock is None:
+        return None
+    able = parse_cap_ipc_lock(host.read_text("/proc/self/status") or "", host.read_text("/proc/self/uid_map"))
+    return dataclasses.replace(memlock, cap_ipc_lock=able, effective=UNLIMITED if able else memlock.soft)
+
+
+def read_limits(host: Host) -> dict[str, Limit]:
+    """Return the limits of this process by the names that setrlimit(2) has for them."""
+    found = parse_limits(host.read_text("/proc/self/limits") or "")
+    return {name: found[line] for name, line in LIMITS.items() if line in found}
+
+
+def _number(value: str) -> int:
+    return UNLIMITED if value == "unlimited" else int(value)

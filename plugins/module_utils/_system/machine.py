@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which machine this is, since when, and how many CPUs it gives us."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .._host import sysfs
+from .._host.host import Host
+from .._records.node import Systemd, User
+
+_CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
+_CPU_RANGE = re.compile(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*")
+_MACHINE_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Names of machine and boot: containers of one machine share the boot, copies of an image the machine id."""
+
+    hostname: str
+    machine_id: str | None
+    boot_id: str | None
+
+    @property
+    def mark(self) -> str | None:
+        """Both ids as one word, None when neither is known."""
+        if self.machine_id is None and self.boot_id is None:
+            return None
+        return f"{self.machine_id or '-'}/{self.boot_id or '-'}"
+
+
+def read_identity(host: Host) -> Identity:
+    """Return which machine this is."""
+    ids = (sysfs.text(host, path) for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"))
+    return Identity(
+        hostname=sysfs.text(host, "/proc/sys/kernel/hostname") or host.node_name(),
+        # machine-id(5): empty or "uninitialized" in an image
+        machine_id=next((found for found in ids if found and _MACHINE_ID.fullmatch(found)), None),
+        boot_id=sysfs.text(host, "/proc/sys/kernel/random/boot_id"),
+    )
+
+
+def parse_cpu_list(text: str) -> int | None:
+    """Return how many CPUs a list as 0-3,8 has (cpuset(7), List format), None when it is none."""
+    count = 0
+    for part in text.split(","):
+        match = _CPU_RANGE.fullmatch(part)
+        if not match:
+            return None
+        first, last = int(match.group(1)), int(match.group(2) or match.group(1))
+        if last < first:
+            return None
+        count += last - first + 1
+    return count
+
+
+def read_cpus(host: Host) -> int | None:
+    """Return how many CPUs this process may use; the ranks inherit it."""
+    match = _CPU_LIST.search(host.read_text("/proc/self/status") or "")
+    return parse_cpu_list(match.group(1)) if match else None
+
+
+def read_systemd(host: Host) -> Systemd:
+    """Return whether systemd runs the machine (sd_booted(3)) and whether this user lingers (loginctl(1))."""
+    return Systemd(
+        booted=host.is_dir("/run/systemd/system"),
+        linger=host.exists("/var/lib/systemd/linger/" + host.user_name()),
+    )
+
+
+def read_user(host: Host) -> User:
+    """Return who runs commands here."""
+    return User(host.user_name(), host.user_id(), host.expand("~"))

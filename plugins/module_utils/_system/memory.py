@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Main memory, huge pages and the CPUs' governor."""
+
+from __future__ import annotations
+
+import re
+
+from .._host import sysfs
+from .._host.host import Host
+from .._records.health import Memory
+
+POLICIES = "/sys/devices/system/cpu/cpufreq"
+_LINE = re.compile(r"^([A-Za-z_]{1,40}):[ \t]*([0-9]{1,18})( kB)?[ \t]*$", re.MULTILINE | re.ASCII)
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Return the lines of /proc/meminfo, in bytes where they are in kB (proc_meminfo(5))."""
+    return {name: int(number) * (1024 if kb else 1) for name, number, kb in _LINE.findall(text)}
+
+
+def read_memory(host: Host) -> Memory:
+    """Return how much memory there is; of CPUs with different governors all are named."""
+    said = parse_meminfo(host.read_text("/proc/meminfo") or "")
+    policies = (name for name in host.list_dir(POLICIES) or [] if name.startswith("policy"))
+    governors = {sysfs.text(host, f"{POLICIES}/{name}/scaling_governor") for name in policies} - {None}
+    return Memory(
+        total_bytes=said.get("MemTotal"),
+        available_bytes=said.get("MemAvailable"),
+        swap_bytes=said.get("SwapTotal"),
+        hugepages=said.get("HugePages_Total"),
+        governor=", ".join(sorted(filter(None, governors))) or None,
+    )

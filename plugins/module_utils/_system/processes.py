@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who uses the GPUs, what is left of runs, what hangs in the kernel.
+
+Of the facts; the runner's own processes are runner/process_tree.py's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+
+from .._gpu.devices import read_presence
+from .._host import pci
+from .._host.host import Host
+from .._records.health import GpuProcess, HungProcess, Processes, RunProcess
+from ..runner.process_tree import Process, parse_stat
+
+# Compute alone: monitors and the persistence daemon hold the device nodes open, too.
+USERS = ("nvidia-smi", "--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader")
+TIMEOUT_S = 5.0
+KFD = "/sys/class/kfd/kfd/proc"
+# A process that waits for a disk is in state D as well, but it goes on: one that hangs has not run in between.
+HUNG_S = 1.0
+_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*([0-9]{1,20})$", re.MULTILINE | re.ASCII)
+_USER = re.compile(r"\s*([0-9]{1,10})\s*,\s*([0-9A-Fa-f:.]{1,20})\s*", re.ASCII)
+
+
+def read_processes(host: Host) -> Processes:
+    """Return the processes. Below another root no tool is asked and nobody waits."""
+    processes = _all(host)
+    runs, hidden = _runs(host, processes)
+    return Processes(gpu=_gpu(host), runs=runs, hung=_hung(host, processes), hidden=hidden)
+
+
+def _all(host: Host) -> dict[int, Process]:
+    found = {}
+    for name in host.list_dir("/proc") or []:
+        process = look(host, int(name)) if re.fullmatch("[0-9]{1,10}", name, re.ASCII) else None
+        if process is not None:
+            found[process.pid] = process
+    return found
+
+
+def look(host: Host, pid: int) -> Process | None:
+    """Return the process, None where there is none (a zombie is none)."""
+    try:
+        process = parse_stat(host.read_text(f"/proc/{pid}/stat", 4096) or "")
+    except ValueError:  # damaged
+        return None
+    return None if process is None or process.state in "ZX" else process
+
+
+def command(host: Host, pid: int) -> str | None:
+    """Return the process's short name (15 bytes, from the kernel)."""
+    return (host.read_text(f"/proc/{pid}/comm", 256) or "").strip() or None
+
+
+def uid(host: Host, pid: int) -> int | None:
+    """Return who runs the process."""
+    owner = host.owner(f"/proc/{pid}")
+    return None if owner is None else owner.uid
+
+
+def run_id(host: Host, pid: int) -> str | None:
+    """Return the run whose mark the process carries; None too when its environment may not be read."""
+    return parse_mark(host.read_text(f"/proc/{pid}/environ") or "")
+
+
+def parse_mark(environ: str) -> str | None:
+    """Return the run id in the text of /proc/<pid>/environ."""
+    pairs = (variable.partition("=") for variable in environ.split("\0"))
+    return next((value for name, _equals, value in pairs if name == "MUSTER_RUN_ID"), None)
+
+
+# Runs
+
+
+def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess], int]:
+    """Return the processes of runs, and how many others there are of which nobody can tell."""
+    found, hidden = [], 0
+    for pid in sorted(processes):
+        if host.own and pid == os.getpid():
+            continue
+        environ = host.read_text(f"/proc/{pid}/environ")
+        if environ is None:
+            # A thread of the kernel has no command line, and no environment to hide.
+            hidden += bool(host.read_text(f"/proc/{pid}/cmdline", 16))
+            continue
+        mark = parse_mark(environ)
+        if mark is not None:
+            found.append(RunProcess(pid, uid(host, pid), command(host, pid), mark))
+    return found, hidden
+
+
+# GPUs
+
+
+def _gpu(host: Host) -> list[GpuProcess] | None:
+    """Return who computes on the GPUs; none without a GPU."""
+    vendor, _count = read_presence(host)
+    if vendor == "nvidia":
+        return _nvidia(host)
+    if vendor == "amd":
+        names = host.list_dir(KFD)
+        pids = (name for name in names or [] if re.fullmatch("[0-9]{1,10}", name, re.ASCII))
+        return None if names is None else [_user(host, int(pid), "/dev/kfd") for pid in pids]
+    return []
+
+
+def _nvidia(host: Host) -> list[GpuProcess] | None:
+    if not host.own:
+        return None
+    result = host.run(USERS, TIMEOUT_S)
+    return [_user(host, pid, device) for pid, device in parse_users(result.out)] if result.rc == 0 else None
+
+
+def parse_users(text: str) -> list[tuple[int, str | None]]:
+    """Return pid and PCI address of the lines of nvidia-smi --query-compute-apps."""
+    matches = filter(None, map(_USER.fullmatch, text.splitlines()))
+    return [(int(match.group(1)), pci.normalize(match.group(2))) for match in matches]
+
+
+def _user(host: Host, pid: int, device: str | None) -> GpuProcess:
+    return GpuProcess(pid, uid(host, pid), command(host, pid), run_id(host, pid), device)
+
+
+# Hung
+
+
+def _hung(host: Host, processes: Mapping[int, Process]) -> list[HungProcess] | None:
+    asleep = {pid: process for pid, process in processes.items() if process.state == "D"}
+    if not asleep:
+        return []
+    if not host.own:
+        return None
+    before = {pid: _switches(host, pid) for pid in asleep}
+    time.sleep(HUNG_S)
+    found = []
+    for pid, process in sorted(asleep.items()):
+        if look(host, pid) == process and _switches(host, pid) == before[pid]:
+            wait = (host.read_text(f"/proc/{pid}/wchan", 256) or "").strip()
+            found.append(HungProcess(pid, command(host, pid), wait if wait not in ("", "0") else None))
+    return found
+
+
+def _switches(host: Host, pid: int) -> int | None:
+    return parse_switches(host.read_text(f"/proc/{pid}/status", 8192) or "")
+
+
+def parse_switches(text: str) -> int | None:
+    """Return how often a process was given and gave up its CPU, from /proc/<pid>/status."""
+    numbers = _SWITCHES.findall(text)
+    return sum(map(int, numbers)) if numbers else None

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether this user becomes root without being asked."""
+
+from __future__ import annotations
+
+from .._host.host import Host
+from .._records.health import Sudo
+
+COMMAND = ("sudo", "-n", "true")
+TIMEOUT_S = 5.0
+
+
+def read_sudo(host: Host) -> Sudo | None:
+    """Return what sudo says, None for another root: its users are others."""
+    if not host.own:
+        return None
+    if host.user_id() == 0:
+        return Sudo(True, "this user is root")
+    result = host.run(COMMAND, TIMEOUT_S)
+    if result.rc == 0:
+        return Sudo(True)
+    return Sudo(None if result.timed_out else False, f"{' '.join(COMMAND)}: {result.why(TIMEOUT_S)}")

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The work directory of a node: where it really is."""
+
+from __future__ import annotations
+
+import os
+
+from .._host.host import Host
+from .._records.node import Workdir
+from .disks import existing, filesystem_of, parse_mountinfo
+
+
+def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
+    """Return what is known of the directory, which need not exist yet; mark names the machine (Identity.mark).
+
+    What exists of the path is named by device and inode, which bind mounts and links do not change.
+    """
+    real = host.resolve(path)
+    if real is None:
+        return Workdir(path, None, False, None)
+    there = existing(host, real)
+    found = host.identity(there)
+    rest = os.path.relpath(real, there)
+    identity = None
+    if mark is not None and found is not None:
+        identity = "/".join([mark, f"{found[0]}:{found[1]}", *([] if rest == "." else [rest])])
+    writable = host.is_dir(there) and host.allows(there, os.W_OK | os.X_OK)
+    space = host.space(there)
+    # Last: what was asked until now has mounted what an automounter keeps unmounted.
+    mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
+    return Workdir(real, identity, writable, space.free if space else None, filesystem_of(there, mounts))

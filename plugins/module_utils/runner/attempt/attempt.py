@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One attempt on this node: the launcher from its start until nothing of it is left, and what became of it."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import time
+from typing import Any
+
+from ..._records.job import Job
+from .. import process_tree
+from . import launcher_failure
+from .child import Child
+from .output import Output
+from .progress import has_saved as progress_has_saved
+from .progress import read_progress
+
+# A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
+REPORTED_FAILURES = 32
+# What torchrun may need beside the grace of the ranks that it ends.
+CLOSING_S = 10.0
+
+
+class Attempt:
+    """The launcher, its ranks and their output; `stop` and `tick` move it on, `over` says when nothing is left."""
+
+    def __init__(
+        self, job: Job, run_dir: str, number: int, environment: dict[str, str], selector: selectors.BaseSelector
+    ) -> None:
+        """Start the launcher; raise OSError where it can't be started."""
+        self._job = job
+        self._kill_at: float | None = None
+        self._killed_at: float | None = None
+        self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
+        self._stop_why: str | None = None
+        self._orphans_asked = False
+        self.began, self.began_at = time.monotonic(), time.time()
+        ranks = range(job.first_rank, job.first_rank + job.nproc)
+        self.output = Output(run_dir, ranks, self._own_rank, job.log_limit, selector)
+        told = () if self._own_rank is not None else (self.output.report_end,)
+        environment = {**environment, **place_of(job, number)}
+        if told:
+            environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
+            environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
+            environment["MUSTER_LOST_AFTER"] = str(job.gang.lost_after)
+        try:
+            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, told)
+        except OSError:
+            self.output.close()
+            raise
+        self.output.hand_over()
+
+    @property
+    def _own_rank(self) -> int | None:
+        """The rank that the launcher is itself, with no launcher in between; None where it starts them."""
+        return self._job.first_rank if self._job.launcher == "python" else None
+
+    @property
+    def why(self) -> str | None:
+        """Why it was asked to end, None where it was not."""
+        return self._stop_why
+
+    @property
+    def failed(self) -> bool:
+        """Whether a rank or the launcher failed before anybody asked for the end."""
+        if self.child.code is None:
+            return self._stop_why is None and launcher_failure.is_closing(self.output.report)
+        return self.child.code != 0 and (
+            self._stop_why is None or bool(launcher_failure.parse_report(self.output.report))
+        )
+
+    def progress(self) -> dict[str, Any] | None:
+        """Return what its ranks have written of how far they are, None before the first word."""
+        return read_progress(self._job.output_dir, self.began_at)
+
+    def has_saved(self) -> bool:
+        """Return whether it has written a checkpoint."""
+        return progress_has_saved(self._job.output_dir, self.began_at)
+
+    def stop(self, why: str, grace: float) -> None:
+        """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""
+        limit = time.monotonic() + grace
+        self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
+        if self._stop_why is None and self.child.code is None:
+            self._stop_why = why
+            self.child.terminate()
+
+    def tick(self, now: float) -> None:
+        """Let time pass: collect what ended, kill what had its grace."""
+        self.child.reap()
+        if self.child.code is None and self._kill_at is None and self.failed:
+            self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
+        if self.child.code is not None and not self._orphans_asked:
+            # The launcher may have left ranks behind: ask them, then take them.
+            self._orphans_asked = True
+            self.child.signal_tree(signal.SIGTERM)
+            limit = now + self._job.abort_grace
+            self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
+        if self._kill_at is not None and now >= self._kill_at:
+            if self._killed_at is None and self.child.code is None:
+                self._killed = [process_tree.environment(process.pid).get("RANK") for process in self.child.tree()]
+            self._killed_at = self._killed_at or now
+            self.child.signal_tree(signal.SIGKILL)
+
+    def over(self) -> bool:
+        """Return whether nothing of it is left that can be ended."""
+        if self.child.code is None and self._killed_at is None:
+            return False
+        if not self.child.tree():
+            return self.child.code is not None
+        return self._killed_at is not None and time.monotonic() - self._killed_at > process_tree.UNKILLABLE_AFTER_S
+
+    def close(self) -> None:
+        """Write the output out."""
+        self.output.close()
+
+    def verdict(self) -> tuple[str, dict[str, Any], bool]:
+        """Return (phase, fields of the state, whether processes stay) of what it is now."""
+        if self.child.code is None and self._killed_at is None:
+            return "failed", {"why": "a rank failed; torchrun is ending its neighbours"}, False
+        code = self.child.code if self.child.code is not None else -signal.SIGKILL
+        exit_code, number = launcher_failure.split_status(code)
+        fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": self.output.dropped()}
+        stuck = self.child.tree() if self._killed_at is not None else []
+        if stuck:
+            names = ", ".join(str(process.pid) for process in stuck)
+            fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
+            return "failed", fields, True
+        failures = launcher_failure.parse_report(self.output.report)[:REPORTED_FAILURES]
+        # torchrun names failures only where it saw them before it was asked to end.
+        if self._stop_why is not None and not failures:
+            ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
+            fields["why"] = launcher_failure.explain_stop(self._stop_why, ranks)
+            return "stopped", fields, False
+        if code == 0:
+            return "succeeded", {**fields, "why": None}, False
+        if self._own_rank is not None:
+            own = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
+            failures = [launcher_failure.describe(own)]
+        for failure in failures:
+            failure["log_tail"] = self.output.tail(failure["rank"])
+        first = failures[0] if failures else None
+        tail = (first["log_tail"] if first else []) or self.output.tail(None)
+        why = launcher_failure.explain(first, code, tail[-1] if tail else None)
+        return "failed", {**fields, "first": first, "failures": failures, "log_tail": tail, "why": why}, False
+
+
+def place_of(job: Job, number: int) -> dict[str, str]:
+    """Return what tells the ranks who they are and where they meet.
+
+    Each attempt has a port of its own, so that no rank of the last joins, and a spare has another's ranks. torchrun
+    reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
+    """
+    port = job.rendezvous.port + number
+    host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address
+    if job.launcher == "python":
+        return {"MASTER_PORT": str(port), "RANK": str(job.first_rank), "GROUP_RANK": str(job.node_rank)}
+    return {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}

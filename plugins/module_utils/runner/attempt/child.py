@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The launcher as a child: started with a death signal, its orphans adopted, its whole tree ended."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+
+from .. import process_tree
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every orphan below it (prctl(2), PR_SET_CHILD_SUBREAPER)."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wake_at_signals(selector: selectors.BaseSelector) -> None:
+    """Let the selector return at once when a child ends or a signal comes, and not at the next tick."""
+    read_end, write_end = os.pipe()
+    for end in (read_end, write_end):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # without a handler Python does not write
+    selector.register(read_end, selectors.EVENT_READ, lambda _events: os.read(read_end, 4096))
+
+
+class Child:
+    """The launcher process and everything that descends from it."""
+
+    def __init__(
+        self, argv: list[str], environment: dict[str, str], directory: str, output: int, passed: tuple[int, ...]
+    ) -> None:
+        parent = os.getpid()
+
+        def before_exec() -> None:
+            _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:
+                os._exit(1)  # the runner died before the death signal was set
+
+        process = subprocess.Popen(
+            argv,
+            env=environment,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=passed,
+            start_new_session=True,
+            preexec_fn=before_exec,
+        )
+        self.pid = process.pid
+        self.code: int | None = None
+        started = process_tree.look(process.pid)
+        self.start_time = started.start_time if started else 0
+        self._process = process
+
+    def reap(self) -> None:
+        """Collect every ended child, adopted orphans too; remember the launcher's own code."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.pid:
+                self.code = os.waitstatus_to_exitcode(status)
+                self._process.returncode = self.code
+
+    def terminate(self) -> None:
+        """Ask the launcher to end; it passes the signal on to its ranks and waits for them."""
+        self._signal([process for process in self.tree() if process.pid == self.pid], signal.SIGTERM)
+
+    def signal_tree(self, number: signal.Signals) -> None:
+        """Signal everything below the runner."""
+        self._signal(self.tree(), number)
+
+    def tree(self) -> list[process_tree.Process]:
+        """Return every living descendant of the runner."""
+        return process_tree.descendants(os.getpid())
+
+    @staticmethod
+    def _signal(processes: list[process_tree.Process], number: signal.Signals) -> None:
+        for process in processes:
+            process_tree.send(process, number)

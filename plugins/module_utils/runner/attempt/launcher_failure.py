@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a launcher ended: the first failing rank, as the launcher file reports it, or the launcher's own status."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+from ..._records.job import NO_MESSAGE
+
+TRACEBACK_LINES = 20
+# What torch says of a rank that wrote no error file.
+
+
+def signal_name(number: int) -> str:
+    """Return ``SIGSEGV`` for 11, ``signal 77`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def split_status(code: int) -> tuple[int | None, str | None]:
+    """Split a Python return code into (exit code, None) or (None, signal name)."""
+    return (None, signal_name(-code)) if code < 0 else (code, None)
+
+
+def parse_report(data: bytes) -> list[dict[str, Any]]:
+    """Read what ``torchrun.py`` reported: JSON lists, a line each, of failed ranks; empty when it could not report.
+
+    The likeliest cause comes first: torchrun ends the others by SIGTERM, and its times have a resolution of a second.
+
+    Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
+    file as torch's ErrorHandler writes it, or null).
+    """
+    failures = [describe(record) for record in _records(data) if "rank" in record]
+    return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
+
+
+def killed_ranks(data: bytes, first_rank: int) -> list[str]:
+    """Return the ranks that torchrun killed because SIGTERM did not end them; ``torchrun.py`` tells local ranks."""
+    killed = [record["killed"] for record in _records(data) if "killed" in record]
+    return [str(first_rank + local_rank) for local_rank in killed if isinstance(local_rank, int)]
+
+
+def is_closing(data: bytes) -> bool:
+    """Return whether torchrun said that it ends its ranks, as one of them has failed."""
+    return any("closing" in record for record in _records(data))
+
+
+def _records(data: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for line in data.splitlines():
+        try:
+            records = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(records, list):
+            found += [record for record in records if isinstance(record, dict)]
+    return found
+
+
+def explain_stop(why: str, killed: list[str | None]) -> str:
+    """Say in one line why the run was stopped, and which ranks did not end by themselves (None: no rank)."""
+    ranks = sorted({rank for rank in killed if rank is not None}, key=lambda rank: (len(rank), rank))
+    if not killed:
+        return why
+    who = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"
+    return f"{why}; {who} did not end after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
+
+
+def describe(record: dict[str, Any]) -> dict[str, Any]:
+    """Turn one reported failure into the state's `first` record."""
+    code, number = split_status(int(record.get("code", 1)))
+    message, traceback, when = read_error(record.get("error"))
+    return {
+        "rank": record.get("rank"),
+        "local_rank": record.get("local_rank"),
+        "exit_code": code,
+        "signal": number,
+        "message": message,
+        "traceback": traceback,
+        "time": when if when is not None else record.get("time"),
+    }
+
+
+def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
+    """Return message, last lines of the traceback and time of a torch error file (``{"message": str | {...}}``)."""
+    body = error.get("message") if isinstance(error, dict) else None
+    if isinstance(body, str):
+        return (None if body == NO_MESSAGE else body), [], None
+    if not isinstance(body, dict):
+        return None, [], None
+    extra = body.get("extraInfo")
+    extra = extra if isinstance(extra, dict) else {}
+    try:
+        when = float(extra["timestamp"])
+    except (KeyError, TypeError, ValueError):
+        when = None
+    lines = str(extra.get("py_callstack") or "").strip().splitlines()
+    return str(body.get("message") or "") or None, lines[-TRACEBACK_LINES:], when
+
+
+def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
+    """Say in one line why the launcher failed; an exit without a message is told by the last line of its log."""
+    if first is not None:
+        said = first["message"] or (None if first["signal"] else last_line)
+        how = f"killed by {first['signal']}" if first["signal"] else f"exited with code {first['exit_code']}"
+        return f"rank {first['rank']} {how}" + (f": {said}" if said else "")
+    exit_code, number = split_status(code)
+    if number:
+        return f"the launcher was killed by {number}"
+    return f"the launcher exited with code {exit_code}" + (f": {last_line}" if last_line else "")

@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Logs through the runner's own pipes: stamped, capped, and never able to block or kill a rank."""
+
+from __future__ import annotations
+
+import collections
+import os
+import time
+
+from .. import files
+
+LONGEST_LINE = 64 * 1024
+# What the state has of a log, in lines and in bytes of each: a state must fit into what is kept free for it.
+TAIL_LINES, TAIL_BYTES = 40, 1024
+
+
+def stamp(seconds: float) -> str:
+    """Return a UTC time like ``2026-11-20T14:30:52.123Z``."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"
+
+
+class CappedLog:
+    """A log of at most `limit` bytes in three files: its beginning (kept for ever), the previous and the current part.
+
+    The beginning is what proves which fabric NCCL took, the end is what tells why a rank died; the middle may go.
+    """
+
+    def __init__(self, path: str, limit: int) -> None:
+        self.path = path
+        self.dropped = 0
+        self.tail: collections.deque[str] = collections.deque(maxlen=TAIL_LINES)
+        self._part = max(4096, limit // 3)
+        self._descriptor: int | None = None
+        self._size = 0
+        self._partial = b""
+
+    def feed(self, data: bytes, now: float) -> None:
+        """Take bytes as they come; whole lines are stamped and written."""
+        self._partial += data
+        lines = self._partial.split(b"\n")
+        self._partial = lines.pop()
+        while len(self._partial) > LONGEST_LINE:
+            lines.append(self._partial[:LONGEST_LINE])
+            self._partial = self._partial[LONGEST_LINE:]
+        if lines:
+            self._write_lines(lines, now)
+
+    def close(self, now: float) -> None:
+        """Write what is left of the last line and close."""
+        if self._partial:
+            self._write_lines([self._partial], now)
+            self._partial = b""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _write_lines(self, lines: list[bytes], now: float) -> None:
+        prefix = stamp(now).encode() + b" "
+        self.tail.extend(_shown(line).decode("utf-8", "replace") for line in lines[-TAIL_LINES:])
+        data = b"".join(prefix + line.rstrip(b"\r") + b"\n" for line in lines)
+        try:
+            self._write(data)
+        except OSError:
+            self.dropped += len(data)
+
+    def _write(self, data: bytes) -> None:
+        if self._descriptor is not None and self._size + len(data) > self._part:
+            self._rotate()
+        if self._descriptor is None:
+            self._descriptor = files.create(self.path, os.O_WRONLY | os.O_APPEND)
+            self._size = os.fstat(self._descriptor).st_size
+        written = os.write(self._descriptor, data)
+        self._size += written
+        self.dropped += len(data) - written
+
+    def _rotate(self) -> None:
+        stem = self.path[: -len(".log")]
+        first = stem + ".first.log"
+        os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _shown(line: bytes) -> bytes:
+    """Return what a terminal would show of a line in the end (a progress bar writes over itself), the first of it."""
+    return line.rstrip(b"\r").rpartition(b"\r")[2][:TAIL_BYTES]

@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ranks' and the launcher's output: pipes that the runner reads, and the logs it writes from them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import selectors
+import shutil
+import time
+
+from .. import files
+from .logs import CappedLog
+
+PIPE_BYTES = 1 << 20
+READ_BYTES = 1 << 16
+
+
+class Output:
+    """One pipe per rank and one for the launcher, each with its log; plus the pipe of the launcher's report.
+
+    Where the launcher is the rank itself (`own_rank`), there is one pipe for both. The selector calls when there is
+    something to read.
+    """
+
+    def __init__(
+        self, run_dir: str, ranks: range, own_rank: int | None, log_limit: int, selector: selectors.BaseSelector
+    ) -> None:
+        self._selector = selector
+        self._reads: dict[int, CappedLog | None] = {}
+        self.report = b""
+        self.logs: dict[int | None, CappedLog] = {}
+        read_end, self.launcher_end = os.pipe()
+        self._watch(read_end, self._open_log(run_dir, own_rank, log_limit))
+        read_end, self.report_end = os.pipe()
+        self._watch(read_end, None)
+        self._pipes = os.path.join(run_dir, "pipes")
+        shutil.rmtree(self._pipes, ignore_errors=True)
+        if own_rank is None:
+            self._open_pipes(run_dir, ranks, log_limit)
+
+    def _open_pipes(self, run_dir: str, ranks: range, log_limit: int) -> None:
+        try:
+            files.make_dir(self._pipes)
+            for local_rank, rank in enumerate(ranks):
+                path = os.path.join(self._pipes, f"rank_{local_rank}")
+                os.mkfifo(path, 0o600)
+                # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
+                pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._watch(pipe, self._open_log(run_dir, rank, log_limit))
+        except OSError:
+            shutil.rmtree(self._pipes, ignore_errors=True)  # no FIFOs on this file system: all goes to the node's log
+
+    def _open_log(self, run_dir: str, rank: int | None, limit: int) -> CappedLog:
+        name = "node.log" if rank is None else f"rank_{rank:02d}.log"
+        self.logs[rank] = CappedLog(os.path.join(run_dir, "logs", name), limit)
+        return self.logs[rank]
+
+    def _watch(self, descriptor: int, log: CappedLog | None) -> None:
+        os.set_blocking(descriptor, False)
+        with contextlib.suppress(OSError):  # above the user's pipe limit: the default size does, with more wake-ups
+            fcntl.fcntl(descriptor, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
+        self._reads[descriptor] = log
+        self._selector.register(descriptor, selectors.EVENT_READ, functools.partial(self._read, descriptor))
+
+    def hand_over(self) -> None:
+        """Close the ends that only the launcher needs."""
+        os.close(self.launcher_end)
+        os.close(self.report_end)
+        self.launcher_end = self.report_end = -1
+
+    def _read(self, descriptor: int, _events: int = 0) -> bool:
+        """Move what has arrived in a pipe into its log; False when there was nothing."""
+        try:
+            data = os.read(descriptor, READ_BYTES)
+        except BlockingIOError:
+            return False
+        log = self._reads[descriptor]
+        if not data:
+            self._forget(descriptor)
+        elif log is None:
+            self.report += data
+        else:
+            log.feed(data, time.time())
+        return bool(data)
+
+    def _forget(self, descriptor: int) -> None:
+        del self._reads[descriptor]
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+
+    def dropped(self) -> int:
+        """Return how many bytes of log were lost so far."""
+        return sum(log.dropped for log in self.logs.values())
+
+    def tail(self, rank: int | None) -> list[str]:
+        """Return the last lines of a rank (None: the launcher), kept in memory for a full disk's sake."""
+        log = self.logs.get(rank)
+        return list(log.tail) if log else []
+
+    def close(self) -> None:
+        """Write everything out, close the logs and remove the pipes."""
+        for end in (self.launcher_end, self.report_end):
+            if end >= 0:  # there was no launcher to hand them to
+                os.close(end)
+        for descriptor in list(self._reads):
+            while descriptor in self._reads and self._read(descriptor):
+                pass
+            if descriptor in self._reads:
+                self._forget(descriptor)
+        for log in self.logs.values():
+            log.close(time.time())
+        shutil.rmtree(self._pipes, ignore_errors=True)

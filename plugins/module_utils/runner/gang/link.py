@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A connection between two runners in the runner's one loop: nothing here waits, and nothing grows without bound."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import socket
+from collections.abc import Callable
+
+from .frames import Forged, Lines
+
+READ_BYTES = 1 << 16
+# So much may wait for a peer that does not read; it is lost then, as its silence will tell too.
+MOST_UNSENT = 1 << 16
+
+
+class Link:
+    """A connected socket that speaks in lines; `on_line` gets each, `on_end` why there will be no more."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        selector: selectors.BaseSelector,
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.lines = Lines()
+        self.open = True
+        self._sock = sock
+        self._selector = selector
+        self._on_line = on_line
+        self._on_end = on_end
+        self._unsent = b""
+        self._wanted = selectors.EVENT_READ
+        selector.register(sock, self._wanted, self.ready)
+
+    @property
+    def unsent(self) -> int:
+        """Return how many bytes have not left yet."""
+        return len(self._unsent)
+
+    def listen_to(self, on_line: Callable[[bytes], None], on_end: Callable[[str], None]) -> None:
+        """Hand what comes from now on to others."""
+        self._on_line, self._on_end = on_line, on_end
+
+    def send(self, line: bytes) -> None:
+        """Send a line, now or when the other side has read enough."""
+        if not self.open:
+            return
+        self._unsent += line
+        self._flush()
+
+    def ready(self, events: int) -> None:
+        """Move what can be moved; the selector calls it."""
+        if events & selectors.EVENT_WRITE:
+            self._flush()
+        if events & selectors.EVENT_READ and self.open:
+            self._read()
+
+    def close(self) -> None:
+        """Close it, without a word to `on_end`."""
+        if self.open:
+            self.open = False
+            self._selector.unregister(self._sock)
+            self._sock.close()
+
+    def _read(self) -> None:
+        try:
+            data = self._sock.recv(READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._end(os.strerror(error.errno) if error.errno else str(error))
+            return
+        if not data:
+            self._end("the connection was closed")
+            return
+        self.lines.feed(data)
+        try:
+            while self.open:
+                line = self.lines.take()
+                if line is None:
+                    return
+                self._on_line(line)
+        except Forged as error:
+            self._end(str(error))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # Whatever a stranger thinks of must not be the end of the runner.
+            self._end(f"a line that makes no sense ({type(error).__name__})")
+
+    def _flush(self) -> None:
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._sock.send(self._unsent) :]
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError as error:
+            self._end(os.strerror(error.errno) if error.errno else str(error))
+            return
+        if len(self._unsent) > MOST_UNSENT:
+            self._end("it does not read")
+            return
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._selector.modify(self._sock, wanted, self.ready)
+
+    def _end(self, why: str) -> None:
+        self.close()
+        self._on_end(why)

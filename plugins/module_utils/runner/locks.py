@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Locks held for life: one run per slot, and the only proof that a runner lives.
+
+flock(2) works across bind mounts, containers and users, and the kernel releases it however its holder dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from typing import Any
+
+from . import files
+
+# A reader asks by a shared lock for an instant; a runner that meets one must not take it for a holder.
+READER_PATIENCE_S = 1.0
+
+
+class Lock:
+    """One lock file; its content names the holder for whoever comes second."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def acquire(self, holder: dict[str, Any]) -> bool:
+        """Take the lock and write who holds it; False when somebody else does."""
+        descriptor = files.create(self.path, os.O_RDWR)
+        deadline = time.monotonic() + READER_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    return False
+                time.sleep(0.05)
+        self._descriptor = descriptor
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        except OSError:
+            pass  # a full disk costs the holder's name, not the lock
+        return True
+
+    def release(self) -> None:
+        """Give the lock back (the kernel does it too when the process ends)."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def holder(self) -> dict[str, Any] | None:
+        """Return who holds the lock now (empty when the name is not readable), None when nobody does."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return None
+        except OSError:
+            content = files.read_json(self.path)
+            return content if isinstance(content, dict) else {}
+        finally:
+            os.close(descriptor)
+
+
+def slot_path(workdir: str, slot: str) -> str:
+    """Return the lock file of a slot: one run at a time per slot of a work directory."""
+    return os.path.join(workdir, ".muster", "slots", slot + ".lock")
+
+
+def run_path(run_dir: str) -> str:
+    """Return the lock file of one run on this node."""
+    return os.path.join(run_dir, "lock")

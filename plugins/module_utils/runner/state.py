@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the runner says of itself: `state.json` (durable, one of a few phases), `heartbeat.json` (cheap, a counter)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from typing import Any
+
+from .._records.job import ENDED, Job
+from . import files, process_tree
+
+STATE = "state.json"
+HEARTBEAT = "heartbeat.json"
+# Of the job, what its state repeats.
+IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
+
+
+def utc(seconds: float | None = None) -> str:
+    """Return a UTC time like ``2026-11-20T14:30:52Z``."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def memlock() -> dict[str, int]:
+    """Return the effective RLIMIT_MEMLOCK in bytes, -1 for unlimited."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return {"soft": soft, "hard": hard}
+
+
+def identity(job: Job) -> dict[str, Any]:
+    """Return the fields by which a state says whose it is."""
+    return {name: getattr(job, name) for name in IDENTITY}
+
+
+class State:
+    """The state document of one run on one node; each change is written at once."""
+
+    def __init__(self, run_dir: str, fields: dict[str, Any]) -> None:
+        self._run_dir = run_dir
+        me = process_tree.look(os.getpid())
+        self.fields: dict[str, Any] = {
+            "schema": 1,
+            "attempt": 0,
+            "phase": "waiting",
+            "why": None,
+            "boot_id": process_tree.boot_id(),
+            "pid": os.getpid(),
+            "start_time": me.start_time if me else 0,
+            "memlock": memlock(),
+            "launcher": None,
+            "started": None,
+            "ended": None,
+            "exit_code": None,
+            "signal": None,
+            "first": None,
+            "failures": [],
+            "log_tail": [],
+            "log_dropped": 0,
+            "gang": None,
+            "end": None,
+            **fields,
+        }
+        self._beats = 0
+
+    @property
+    def phase(self) -> str:
+        """Return the phase last written."""
+        return str(self.fields["phase"])
+
+    def change(self, phase: str, **fields: Any) -> bool:
+        """Move to a phase; False when it could not be written."""
+        self.fields.update(fields, phase=phase)
+        if phase in ENDED:
+            self.fields["ended"] = utc()
+        return files.write_state(self._run_dir, STATE, self.fields, last=phase in ENDED)
+
+    def beat(self, progress: dict[str, Any] | None, elapsed_s: float, log_dropped: int) -> None:
+        """Write the next heartbeat; a full disk costs this beat only."""
+        self._beats += 1
+        document = {
+            "count": self._beats,
+            "progress": progress,
+            "elapsed_s": round(elapsed_s, 1),
+            "log_dropped": log_dropped,
+        }
+        with contextlib.suppress(OSError):
+            files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What systemd says of how a runner ended, kept for a runner that could not say it itself.
+
+A unit that has ended is forgotten, and its result with it; only its ExecStopPost is told (systemd.exec(5)).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import files
+
+NAMES = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")
+
+
+def unit_path(run_dir: str, nonce: str) -> str:
+    """Return where the word of the unit of one launch is kept."""
+    return os.path.join(run_dir, f"unit.{nonce}.json")
+
+
+def note_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
+    """Write down how the unit ended."""
+    files.write_json(unit_path(run_dir, nonce), {name.lower(): environment.get(name) for name in NAMES})
+    return 0
+
+
+def explain(unit: Mapping[str, Any] | None) -> str | None:
+    """Return how the runner ended in words, None where systemd does not say."""
+    words = {name: str((unit or {}).get(name.lower()) or "") for name in NAMES}
+    result, code, status = (words[name] for name in NAMES)
+    if not result:
+        return None
+    if result == "oom-kill":
+        return "the kernel ran out of memory and killed a process of its unit (oom-kill)"
+    if result == "timeout":
+        return "systemd killed it after a timeout"
+    if code in ("killed", "dumped"):
+        name = status if status.startswith("SIG") else f"SIG{status}"
+        return f"killed by {name}" + (" and dumped core" if code == "dumped" else "")
+    return f"it exited with code {status}" if code == "exited" else f"systemd says {result}"

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster that checks look at, made of what the nodes answered."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from .._cluster.node import Answer, Node, Silent
+from .._detect.detected import Policy, detect
+from .model import Cluster
+
+
+def cluster_of(answers: Sequence[Answer], rules: Policy, of: Cluster) -> Cluster:
+    """Return `of` (profile, thresholds, launch, clock) with the nodes and what the environment's rules found there."""
+    report = detect(answers, rules)
+    nodes = {each.name: each for each in answers if isinstance(each, Node)}
+    return dataclasses.replace(
+        of,
+        nodes=nodes,
+        silent={each.name: each.why for each in answers if isinstance(each, Silent)},
+        addresses={each.name: each.address for each in answers},
+        layers=rules.layers,
+        decided=tuple(each for each in report.all_findings if each.node is None or each.node in nodes),
+        chosen={node.name: tuple(node.hcas) for node in report.nodes},
+        gids={node.name: node.gids for node in report.nodes},
+        fabric=report.fabric.value if report.fabric else None,
+    )

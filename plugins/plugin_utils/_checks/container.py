@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The container engine, and what it has."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+from .._cluster.node import Node
+from .._findings.finding import Finding
+from .model import Cluster, Seen, finding, fine, skip, unknown
+from .properties import IMAGE, compare
+
+ON_HOST = "the ranks run on the host, without containers"
+
+
+def engine(node: Node, cluster: Cluster) -> Seen:
+    """Find nodes whose engine does not run, does not answer this user, or has no compose."""
+    if cluster.launch.runtime == "host":
+        return skip(ON_HOST)
+    own = node.facts.engine
+    command = shlex.join(cluster.launch.docker)
+    if own is None:
+        return unknown("nobody could ask the engine", "engine")
+    source, expected = f"{command} info", "an engine that answers this user, with the compose plugin"
+    if own.version is None and own.running is False:
+        return Seen(
+            "fail",
+            own.why or f"{command} is not there",
+            expected,
+            source,
+            "install Docker Engine and its compose plugin there",
+        )
+    if not own.running:
+        remedy = "systemctl start docker there; where it asks for root: launch_docker: [sudo, -n, docker]"
+        if (own.why or "").startswith("sudo:"):
+            remedy = f"allow {command} without a password there, or set launch_docker to what this user may call"
+        return Seen("fail", own.why or "the engine does not answer", expected, source, remedy)
+    if own.compose is None:
+        return Seen(
+            "fail",
+            f"engine {own.version} without the compose plugin",
+            expected,
+            source,
+            "install docker-compose-plugin there",
+        )
+    return fine(f"engine {own.version}, compose {own.compose}", source)
+
+
+def image(cluster: Cluster) -> list[Finding]:
+    """Find nodes without the image, or with another than most."""
+    if not cluster.launch.images or cluster.launch.runtime == "host":
+        seen = skip(ON_HOST if cluster.launch.runtime == "host" else "no image is named")
+        return [finding("image", name, seen) for name in cluster.nodes]
+    named = f"container_image {', '.join(cluster.launch.images)}"
+    found = {
+        # Its digest alone does not say which image is meant.
+        each.node: dataclasses.replace(each, source=f"{named}; {each.source}") if each.status == "fail" else each
+        for each in compare(cluster, IMAGE)
+    }
+    for name, node in cluster.nodes.items():
+        own = node.facts.engine
+        asked = own.images if own and own.running else None
+        missing = [ref for ref in cluster.launch.images if asked is not None and ref in asked and asked[ref] is None]
+        unseen = [ref for ref in cluster.launch.images if asked is not None and ref not in asked]
+        if missing:
+            remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
+            seen = Seen(
+                "fail", f"{', '.join(missing)} is not there", "the image on every node", "container_image", remedy
+            )
+            found[name] = finding("image", name, seen)
+        elif unseen:
+            why = f": {own.why}" if own and own.why else ""
+            found[name] = finding("image", name, unknown(f"nobody could look for {', '.join(unseen)}{why}", "engine"))
+        elif own is None or not own.running:
+            found[name] = finding("image", name, skip("the engine does not answer, which is told elsewhere"))
+    return list(found.values())
+
+
+def privileged(node: Node, cluster: Cluster) -> Seen:
+    """Tell of containers that are given the whole machine."""
+    if cluster.launch.runtime == "host":
+        return skip(ON_HOST)
+    if not cluster.launch.privileged:
+        return fine("containers get the devices they need and no more", "container_privileged")
+    return Seen(
+        "fail",
+        "containers are privileged: whoever is root in one is root on the node",
+        "containers that are not",
+        "container_privileged",
+        "leave container_privileged out: devices, IPC_LOCK and memlock are given without it; where they have to be: "
+        "preflight_levels: {privileged: off}",
+    )

@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with the GPUs of one node."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu
+
+from .._findings.finding import Finding
+
+CHECK = "gpus"
+# NVLink by its number of links, and AMD's xGMI.
+_FABRIC = re.compile(r"NV[0-9]+|XGMI", re.ASCII)
+# A bridge joins two GPUs and leaves others out by design; from this many on they are a fabric.
+FABRIC_MEMBERS = 3
+
+
+def find_gpus(node: str, gpu: Gpu) -> list[Finding]:
+    """Return all findings about the GPUs of a node."""
+    return [*missing(node, gpu), *off_fabric(node, gpu), *unlike(node, gpu)]
+
+
+def off_fabric(node: str, gpu: Gpu) -> list[Finding]:
+    """Find the GPUs that reach the others over PCIe, or over fewer NVLinks, while these have a fabric among them."""
+    words = {(link.a, link.b): link.relation for link in gpu.links}
+    words |= {(b, a): word for (a, b), word in words.items()}
+    peers: dict[int, dict[int, str]] = {}
+    for (a, b), word in words.items():
+        peers.setdefault(a, {})[b] = word
+    linked = {a: [b for b, word in others.items() if _FABRIC.fullmatch(word)] for a, others in peers.items()}
+    members = {a for a, others in linked.items() if len(others) >= FABRIC_MEMBERS - 1}
+    if len(members) < FABRIC_MEMBERS:
+        return []
+    findings = []
+    for index in sorted(peers):
+        others = peers[index]
+        # A table that is cut tells nothing of a GPU.
+        if not linked[index] and members <= {index, *others}:
+            seen = ", ".join(sorted(set(others.values())))
+            findings.append(_off(node, gpu, index, f"is {seen} to the others, which have {_usual(words)} among them"))
+    return findings or _fewer_links(node, gpu, peers)
+
+
+def _fewer_links(node: str, gpu: Gpu, peers: dict[int, dict[int, str]]) -> list[Finding]:
+    """Find the GPUs with fewer NVLinks to every other than these have, where these all have the same number."""
+    counts = {(link.a, link.b): link.count for link in gpu.links}
+    usual = max((count for count in counts.values() if count), default=0)
+    best = {a: max((counts.get((min(a, b), max(a, b))) or 0 for b in peers[a]), default=0) for a in peers}
+    whole = {a for a, count in best.items() if count == usual}
+    same = all(counts.get((a, b)) == usual for a in whole for b in whole if a < b)
+    if not same or len(whole) < FABRIC_MEMBERS:
+        return []
+    return [
+        _off(node, gpu, index, f"has at most {best[index]} NVLinks to another, and these have {usual} among them")
+        for index in sorted(set(peers) - whole)
+        if best[index]
+    ]
+
+
+def _usual(words: dict[tuple[int, int], str]) -> str:
+    fabric = Counter(word for word in words.values() if _FABRIC.fullmatch(word))
+    return fabric.most_common(1)[0][0]
+
+
+def _off(node: str, gpu: Gpu, index: int, observed: str) -> Finding:
+    device = next((device for device in gpu.devices if device.index == index), None)
+    where = f" ({device.pci_address})" if device is not None and device.pci_address else ""
+    return Finding(
+        check=CHECK,
+        node=node,
+        status="warn",
+        observed=f"GPU {index}{where} {observed}",
+        expected="the same fabric between all GPUs of a node",
+        source="nvidia-smi topo -m" if gpu.vendor == "nvidia" else "gpu_facts",
+        remedy="look at nvidia-smi nvlink -s, the fabric manager's log, dmesg (Xid 74); reset or replace the GPU"
+        if gpu.vendor == "nvidia"
+        else "look at dmesg for xgmi errors; reset or replace the GPU",
+    )
+
+
+def unlike(node: str, gpu: Gpu) -> list[Finding]:
+    """Find GPUs of one node whose name or memory is not that of the others (partitions: of those of the same kind)."""
+    findings = []
+    for what, value in (("name", _name), ("memory", _memory)):
+        kinds: dict[Hashable, list[Device]] = {}
+        for device in gpu.devices:
+            if device.partition is None and value(device) is not None:
+                kinds.setdefault(value(device), []).append(device)
+        if len(kinds) > 1:
+            findings.append(_unlike(node, what, kinds))
+            break  # another name usually has another memory
+    return findings
+
+
+def _name(device: Device) -> str | None:
+    return device.name
+
+
+def _memory(device: Device) -> str | None:
+    return None if device.memory_mib is None else f"{device.memory_mib} MiB"
+
+
+def _unlike(node: str, what: str, kinds: dict[Hashable, list[Device]]) -> Finding:
+    seen = "; ".join(f"{kind} (GPU {_indexes(devices)})" for kind, devices in kinds.items())
+    return Finding(
+        check=CHECK,
+        node=node,
+        status="warn",
+        observed=f"GPUs of different {what}: {seen}",
+        expected="GPUs of one kind (the slowest and smallest sets the pace)",
+        source="gpu_facts",
+        remedy="choose the GPUs with CUDA_VISIBLE_DEVICES, or leave the node out",
+    )
+
+
+def _indexes(devices: Sequence[Device]) -> str:
+    return ", ".join(str(device.index) for device in devices)
+
+
+def missing(node: str, gpu: Gpu) -> list[Finding]:
+    """Find a node where the driver lists fewer GPUs than have a device node: one has fallen off the bus."""
+    if gpu.vendor != "nvidia" or not gpu.devices:
+        return []
+    # Partitions of one GPU share its address.
+    whole = {device.pci_address or device.index for device in gpu.devices}
+    if len(whole) >= gpu.count:
+        return []
+    return [
+        Finding(
+            check=CHECK,
+            node=node,
+            status="fail",
+            observed=f"{gpu.count} GPUs can be opened, but the driver lists {len(whole)}",
+            expected="every GPU in nvidia-smi",
+            source="/dev/nvidia*, nvidia-smi",
+            remedy="look at dmesg for Xid 79 (fallen off the bus), and reset the GPU or restart the node",
+        )
+    ]

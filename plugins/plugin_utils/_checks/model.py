@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What checks look at, and how they say what they saw.
+
+A check is a pure function of a `Cluster`. On every node that answered it says what it saw, also where all is well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+
+from .._cluster.node import Layer, Node
+from .._findings.finding import Finding, Status
+from .thresholds import Thresholds
+
+PROFILE = "preflight_expected"
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """What a launch would do here, as far as checks depend on it. call is how commands are called."""
+
+    slot: str = "default"
+    starter: str = "auto"
+    launcher: str = "torchrun"
+    runtime: str = "host"
+    docker: tuple[str, ...] = ("docker",)
+    head_address: str = ""
+    port: int | None = None
+    port_origin: str = "default"
+    port_range: tuple[int, int] = (29400, 29999)
+    files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
+    images: tuple[str, ...] = ()
+    privileged: bool = False
+    call: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """The nodes that answered in node-rank order, by name; silent: why the others did not.
+
+    layers are the environment of all ranks, expected is the inventory's profile, received the controller's clock when
+    the last answer was there. decided are the findings of the environment's rules over these nodes.
+    """
+
+    nodes: Mapping[str, Node]
+    silent: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    addresses: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
+    launch: Launch = dataclasses.field(default_factory=Launch)
+    received: float | None = None
+    decided: Sequence[Finding] = ()
+    chosen: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    fabric: str | None = None
+    allowed_processes: tuple[str, ...] = ()
+    layers: Sequence[Layer] = ()
+
+    @property
+    def facts(self) -> dict[str, NodeFacts]:
+        return {name: node.facts for name, node in self.nodes.items()}
+
+    def environment(self, node: Node) -> dict[str, Any]:
+        """Return what users set for the ranks of a node."""
+        layers = [values for values, _origin in (*self.layers, *node.layers) if isinstance(values, Mapping)]
+        return {str(name): value for values in layers for name, value in values.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a check saw on a node."""
+
+    status: Status
+    observed: str
+    expected: str = ""
+    source: str = ""
+    remedy: str = ""
+
+
+Look = Callable[[Cluster], list[Finding]]
+LookAtNode = Callable[[Node, Cluster], "Seen | Iterable[Seen]"]
+
+
+def fine(observed: str, source: str = "", expected: str = "") -> Seen:
+    """All is well."""
+    return Seen("pass", observed, expected, source)
+
+
+def skip(observed: str) -> Seen:
+    """There is nothing here that the check is about."""
+    return Seen("skip", observed)
+
+
+def unknown(observed: str, part: str, remedy: str = "") -> Seen:
+    """Nobody could look: never a pass."""
+    asked = remedy or "look at the warnings of node_facts there (-vv shows how it was asked)"
+    return Seen("error", observed, "", f"facts {part}", asked)
+
+
+def on_nodes(name: str, look: LookAtNode) -> Look:
+    """Make a check of a function that looks at one node."""
+
+    def of_cluster(cluster: Cluster) -> list[Finding]:
+        found = []
+        for node in cluster.nodes.values():
+            seen = look(node, cluster)
+            for each in [seen] if isinstance(seen, Seen) else seen:
+                found.append(finding(name, node.name, each))
+        return found
+
+    return of_cluster
+
+
+def finding(name: str, node: str | None, seen: Seen) -> Finding:
+    """Return what was seen as a finding."""
+    return Finding(name, node, seen.status, seen.observed, seen.expected, seen.source, seen.remedy)
+
+
+def completed(
+    name: str, cluster: Cluster, found: Iterable[Finding], well: Callable[[Node], Seen | None]
+) -> list[Finding]:
+    """Return what was found and, of the nodes it says nothing of, what `well` says."""
+    found = [dataclasses.replace(each, check=name) for each in found]
+    told = {each.node for each in found}
+    for node in cluster.nodes.values():
+        seen = well(node) if node.name not in told else None
+        if seen is not None:
+            found.append(finding(name, node.name, seen))
+    return found

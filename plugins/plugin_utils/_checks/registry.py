@@ -1,0 +1,251 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All checks: what each looks for, its level, the facts it needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Collection
+
+from .._cluster.node import Node
+from .._findings.finding import Finding
+from . import code, container, gpu, host, kernel, network, nodes, rdma, start
+from .check import Check, Level, Result, each_node, lowered
+from .model import Cluster, Look, Seen, completed
+from .properties import IMAGE, PROPERTIES, compare
+
+# Findings of the environment's rules that have a check of their own here; all others are told as "environment".
+OF_RULES = {"rdma ports": ("hcas", "fabric"), "gids": ("gid",), "interface": ("interface", "head address")}
+# What a launch finds by itself, by the same functions, under names of its own.
+OF_RULES_ELSEWHERE = ("gpus", "facts")
+
+
+def _environment(cluster: Cluster) -> list[Finding]:
+    own = {name for names in OF_RULES.values() for name in names} | set(OF_RULES_ELSEWHERE)
+    names = tuple({each.check: None for each in cluster.decided if each.check not in own})
+    found = [
+        dataclasses.replace(each, check="environment", observed=f"{each.check}: {each.observed}")
+        for each in cluster.decided
+        if each.check in names
+    ]
+    return completed("environment", cluster, found, lambda node: rdma.rules(node, cluster))
+
+
+def _rules(name: str, well: Callable[[Node, Cluster], Seen]) -> Look:
+    return rdma.decided(name, *OF_RULES[name], well=well)
+
+
+WARN_PROPERTIES = (
+    "gpu runtime",
+    "python",
+    "engine version",
+    "kernel",
+    "cpus",
+    "governor",
+    "open files",
+    "processes",
+    "gdr",
+)
+DESCRIPTIONS = {
+    "gpu count": "as many GPUs as the profile or the peers",
+    "gpu model": "the same GPUs",
+    "driver": "the same driver of the GPUs",
+    "gpu runtime": "the same CUDA or ROCm of the system",
+    "firmware": "the same firmware on the ranks' adapters",
+    "rdma mtu": "the same MTU on the ranks' ports",
+    "mtu": "the same MTU on the networks' interfaces",
+    "gdr": "the same modules for GPUDirect RDMA",
+    "torch": "the same PyTorch",
+    "nccl": "the same NCCL",
+    "rccl": "the same RCCL of the system",
+    "python": "the same Python",
+    "engine version": "the same container engine",
+    "kernel": "the same kernel, which is what the node was booted with",
+    "kernel command line": "the same words about PCI and memory on the kernel's command line",
+    "cpus": "as many CPUs for the ranks",
+    "governor": "the same frequency governor",
+    "open files": "the same hard limit of open files",
+    "processes": "the same hard limit of processes",
+}
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("answer", "the node answers Ansible", "fail", nodes.answer),
+    Check("node", "one name and one address for each machine", "fail", nodes.machines),
+    Check("work directory", "it can be written, and is each node's own", "fail", nodes.work_directory),
+    Check("code directory", "the directory with the code is there", "fail", code.code_directory, ("code",)),
+    Check("code", "one commit, one branch, the same changes", "fail", code.code, ("code",)),
+    Check("files", "script and configuration are there and the same", "fail", code.files, ("files",)),
+    Check("python interpreter", "the training interpreter is there", "fail", start.python),
+    Check("torch installed", "torchrun's PyTorch is there", "fail", start.torch, ("versions",)),
+    Check("starter", "systemd takes units, where it is asked for", "fail", start.starter),
+    Check("slot", "no other run holds the slot", "fail", start.slot, ("slot",)),
+    each_node(
+        "leftovers",
+        "no process of an earlier run",
+        "warn",
+        start.leftovers,
+        ("processes", "slot"),
+    ),
+    each_node("hung", "no process hangs in the kernel", "fail", start.hung, ("processes",)),
+    each_node("sudo", "the user becomes root without a password", "warn", start.sudo, ("sudo",)),
+    Check("gpus", "no GPU fell off the bus or off the fabric, all of one kind", "fail", gpu.gpus, ("gpu",)),
+    each_node("ecc", "ECC is on, no uncorrected error", "fail", gpu.ecc, ("gpu", "gpu_health")),
+    each_node(
+        "gpu memory",
+        "no failed or pending row remap, no bad page",
+        "fail",
+        gpu.memory_rows,
+        ("gpu", "gpu_health"),
+    ),
+    each_node("nvlink", "every NVLink is up", "fail", gpu.nvlink, ("gpu", "gpu_health")),
+    each_node(
+        "fabric manager",
+        "it runs where there are NVSwitches",
+        "fail",
+        gpu.fabric_manager,
+        ("gpu", "gpu_health"),
+    ),
+    each_node("gpu state", "no GPU asks for a reset", "fail", gpu.trouble, ("gpu", "gpu_health")),
+    each_node(
+        "throttling",
+        "no GPU is slowed by heat or power",
+        "warn",
+        gpu.throttle,
+        ("gpu", "gpu_health"),
+    ),
+    each_node(
+        "persistence",
+        "the driver stays loaded",
+        "warn",
+        gpu.persistence,
+        ("gpu", "gpu_health"),
+    ),
+    each_node(
+        "pcie",
+        "links of GPUs and adapters are as wide as they can be",
+        "fail",
+        gpu.pcie,
+        ("gpu", "rdma", "gpu_health"),
+    ),
+    each_node(
+        "gpu processes",
+        "nobody else uses the GPUs",
+        "fail",
+        gpu.processes,
+        ("gpu", "processes"),
+    ),
+    each_node(
+        "device files",
+        "device nodes can be opened",
+        "fail",
+        rdma.device_files,
+        ("devices", "gpu", "rdma"),
+    ),
+    Check(
+        "rdma ports",
+        "the ranks' ports work, fit together and are as the profile says",
+        "fail",
+        _rules("rdma ports", rdma.ports),
+        ("rdma", "gpu", "net"),
+    ),
+    Check("gids", "one RoCE v2 entry that NCCL finds", "fail", _rules("gids", rdma.gids), ("rdma", "net")),
+    Check("rails", "the same port in the same network on all nodes", "fail", rdma.rails, ("rdma", "net")),
+    each_node("counters", "few errors on the ranks' ports", "warn", rdma.counters, ("rdma",)),
+    Check("interface", "the way to the head is known", "fail", _rules("interface", rdma.rules), ("net",)),
+    Check(
+        "environment",
+        "the inventory's variables do not contradict each other",
+        "fail",
+        _environment,
+        ("rdma", "gpu", "net"),
+    ),
+    each_node(
+        "iommu",
+        "no IOMMU between GPUs and adapters",
+        "warn",
+        kernel.iommu,
+        ("kernel", "gpu", "rdma"),
+    ),
+    each_node(
+        "kernel log",
+        "no error of a GPU or an adapter in this boot",
+        "fail",
+        kernel.kernel_log,
+        ("kernel_log",),
+        blind="warn",
+    ),
+    each_node(
+        "memlock",
+        "the ranks may lock the memory RDMA needs",
+        "fail",
+        host.memlock,
+        ("limits", "rdma"),
+    ),
+    each_node(
+        "disks",
+        "the file systems written to have space and can be written",
+        "fail",
+        host.disks,
+        ("disk",),
+    ),
+    each_node("shm", "/dev/shm is large enough for GPUs", "warn", host.shm, ("container", "gpu")),
+    each_node("swap", "no swap on nodes with GPUs", "warn", host.swap, ("memory", "gpu")),
+    Check("memory", "as much memory as the peers", "fail", host.memory, ("memory",)),
+    each_node("clock", "the clock is right", "fail", host.clock, ("clock",)),
+    Check(
+        "names", "names stand for the same addresses everywhere, none of them loopback", "fail", host.names, ("names",)
+    ),
+    Check(
+        "rendezvous",
+        "the address where the ranks meet is one of the cluster's own network",
+        "fail",
+        network.rendezvous,
+        ("net",),
+    ),
+    Check("port", "a port for the ranks is free on the head", "fail", network.port, ("net",)),
+    each_node("reach", "every node reaches the head", "fail", network.reach, ("reach",)),
+    each_node(
+        "socket interface",
+        "interfaces that the inventory names are there and up",
+        "fail",
+        network.socket_interface,
+        ("interfaces",),
+    ),
+    each_node(
+        "engine",
+        "the container engine answers, with compose",
+        "fail",
+        container.engine,
+        ("engine",),
+    ),
+    Check("image", "the same image on every node", "fail", container.image, ("engine",)),
+    each_node("privileged", "containers are not privileged", "warn", container.privileged),
+    *(
+        Check(
+            each.name,
+            DESCRIPTIONS[each.name],
+            "warn" if each.name in WARN_PROPERTIES else "fail",
+            functools.partial(compare, each=each),
+            (each.part,),
+        )
+        for each in PROPERTIES
+        if each is not IMAGE
+    ),
+)
+NAMES = tuple(check.name for check in CHECKS)
+
+
+def run(cluster: Cluster, levels: dict[str, Level], gathered: Collection[str] | None = None) -> list[Result]:
+    """Run all checks that are not off; gathered: only those whose facts are among these."""
+    results = []
+    for check in CHECKS:
+        level = levels.get(check.name, check.level)
+        if level == "off" or (gathered is not None and not set(check.needs) <= set(gathered)):
+            continue
+        for found in check.look(cluster):
+            blind = found.status == "error" and check.name not in levels and check.blind == "warn"
+            results.append(Result(lowered(found, level), "warn" if blind else level))
+    return results

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The head's address, and each node's interface towards it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net, Route
+
+from .._findings.finding import Finding
+
+LOOPBACK = "127.0.0.1"
+_LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where all nodes reach the head, and why there."""
+
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The interface that a node uses towards the head, and how that is known."""
+
+    name: str
+    reason: str
+
+
+def choose_address(head: str, policy: str, inventory: str, net: Net, together: bool) -> tuple[Address, list[Finding]]:
+    """Choose the head's address.
+
+    policy is launch_head_address (empty: not set); inventory is how Ansible reaches the head; together means that all
+    nodes share one network stack, which alone makes a loopback address reachable for all of them.
+    """
+    if policy:
+        chosen = Address(policy, "launch_head_address")
+        return chosen, [] if together or not _is_loopback(policy) else [_loopback(head, policy)]
+    own = [address.address for address in net.addresses]
+    if inventory in own and (together or not _is_loopback(inventory)):
+        return Address(inventory, f"ansible_host of {head}, which is one of its own addresses"), []
+    default = net.default_route
+    if default is not None:
+        on_it = [address.address for address in net.addresses if address.interface == default.interface]
+        if on_it:
+            return Address(on_it[0], f"address of {default.interface}, the interface of {head}'s default route"), []
+    if together:
+        return Address(LOOPBACK, "all nodes are on one machine"), []
+    return Address("", "not known"), [_unknown(head, own)]
+
+
+def interface_towards(address: str, net: Net) -> Interface | None:
+    """Find the interface that carries traffic to the head's address: its owner on the head itself, else the route's."""
+    if not is_address(address):
+        return None
+    for own in net.addresses:
+        if own.address == address:
+            return Interface(own.interface, f"has the head's address {address}") if own.interface else None
+    target = ipaddress.ip_address(address)
+    routes = [route for route in net.routes if target in ipaddress.ip_network(route.destination)]
+    route = min(routes, key=_preference, default=None)
+    if route is None:
+        return None
+    through = f" through {route.gateway}" if route.gateway else ""
+    return Interface(route.interface, f"route to the head's address {address}: {route.destination}{through}")
+
+
+def is_reachable(text: str) -> bool:
+    """Whether one can write to it: an IP address or a host name, whose last part is no number (RFC 1123 2.1)."""
+    return is_address(text) or (_NAME.fullmatch(text) is not None and not text.rpartition(".")[2].isdigit())
+
+
+def _preference(route: Route) -> tuple[int, int]:
+    """Order routes as the kernel does: the longest prefix first, then the lowest metric."""
+    return -ipaddress.ip_network(route.destination).prefixlen, route.metric
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an IP address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(text: str) -> bool:
+    return ipaddress.ip_address(text).is_loopback if is_address(text) else text == "localhost"
+
+
+def _loopback(head: str, address: str) -> Finding:
+    return Finding(
+        check="head address",
+        node=head,
+        status="fail",
+        observed=f"{address} is a loopback address, but the nodes are on different machines",
+        expected=f"an address of {head} that all nodes reach",
+        source="launch_head_address",
+        remedy="set launch_head_address in the inventory to such an address, or leave it out",
+    )
+
+
+def _unknown(head: str, own: list[str]) -> Finding:
+    return Finding(
+        check="head address",
+        node=head,
+        status="fail",
+        observed=f"addresses {', '.join(own) or 'none'}, and no default route that says which one others reach",
+        expected="one address that all nodes reach",
+        source="facts net",
+        remedy=f"set launch_head_address in the inventory to the address of {head} that all nodes reach",
+    )

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The peers: what most nodes have, and who has something else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .._text.table import names
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Usual(Generic[Value]):
+    """The value of most nodes; at a draw that of the first node among them."""
+
+    value: Value
+    nodes: tuple[str, ...]
+    odd: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """Name who has it."""
+        return f"as on {names(self.nodes)}"
+
+
+def usual(values: Mapping[str, Value]) -> Usual[Value] | None:
+    """Return what most nodes have; None where there is no node. The order of nodes is that of their ranks."""
+    if not values:
+        return None
+    # Counter keeps the order of the first time: at a draw the first node's value is the most common one.
+    value = Counter(values.values()).most_common(1)[0][0]
+    alike = tuple(node for node, own in values.items() if own == value)
+    return Usual(value, alike, tuple(node for node in values if node not in alike))

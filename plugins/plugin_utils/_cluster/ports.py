@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The port where the ranks meet on the head, and the runners' beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net, PortHolder
+
+from .._findings.finding import Finding
+
+
+@dataclass(frozen=True)
+class Port:
+    """A TCP port of the head, and why this one."""
+
+    number: int
+    reason: str
+
+
+def of_gang(port: int) -> int:
+    """Return the runners' port: the one below the ranks', so that a firewall needs one range."""
+    return port - 1
+
+
+def pick(
+    asked: int | None,
+    origin: str,
+    port_range: tuple[int, int],
+    nonce: str,
+    head: str,
+    net: Net,
+    restarts: int = 0,
+) -> tuple[Port, list[Finding]]:
+    """Choose the ranks' port from what listens on the head; the one below it has to be free too, for the runners.
+
+    Without a wish it is the first such one of the range (both ends included), from a start that the run's nonce
+    decides: two launches that read the same facts then rarely meet on one port. Each restart has the next port, and a
+    firewall lets none through that is beyond the range.
+    """
+    listening = set(net.listening)
+    if asked is not None:
+        taken = [port for port in (asked, of_gang(asked)) if port in listening]
+        return Port(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
+    first, last = port_range
+    size = last - first - restarts
+    start = int(nonce, 16) % max(1, size)
+    for step in range(size):
+        number = first + 1 + (start + step) % size
+        if not {of_gang(number), *range(number, number + restarts + 1)} & listening:
+            return Port(number, f"free on {head}, of launch_port_range {first}-{last}"), []
+    return Port(first + 1, "none is free"), [_none_free(first, last, head, restarts)]
+
+
+def read_range(text: str) -> tuple[int, int]:
+    """Read `29400-29999`. Raise ValueError saying what was expected."""
+    match = re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", text)
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1024 <= first < last <= 65535:
+        raise ValueError("FIRST-LAST with 1024 <= FIRST < LAST <= 65535, as in 29400-29999")
+    return first, last
+
+
+def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Finding:
+    by = ["a process that cannot be seen from here"]
+    if holder is not None and holder.pid is not None:
+        by = [f"process {holder.pid}"]
+        by += [f"({holder.command})"] if holder.command else []
+        by += [f"of run {holder.run_id}"] if holder.run_id else []
+    return Finding(
+        check="master_port",
+        node=head,
+        status="fail",
+        observed=f"port {port} is taken by {' '.join(by)}",
+        expected="two free ports on the head: the ranks', and for the runners the one below it",
+        source=origin,
+        remedy="choose another, or leave master_port out to get a free one of launch_port_range",
+    )
+
+
+def _none_free(first: int, last: int, head: str, restarts: int) -> Finding:
+    return Finding(
+        check="master_port",
+        node=head,
+        status="fail",
+        observed=f"no {restarts + 2 if restarts else 'two'} ports of {first}-{last} in a row are free",
+        expected="one for the ranks, for the runners the one below it"
+        + (f", for each of {restarts} restarts one above" if restarts else ""),
+        source="launch_port_range",
+        remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",
+    )

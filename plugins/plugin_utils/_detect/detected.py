@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was detected: every node's facts, and the environment they lead to.
+
+A pure function of what the nodes answered and the cluster's policy: no clock, no file, no environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
+
+from .._checks import agreement
+from .._checks.gpu_findings import find_gpus
+from .._cluster.head_address import Interface, choose_address, is_reachable
+from .._cluster.node import Answer, Layer, Node, Silent
+from .._findings.finding import Finding
+from .._nccl.environments import UNTUNED, Users, decide, view_of
+from .._nccl.fabric import Fabric
+from .._nccl.library import Library, library_of, numbers
+from .._nccl.variable_layers import Settings
+from .._nccl.view import FabricPolicy, NotSet
+from .._request.parameters import display
+from .._request.settings import DEFAULT
+
+SCHEMA = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """What the cluster's owner decided.
+
+    library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell. head_address may be
+    empty; its origin is the inventory's variable. layers are the environment of all ranks, tuning has channels and
+    threads.
+    """
+
+    mode: str = "auto"
+    mode_origin: str = DEFAULT
+    head_address: str = ""
+    head_address_origin: str = "launch_head_address"
+    library: str = ""
+    version: str = ""
+    layers: Sequence[Layer] = ()
+    tuning: Settings = dataclasses.field(default_factory=lambda: UNTUNED)
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeReport:
+    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something.
+
+    fabric is the cluster's, rdma or tcp.
+    """
+
+    name: str
+    why: str = ""
+    fabric: str | None = None
+    rdma: Rdma | None = None
+    gpu: Gpu | None = None
+    facts: NodeFacts | None = None
+    library: Library | None = None
+    interface: Interface | None = None
+    hcas: list[str] = dataclasses.field(default_factory=list)
+    gids: dict[str, int] = dataclasses.field(default_factory=dict)
+    environment: list[Variable] = dataclasses.field(default_factory=list)
+    not_set: list[NotSet] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+
+    @property
+    def answered(self) -> bool:
+        return self.facts is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; the facts have the names and shapes of `ansible_facts`."""
+        data = dataclasses.asdict(self)
+        facts = {"rdma": data.pop("rdma"), "gpu": data.pop("gpu"), "node": data.pop("facts")}
+        return {"name": self.name, "answered": self.answered, **data, "facts": facts}
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterReport:
+    """All nodes in node-rank order; findings are those of the whole cluster."""
+
+    nodes: list[NodeReport]
+    fabric: Fabric | None
+    mode: str
+    findings: list[Finding]
+
+    @property
+    def all_findings(self) -> list[Finding]:
+        """The cluster's findings, then each node's."""
+        return [*self.findings, *(finding for node in self.nodes for finding in node.findings)]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "mode": self.mode,
+            "fabric": dataclasses.asdict(self.fabric) if self.fabric else None,
+            "nodes": {node.name: node.to_dict() for node in self.nodes},
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
+    """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
+    nodes = {each.name: each for each in answers if isinstance(each, Node)}
+    silent = {each.name: each for each in answers if isinstance(each, Silent)}
+    address, findings = _head_address(answers, nodes, policy)
+    findings += [*_refused(policy), *map(_no_answer, silent.values())]
+    users = Users(FabricPolicy(policy.mode, policy.mode_origin), policy.layers, tuning=policy.tuning)
+    views = [view_of(node, _library(library_of(node.facts, node.gpu), policy)) for node in nodes.values()]
+    decided = decide(views, users, address) if views else None
+    findings += decided.findings if decided else []
+    for node in nodes.values():
+        findings += find_gpus(node.name, node.gpu) if node.gpu else []
+    by_node = _by_node(findings)
+    reports = []
+    for each in answers:
+        report = NodeReport(each.name, findings=by_node.get(each.name, []))
+        if isinstance(each, Silent) or decided is None:
+            report = dataclasses.replace(report, why=silent[each.name].why)
+        else:
+            view, own = decided.views[each.name], decided.nodes[each.name]
+            report = dataclasses.replace(
+                report,
+                fabric=decided.fabric.value,
+                rdma=each.rdma,
+                gpu=each.gpu,
+                facts=each.facts,
+                library=view.library,
+                interface=view.interface,
+                hcas=own.hcas,
+                environment=own.variables,
+                not_set=own.not_set,
+            )
+        reports.append(report)
+    return ClusterReport(reports, decided.fabric if decided else None, policy.mode, by_node.get(None, []))
+
+
+def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
+    """Part the findings by node, each once; None: of the cluster."""
+    parted: dict[str | None, dict[Finding, None]] = {}
+    for finding in findings:
+        parted.setdefault(finding.node, {})[finding] = None
+    return {node: list(own) for node, own in parted.items()}
+
+
+def _refused(policy: Policy) -> list[Finding]:
+    """Find what of the policy is no such thing."""
+    found = []
+    if policy.version and numbers(policy.version) is None:
+        found.append(_no_such("nccl_env_version", policy.version, "a version such as 2.23.4"))
+    if policy.head_address and not is_reachable(policy.head_address):
+        found.append(_no_such(policy.head_address_origin, policy.head_address, "an IP address or a host name"))
+    return found
+
+
+def _no_such(name: str, value: str, expected: str) -> Finding:
+    return Finding(
+        check=name,
+        node=None,
+        status="fail",
+        observed=f"it is {display(value)}",
+        expected=expected,
+        source="variables of the first node",
+        remedy=f"correct {name}, or leave it out",
+    )
+
+
+def _head_address(answers: Sequence[Answer], nodes: Mapping[str, Node], policy: Policy) -> tuple[str, list[Finding]]:
+    head = nodes.get(answers[0].name) if answers else None
+    if head is None or head.facts.net is None:
+        return policy.head_address, []
+    together = agreement.share_network({name: node.facts for name, node in nodes.items()})
+    address, findings = choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
+    return address.value, findings
+
+
+def _library(found: Library, policy: Policy) -> Library:
+    """Take what the policy says of the library, else what the node's files tell."""
+    if not policy.library and not policy.version:
+        return found
+    name = policy.library or found.name
+    version = numbers(policy.version) if policy.version else found.version if name == found.name else None
+    return Library("rccl" if name == "rccl" else "nccl", version, "given")
+
+
+def _no_answer(silent: Silent) -> Finding:
+    return Finding(
+        check="facts",
+        node=silent.name,
+        status="error",
+        observed=silent.why,
+        expected="its facts",
+        source="module node_facts",
+        remedy=f"see that Ansible reaches it: ansible {silent.name} -m ansible.builtin.ping",
+    )

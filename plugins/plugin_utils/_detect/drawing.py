@@ -1,0 +1,284 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's shape as a picture: boxes, lines and texts with their places.
+
+Lengths are CSS pixels. Colours are the page's business: a shape has a class. Texts are data, nothing here is markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .topology import Chip, Cluster, Group, Nic, Socket
+
+WIDE, NARROW = 1228, 368
+
+CELL, GAP, INSET = 108, 8, 12  # a device, between two, between a socket's frame and what is in it
+TITLE, STRIP, STRIP_AT = 24, 28, 11  # heights of a socket's title and of the strip of the GPUs' own links; its middle
+BOX, LANES, WIRE = 58, 46, 46  # of a device, between GPUs and NICs, of a NIC's link
+LINE, FIRST = 16, 18  # between the lines in a box, and to the first one's foot
+SIZES = {"name": 13.5, "small": 11}  # of the letters; names are bold, which makes them wider than their size
+ROOM = CELL - 2  # for a text in a box
+# Of letters narrower or wider than most, in parts of their size (DejaVu Sans).
+_WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle; `title` is what a pointer or a screen reader gets."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A straight line."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    style: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """One line of text, `anchor` as in SVG."""
+
+    x: float
+    y: float
+    text: str
+    style: str = ""
+    anchor: str = "middle"
+
+
+Shape = Box | Wire | Text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Shapes in the order in which they are painted."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Heights:
+    """Of the parts of a row: one without GPUs or without NICs has no place left free for them."""
+
+    strip: int
+    chips: int
+    lanes: int
+    nics: int
+
+    @property
+    def total(self) -> int:
+        return self.strip + self.chips + self.lanes + self.nics
+
+
+def draw(sockets: Sequence[Socket], own_links: str, width: float) -> Picture:
+    """Draw a node at most `width` wide, unless one group alone is wider; own_links: `NVLink`, if all GPUs have it."""
+    columns = max(1, int((width - 2 * INSET + GAP) // (CELL + GAP)))
+    shapes: list[Shape] = []
+    x = y = row_height = right = 0.0
+    strips: list[tuple[float, float, float]] = []  # left, right, y
+    for socket in sockets:
+        rows = _rows(socket.groups, columns)
+        size = _width(max(sum(group.columns for group in row) for row in rows))
+        heights = [_heights(row, own_links) for row in rows]
+        height = TITLE + sum(row.total + INSET for row in heights)
+        if x and x + size > width:
+            x, y, row_height = 0.0, y + row_height + GAP * 2, 0.0
+        shapes.append(Box(x, y, size, height, "socket"))
+        shapes.append(Text(x + INSET, y + 17, _name(socket), "heading", "start"))
+        top = y + TITLE
+        for row, own in zip(rows, heights, strict=True):
+            shapes += _row(row, x + INSET, top, own)
+            if own.strip:
+                strips.append((x + INSET / 2, x + size - INSET, top + STRIP_AT))
+            top += own.total + INSET
+        x, row_height, right = x + size + GAP * 2, max(row_height, height), max(right, x + size)
+    shapes += _strips(strips, own_links)
+    return Picture(right, y + row_height, tuple(shapes))
+
+
+def _heights(groups: Iterable[Group], own_links: str) -> Heights:
+    clusters = [cluster for group in groups for cluster in group.clusters]
+    chips, nics = any(cluster.chips for cluster in clusters), any(cluster.nics for cluster in clusters)
+    return Heights(
+        strip=STRIP if own_links and chips else 0,
+        chips=BOX if chips else 0,
+        lanes=LANES if chips and nics else 0,
+        nics=BOX + WIRE if nics else 0,
+    )
+
+
+def _rows(groups: Sequence[Group], columns: int) -> list[list[Group]]:
+    """Break the groups of a socket into as few rows as fit, and these as alike as can be; a group is never broken."""
+    fewest = len(_broken(groups, columns))
+    narrowest = max((group.columns for group in groups), default=1)
+    return next(
+        (rows for limit in range(narrowest, columns) if len(rows := _broken(groups, limit)) == fewest),
+        _broken(groups, columns),
+    )
+
+
+def _broken(groups: Sequence[Group], columns: int) -> list[list[Group]]:
+    rows: list[list[Group]] = [[]]
+    for group in groups:
+        if rows[-1] and sum(other.columns for other in rows[-1]) + group.columns > columns:
+            rows.append([])
+        rows[-1].append(group)
+    return rows
+
+
+def _width(columns: int) -> float:
+    return columns * (CELL + GAP) - GAP + 2 * INSET
+
+
+def _name(socket: Socket) -> str:
+    return "NUMA unknown" if socket.numa is None else f"NUMA node {socket.numa}"
+
+
+def _row(groups: Iterable[Group], x: float, y: float, heights: Heights) -> list[Shape]:
+    shapes: list[Shape] = []
+    for group in groups:
+        shapes += _group(group, x, y, heights)
+        x += group.columns * (CELL + GAP)
+    return shapes
+
+
+def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
+    """Draw the devices, and between them a bus for what is near: PIX inside a cluster, PXB between clusters."""
+    chips_y, lanes_y = y + heights.strip, y + heights.strip + heights.chips
+    nics_y = lanes_y + heights.lanes
+    wires: list[Shape] = []
+    boxes: list[Shape] = []
+    ends: list[float] = []
+    for cluster in group.clusters:
+        upper, lower = _places(cluster, x, len(cluster.chips)), _places(cluster, x, len(cluster.nics))
+        alone = len(upper) + len(lower) == 1
+        inner = group.relation if len(group.clusters) == 1 else "" if alone else "PIX"
+        outer = bool(group.relation) and len(group.clusters) > 1
+        # Two lanes: what is PIX meets in the upper one, a PXB trunk lies in the lower one.
+        bus = lanes_y + (13 if outer else heights.lanes / 2)
+        trunk = lanes_y + 35
+        for chip, place in zip(cluster.chips, upper, strict=True):
+            boxes += _chip(chip, place, chips_y)
+            if heights.strip:
+                wires.append(Wire(place, y + STRIP_AT, place, chips_y, "own"))
+            if group.relation:
+                wires.append(Wire(place, chips_y + BOX, place, bus if inner else trunk, f"near {inner or 'PXB'}"))
+        for nic, place in zip(cluster.nics, lower, strict=True):
+            boxes += _nic(nic, place, nics_y)
+            if group.relation:
+                wires.append(Wire(place, bus if inner else trunk, place, nics_y, f"near {inner or 'PXB'}"))
+        if inner and heights.lanes:
+            places = [*upper, *lower]
+            wires.append(Wire(min(places), bus, max(places), bus, f"near {inner}"))
+            boxes += _pill(x + _half(cluster), bus, inner)
+        if outer:
+            # Beside the cluster's own wires, on the side where the others are.
+            aside = -CELL / 4 if cluster is group.clusters[-1] else CELL / 4
+            middle = x + _half(cluster) + (aside if inner else 0)
+            if inner:
+                wires.append(Wire(x + _half(cluster), bus, middle, bus, "near PIX"))
+                wires.append(Wire(middle, bus, middle, trunk, "near PXB"))
+            ends.append(middle)
+        x += cluster.columns * (CELL + GAP)
+    if len(ends) > 1 and heights.lanes:
+        trunk = lanes_y + 35
+        wires.append(Wire(min(ends), trunk, max(ends), trunk, "near PXB"))
+        boxes += _pill((min(ends) + max(ends)) / 2, trunk, "PXB")
+    return [*wires, *boxes]
+
+
+def _half(cluster: Cluster) -> float:
+    return (cluster.columns * (CELL + GAP) - GAP) / 2
+
+
+def _places(cluster: Cluster, x: float, count: int) -> list[float]:
+    """Where the middles of `count` devices of a cluster are, spread over its width."""
+    step = (cluster.columns * (CELL + GAP)) / count if count else 0
+    return [x - GAP / 2 + step * (number + 0.5) for number in range(count)]
+
+
+def _pill(x: float, y: float, text: str) -> list[Shape]:
+    return [Box(x - 16, y - 9, 32, 18, f"pill {text}"), Text(x, y + 4, text, "small")]
+
+
+def _chip(chip: Chip, x: float, y: float) -> list[Shape]:
+    lines = [chip.label, chip.name, chip.memory]
+    told = [*lines[:2], chip.memory, *_details(chip), chip.nearest and f"nearest NIC: {chip.nearest}"]
+    return _device(x, y, "gpu", lines, told, end=0)
+
+
+def _details(chip: Chip) -> list[str]:
+    device = chip.devices[0]
+    return [f"PCI {device.pci_address}" if device.pci_address else "", device.uuid or ""]
+
+
+def _nic(nic: Nic, x: float, y: float) -> list[Shape]:
+    states = {"used": "used", "usable": "not used", "unusable": "not usable"}
+    lines = [nic.name, nic.detail, states[nic.state]]
+    told = [*lines, f"{nic.speed} {nic.layer}", nic.relation and f"{nic.relation} to the nearest GPU", nic.why]
+    link = "up" if nic.up else "down"
+    foot = y + BOX
+    return [
+        Wire(x, foot, x, foot + 14, f"link {link}"),
+        Text(x, foot + 27, shortened(nic.speed, SIZES["small"], 0), f"small {link}"),
+        Text(x, foot + 40, shortened(nic.layer, SIZES["small"], 0), f"small {link}"),
+        *_device(x, y, f"nic {nic.state}", lines, told),
+    ]
+
+
+def _device(x: float, y: float, style: str, lines: Sequence[str], told: Iterable[str], end: int = 5) -> list[Shape]:
+    shown = [(line, "small" if number else "name") for number, line in enumerate(lines) if line]
+    first = y + FIRST + LINE * (len(lines) - len(shown)) / 2
+    return [
+        Box(x - CELL / 2, y, CELL, BOX, f"device {style}", "\n".join(part for part in told if part)),
+        *(
+            Text(x, first + LINE * row, shortened(line, SIZES[part], end), part)
+            for row, (line, part) in enumerate(shown)
+        ),
+    ]
+
+
+def text_width(text: str, size: float) -> float:
+    """Guess how wide a text is at most: nobody knows the reader's font, and this is one of the wider ones."""
+    return size * sum(_WIDTHS.get(sign, 0.72 if sign.isupper() else 0.64 if sign.isdigit() else 0.62) for sign in text)
+
+
+def shortened(text: str, size: float, end: int) -> str:
+    """Cut a text to what fits into a box, but for its last `end` signs: rocep139…f1np1."""
+    if text_width(text, size) <= ROOM:
+        return text
+    last = text[len(text) - end :]
+    kept = next((n for n in range(len(text) - end, 0, -1) if text_width(f"{text[:n]}…{last}", size) <= ROOM), 0)
+    return f"{text[:kept]}…{last}"
+
+
+def _strips(strips: Sequence[tuple[float, float, float]], own_links: str) -> list[Shape]:
+    """Draw the strip that joins all GPUs: through all sockets of a row, and the rows at their left ends."""
+    shapes: list[Shape] = []
+    ends: dict[float, tuple[float, float]] = {}
+    for left, right, y in strips:
+        first, last = ends.get(y, (left, right))
+        ends[y] = min(first, left), max(last, right)
+    shapes = [Wire(left, y, right, y, "strip") for y, (left, right) in ends.items()]
+    if ends:
+        left, top = min(left for left, _right in ends.values()), min(ends)
+        if len(ends) > 1:
+            shapes.append(Wire(left, top, left, max(ends), "strip"))
+        wide = text_width(own_links, SIZES["small"]) + 12
+        shapes += [Box(left, top - 9, wide, 18, "pill own"), Text(left + wide / 2, top + 4, own_links, "small")]
+    return shapes

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node's environment as files, for those who launch by other means.
+
+Each grammar is its reader's, and a value that the grammar cannot hold is refused, never bent. A file has no time in it:
+the same facts and policy give the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._nccl.library import Library
+from .._nccl.view import version_text
+from .detected import NodeReport
+from .rows import not_set_lines, remark
+
+COMMENT_WIDTH = 110
+REASONS_TOLD = 3
+# NCCL src/misc/param.cc setEnvFile: char envValue[1024], the rest is cut off without a word.
+CONF_VALUE_MAX = 1023
+# param.cc skips lines with # since 2.26; before, `# x=1` defines a variable of the name `# x`.
+CONF_COMMENTS = (2, 26)
+# Only what the library itself reads: it reads its file when it is initialised, too late for anything else.
+CONF_NAMES = ("NCCL_", "RCCL_")
+# What docker's --env-file, compose's env_file and systemd's EnvironmentFile do not all take to the letter.
+_BENT = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")
+
+
+def compose(report: NodeReport) -> str:
+    """Write KEY=value without quotes, as docker --env-file, compose env_file and podman read it."""
+
+    def assignment(variable: Variable) -> str:
+        if _BENT.search(variable.value):
+            raise ValueError(
+                f"{variable.name}={variable.value}: an environment file for compose has no quotes, so it cannot hold "
+                "quotes, $, \\, a comment's # or blanks at the ends"
+            )
+        return f"{variable.name}={variable.value}"
+
+    return _file(report, report.environment, assignment, comments=True)
+
+
+def shell(report: NodeReport) -> str:
+    """Write export KEY='value', as every POSIX shell reads it."""
+
+    def assignment(variable: Variable) -> str:
+        quoted = variable.value.replace("'", "'\\''")
+        return f"export {variable.name}='{quoted}'"
+
+    return _file(report, report.environment, assignment, comments=True)
+
+
+def conf(report: NodeReport) -> str:
+    """Write NAME=value as the library's configuration file has it, nothing trimmed, nothing quoted."""
+
+    def assignment(variable: Variable) -> str:
+        size = len(variable.value.encode())
+        if size > CONF_VALUE_MAX:
+            raise ValueError(f"{variable.name} has {size} bytes; the library reads at most {CONF_VALUE_MAX} of a value")
+        return f"{variable.name}={variable.value}"
+
+    own = [variable for variable in report.environment if variable.name.startswith(CONF_NAMES)]
+    return _file(report, own, assignment, comments=conf_comments(report.library))
+
+
+def conf_comments(library: Library | None) -> bool:
+    """Whether the library skips comments in its file; one of unknown version may not."""
+    return library is not None and library.version is not None and library.version[:2] >= CONF_COMMENTS
+
+
+def conf_name(library: Library | None) -> str:
+    """RCCL does not read nccl.conf, nor NCCL rccl.conf."""
+    return f"{library.name if library else 'nccl'}.conf"
+
+
+WRITERS: dict[str, Callable[[NodeReport], str]] = {"compose": compose, "shell": shell, "conf": conf}
+
+
+def alike_told(reports: Sequence[NodeReport]) -> list[NodeReport]:
+    """Give nodes of the same variables the same reasons, all that any of them has.
+
+    Nodes may share the directory, and then what one writes is what the next would change.
+    """
+    alike: dict[object, list[NodeReport]] = {}
+    for report in reports:
+        values = tuple((variable.name, variable.value) for variable in report.environment)
+        left = tuple(each.name for each in report.not_set)
+        library = (report.library.name, report.library.version) if report.library else None
+        alike.setdefault((report.answered, library, values, left), []).append(report)
+    told = {}
+    for same in alike.values():
+        first = same[0]
+        environment = [
+            dataclasses.replace(variable, reason=_all(report.environment[place].reason for report in same))
+            for place, variable in enumerate(first.environment)
+        ]
+        not_set = [
+            dataclasses.replace(each, reason=_all(report.not_set[place].reason for report in same))
+            for place, each in enumerate(first.not_set)
+        ]
+        # The origins are the first one's, too: a value of one node's own may be the cluster's of another.
+        for report in same:
+            told[report.name] = dataclasses.replace(report, environment=environment, not_set=not_set)
+    return [told[report.name] for report in reports]
+
+
+def _all(reasons: Iterable[str]) -> str:
+    """Join the reasons of several nodes, the first of many."""
+    distinct = list(dict.fromkeys(filter(None, reasons)))
+    more = [f"{len(distinct) - REASONS_TOLD} other reasons"] if len(distinct) > REASONS_TOLD else []
+    return "; or on other nodes: ".join([*distinct[:REASONS_TOLD], *more])
+
+
+def _file(
+    report: NodeReport, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
+) -> str:
+    """Put the lines together; raises ValueError with the first variable that the grammar cannot hold."""
+    if not comments:
+        return "".join(f"{assignment(variable)}\n" for variable in variables)
+    library = version_text(report.library) if report.library else "NCCL"
+    lines = _comment(
+        f"Environment of {library}. Written by the role muster.train.nccl_env: "
+        "change the inventory and run it again, what is changed here is lost."
+    )
+    for variable in variables:
+        lines += ["", *_comment(remark(variable)), assignment(variable)]
+    if report.not_set:
+        lines += ["", *_comment("Not set, on purpose:")]
+        for name, why in not_set_lines(report):
+            lines += _comment(f"{name}: {why}", "#   ")
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str, more: str = "# ") -> list[str]:
+    """Return text as comment lines; a line break in a reason must not end the comment."""
+    return textwrap.wrap(
+        clean(text),
+        COMMENT_WIDTH,
+        initial_indent="# ",
+        subsequent_indent=more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

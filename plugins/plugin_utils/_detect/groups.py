@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which nodes are alike, and in what the others differ.
+
+Nodes are compared by features: what one would want to be the same on all, each under a name that a person knows.
+Addresses, GUIDs and serial numbers are no features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Rdma
+from ansible_collections.muster.train.plugins.module_utils._text.order import natural
+
+from .._nccl.view import version_text
+from . import links, topology
+from .detected import NodeReport
+
+ABSENT = "none"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Features of a group that the largest group has otherwise; several that differ in the same are told together.
+
+    other is a node of the largest group, where it is `there`.
+    """
+
+    features: tuple[str, ...]
+    here: str
+    there: str
+    other: str
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Nodes with the same features; differences from the largest group, which has none."""
+
+    nodes: tuple[str, ...]
+    differences: tuple[Difference, ...]
+
+
+def groups(reports: Sequence[NodeReport]) -> list[Alike]:
+    """Group the nodes that answered, the largest group first, then by their first node."""
+    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for report in reports:
+        if report.answered:
+            found.setdefault(tuple(features(report).items()), []).append(report.name)
+    order = sorted(found.items(), key=lambda item: -len(item[1]))
+    usual, other = (dict(order[0][0]), order[0][1][0]) if order else ({}, "")
+    return [Alike(tuple(names), tuple(_differences(dict(own), usual, other))) for own, names in order]
+
+
+def _differences(own: dict[str, str], usual: dict[str, str], other: str) -> Iterator[Difference]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for feature in dict.fromkeys([*usual, *own]):
+        here, there = own.get(feature, ABSENT), usual.get(feature, ABSENT)
+        if here != there:
+            found.setdefault((here, there), []).append(feature)
+    for (here, there), features_of in found.items():
+        yield Difference(tuple(features_of), here, there, other)
+
+
+def features(report: NodeReport) -> dict[str, str]:
+    """Return what should be the same on all nodes, by name, in the order in which it is told."""
+    found = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
+    if report.library:
+        found["library"] = version_text(report.library)
+    found.update({variable.name: variable.value for variable in report.environment})
+    return found
+
+
+def _of_gpus(gpu: Gpu | None) -> dict[str, str]:
+    if gpu is None:
+        return {"GPUs": "not known"}
+    found = {"GPUs": str(gpu.count)}
+    optional = {"driver": gpu.driver_version, "runtime": gpu.runtime_version, "links": links.summary(gpu)}
+    found.update({f"GPU {name}": value for name, value in optional.items() if value})
+    for device in gpu.devices:
+        parts = [device.name, topology.memory(device), device.partition, _numa(device.numa_node)]
+        found[f"GPU {device.index}"] = ", ".join(part for part in parts if part)
+    for near in gpu.nearest_nics:
+        found[f"GPU {near.gpu} nearest NIC"] = f"{near.relation} {', '.join(near.names)}"
+    return found
+
+
+def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
+    if rdma is None:
+        return {"HCAs": "not known"}
+    found = {"HCAs": str(len(rdma.hcas))}
+    loaded = rdma.gdr.loaded
+    found["GPUDirect RDMA modules"] = "not known" if loaded is None else ", ".join(loaded) or ABSENT
+    for hca in sorted(rdma.hcas, key=lambda hca: natural(hca.name)):
+        found[hca.name] = _hca(hca)
+        for port in hca.ports:
+            index = "" if port.rocev2_gid_index is None else f", RoCE v2 GID {port.rocev2_gid_index}"
+            usable = "usable" if port.usable else "not usable"
+            state = f"{port.state or 'state not known'}, {topology.rate(port)}"
+            found[f"{hca.name} port {port.port}"] = f"{state} {port.link_layer or ''}{index}, {usable}"
+    return found
+
+
+def _hca(hca: Hca) -> str:
+    parts = [hca.driver, hca.hca_type, hca.fw_ver and f"firmware {hca.fw_ver}", _numa(hca.numa_node)]
+    return ", ".join(part for part in parts if part)
+
+
+def _numa(node: int | None) -> str:
+    return "" if node is None else f"NUMA node {node}"

@@ -1,0 +1,186 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a node is shown, in the terminal and on the page alike.
+
+Sentences and rows of tables, as data: whoever shows them makes them harmless for the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr, Hca, Port
+from ansible_collections.muster.train.plugins.module_utils._text.order import natural
+
+from .._findings.finding import Finding
+from .._nccl.library import Library
+from .._nccl.view import version_text
+from .._text.table import names
+from . import links
+from .detected import NodeReport
+from .groups import Difference
+from .topology import chips, memory, rate, short_name
+
+GPU_HEADERS = ("GPU", "name", "memory", "part", "PCI address", "NUMA", "nearest NIC")
+PORT_HEADERS = ("HCA", "port", "state", "link", "netdev", "NUMA", "GID", "for a job")
+MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
+RUNTIMES = {"nvidia": "CUDA", "amd": "ROCm"}
+
+NO_GPU = (
+    "none that a process here can open; ranks run on the CPU. If there should be some: install the GPU's driver, "
+    "or give the container its devices"
+)
+CLOSED_GPU = (
+    "in the machine, but none that this user can open; see who may open {devices}, "
+    "and which devices the container was given"
+)
+NO_HCA = (
+    "none under /sys/class/infiniband; nodes talk over TCP. If there should be some: load the adapter's driver "
+    "(lspci shows the adapter), or give the container its devices"
+)
+
+
+def gpu_summary(gpu: Gpu | None) -> str:
+    """`8 x NVIDIA H100 80GB HBM3, 80 GiB, driver 550.54.15, CUDA 12.4`, or why there is none and what to do."""
+    if gpu is None:
+        return "not known: nobody could look, see the warnings above"
+    if not gpu.count and not gpu.devices:
+        if gpu.vendor is None:
+            return NO_GPU
+        return f"{MAKERS[gpu.vendor]}, {CLOSED_GPU.format(devices={'amd': '/dev/kfd'}.get(gpu.vendor, '/dev/nvidia*'))}"
+    maker, boards = MAKERS.get(gpu.vendor or "", ""), chips(gpu)
+    names = dict.fromkeys(f"{maker} {short_name(device.name)}".strip() for device in gpu.devices)
+    sizes = dict.fromkeys(memory(device) for device in gpu.devices)
+    parts = [f"{gpu.count} x {' or '.join(names) or maker}", *sizes]
+    if len(boards) < len(gpu.devices):
+        parts.append(f"partitions of {len(boards)}")
+    if gpu.driver_version:
+        parts.append(f"driver {gpu.driver_version}")
+    if gpu.runtime_version:
+        parts.append(f"{RUNTIMES.get(gpu.vendor or '', 'runtime')} {gpu.runtime_version}")
+    return ", ".join(part for part in parts if part)
+
+
+def link_summary(gpu: Gpu | None) -> str:
+    """What lies between the GPUs, empty for fewer than two."""
+    return links.summary(gpu) if gpu else ""
+
+
+def hca_summary(report: NodeReport) -> str:
+    """`10 HCAs, 8 for a job`, or that there is none and what to do."""
+    if report.rdma is None:
+        return "not known: nobody could look, see the warnings above"
+    if not report.rdma.hcas:
+        return NO_HCA
+    return f"{len(report.rdma.hcas)}, {len(report.hcas) or 'none'} for a job"
+
+
+def gdr_summary(gdr: Gdr) -> str:
+    """What the kernel has for GPUDirect RDMA."""
+    if gdr.loaded is None:
+        return "not known"
+    there = " and ".join([*gdr.loaded, *(["DMA-BUF"] if gdr.dmabuf else [])])
+    unknown = "whether DMA-BUF works only the driver can tell" if gdr.dmabuf is None else ""
+    return "; ".join(filter(None, [there or "no kernel module for it", unknown]))
+
+
+def library_summary(library: Library | None) -> str:
+    """`NCCL 2.23.4 (from where)`."""
+    if library is None:
+        return "library not known"
+    return f"{version_text(library)}{f' ({library.source})' if library.source else ''}"
+
+
+def gpu_rows(gpu: Gpu | None) -> list[list[str]]:
+    """A row of GPU_HEADERS for each logical GPU."""
+    if gpu is None:
+        return []
+    nearest = {near.gpu: links.nearest(near) for near in gpu.nearest_nics if near.names}
+    return [
+        [
+            str(device.index),
+            short_name(device.name),
+            memory(device),
+            device.partition or "",
+            device.pci_address or "",
+            "" if device.numa_node is None else str(device.numa_node),
+            nearest.get(device.index, ""),
+        ]
+        for device in gpu.devices
+    ]
+
+
+def port_rows(report: NodeReport) -> list[list[str]]:
+    """A row of PORT_HEADERS for each port; a device without ports has one too."""
+    hcas = sorted(report.rdma.hcas, key=lambda hca: natural(hca.name)) if report.rdma else []
+    return [row for hca in hcas for row in _of_hca(hca, report)]
+
+
+def _of_hca(hca: Hca, report: NodeReport) -> list[list[str]]:
+    numa = "" if hca.numa_node is None else str(hca.numa_node)
+    if not hca.ports:
+        return [[hca.name, "", "no port", "", ", ".join(hca.netdevs), numa, "", "no"]]
+    return [
+        [
+            hca.name,
+            str(port.port),
+            _state(port),
+            f"{rate(port)} {port.link_layer or ''}".strip(),
+            port.netdev or "",
+            numa,
+            _gid(port),
+            _use(hca, port, report),
+        ]
+        for port in hca.ports
+    ]
+
+
+def _state(port: Port) -> str:
+    state = port.state or "not known"
+    return f"{state} ({port.phys_state})" if port.state != "ACTIVE" and port.phys_state else state
+
+
+def _gid(port: Port) -> str:
+    """The entry that NCCL would take on RoCE; on InfiniBand it is always the first, which says nothing."""
+    entry = next((gid for gid in port.gids if gid.index == port.rocev2_gid_index), None)
+    if entry is None:
+        return ""
+    return f"{entry.index}: {entry.address or entry.gid}"
+
+
+def _use(hca: Hca, port: Port, report: NodeReport) -> str:
+    if not port.usable:
+        return f"no: {'; '.join(port.reasons) or 'not usable'}"
+    if report.fabric == "tcp":
+        return "no: usable, but nodes talk over TCP"
+    return "yes" if hca.name in report.hcas else "no: usable, not chosen"
+
+
+def environment_lines(environment: Sequence[Variable]) -> list[tuple[str, str]]:
+    """For each variable the assignment and where it comes from."""
+    return [(f"{each.name}={each.value}", remark(each)) for each in environment]
+
+
+def remark(variable: Variable) -> str:
+    """`D2, fabric: why`."""
+    where = ", ".join(filter(None, [variable.rule, variable.origin]))
+    return f"{where}: {variable.reason}" if variable.reason else where
+
+
+def not_set_lines(report: NodeReport) -> list[tuple[str, str]]:
+    """For each variable that is deliberately not set its name and why."""
+    return [(item.name, f"{item.rule}: {item.reason}" if item.rule else item.reason) for item in report.not_set]
+
+
+def finding_line(finding: Finding) -> str:
+    """`observed; expected … (source); remedy`, without the node."""
+    expected = f"; expected {finding.expected}" if finding.expected else ""
+    return f"{finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}"
+
+
+def difference_line(difference: Difference) -> str:
+    """`mlx5_3 port 1: DOWN … (node0: ACTIVE …)`."""
+    return f"{names(difference.features)}: {difference.here} ({difference.other}: {difference.there})"

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was detected, as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._findings.finding import Finding
+from .._text.table import names, table
+from . import rows
+from .detected import ClusterReport, NodeReport
+from .groups import Alike, groups
+
+BAD = ("fail", "error", "warn")
+DIFFERENCES_SHOWN = 12
+
+
+def render(report: ClusterReport, width: int) -> list[str]:
+    """Return the lines: nodes with the same table under one heading, then the summary of the cluster."""
+    tables: dict[tuple[str, ...], list[str]] = {}
+    for node in report.nodes:
+        if node.answered:
+            tables.setdefault(tuple(node_lines(node, width)), []).append(node.name)
+    lines: list[str] = []
+    for body, alike in tables.items():
+        lines += [clean(f"{', '.join(alike)}{f' ({len(alike)} nodes alike)' if len(alike) > 1 else ''}"), *body, ""]
+    return lines + cluster_lines(report, width)
+
+
+def node_lines(node: NodeReport, width: int) -> list[str]:
+    """Return one node's table, without its name."""
+    facts = [("GPUs", rows.gpu_summary(node.gpu))]
+    if between := rows.link_summary(node.gpu):
+        facts.append(("GPU links", between))
+    facts.append(("HCAs", rows.hca_summary(node)))
+    if node.rdma and node.rdma.hcas:
+        facts.append(("GPUDirect", rows.gdr_summary(node.rdma.gdr)))
+    facts.append(("library", rows.library_summary(node.library)))
+    if node.interface:
+        facts.append(("interface", f"{node.interface.name}: {node.interface.reason}"))
+    lines = _pairs(facts, width)
+    for headers, body in ((rows.GPU_HEADERS, rows.gpu_rows(node.gpu)), (rows.PORT_HEADERS, rows.port_rows(node))):
+        if body:
+            lines += ["", *_indented(table(headers, body, width - 2))]
+    lines += _section("would be set", rows.environment_lines(node.environment), width)
+    if left := rows.not_set_lines(node):
+        lines += ["", "  not set, on purpose", *_indented(table(("", ""), left, width - 4)[1:], 4)]
+    return lines + _findings(node.findings, width)
+
+
+def cluster_lines(report: ClusterReport, width: int) -> list[str]:
+    """Return the summary: who is alike, who differs in what, who did not answer, what is wrong with the whole."""
+    answered = [node for node in report.nodes if node.answered]
+    lines = [f"cluster: {_count(len(report.nodes), 'node')}, {len(answered)} answered"]
+    if report.fabric:
+        lines += _wrapped(f"  fabric {report.fabric.value}: {report.fabric.reason}", width)
+    for group in groups(report.nodes):
+        lines += _wrapped(f"  {group_title(group)}", width)
+        lines += [line for each in difference_lines(group) for line in _wrapped(f"    {each}", width)]
+    for node in report.nodes:
+        if not node.answered:
+            lines += _wrapped(f"  {node.name}: no answer: {node.why}", width)
+    return lines + _findings(report.findings, width)
+
+
+def difference_lines(group: Alike) -> list[str]:
+    """A line for each of the first differences, and how many more there are."""
+    more = len(group.differences) - DIFFERENCES_SHOWN
+    shown = [rows.difference_line(each) for each in group.differences[:DIFFERENCES_SHOWN]]
+    return [*shown, f"and {more} more"] if more > 0 else shown
+
+
+def group_title(group: Alike) -> str:
+    """`8 nodes alike: …`, or who differs."""
+    if group.differences:
+        return f"{names(group.nodes)}: {'differs' if len(group.nodes) == 1 else 'differ'} in"
+    return f"{_count(len(group.nodes), 'node')} alike: {names(group.nodes)}" if len(group.nodes) > 1 else group.nodes[0]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _pairs(pairs: Iterable[tuple[str, str]], width: int) -> list[str]:
+    return [line for title, text in pairs for line in _wrapped(f"  {f'{title}:':<11} {text}", width, indent=" " * 14)]
+
+
+def _section(title: str, entries: Iterable[tuple[str, str]], width: int) -> list[str]:
+    lines: list[str] = []
+    for head, remark in entries:
+        lines.append(f"    {clean(head)}")
+        lines += _wrapped(f"      {remark}", width, indent=" " * 6)
+    return ["", f"  {title}", *lines] if lines else []
+
+
+def _findings(findings: Sequence[Finding], width: int) -> list[str]:
+    """What is wrong; a check that passed or did not apply is told by nobody's table."""
+    order = {status: place for place, status in enumerate(BAD)}
+    bad = sorted((each for each in findings if each.status in order), key=lambda each: order[each.status])
+    if not bad:
+        return []
+    return [
+        "",
+        "  wrong",
+        *(line for each in bad for line in _wrapped(f"    {each.status}: {rows.finding_line(each)}", width, " " * 6)),
+    ]
+
+
+def _indented(lines: Iterable[str], by: int = 2) -> list[str]:
+    return [f"{' ' * by}{line}".rstrip() for line in lines]
+
+
+def _wrapped(text: str, width: int, indent: str = "      ") -> list[str]:
+    """Return text, which may begin with blanks, in lines of `width`; a word that is longer, a value, stays whole."""
+    line = clean(text)
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

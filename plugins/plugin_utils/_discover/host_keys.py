@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Host keys as ssh-keyscan shows them, and the lines of known_hosts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .._cluster.host_list import SSH_PORT
+
+# By type: what people call it, as `ssh` and `ssh-keygen -l` do.
+CALLED = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
+# What `ssh -G` says of a host that this needs to know.
+SPOKEN = ("hostname", "port", "user", "proxyjump", "proxycommand", "hostkeyalias")
+
+
+@dataclass(frozen=True)
+class HostKey:
+    """A public host key: `where` is the name that ssh looks it up by, blob its base64."""
+
+    where: str
+    type: str
+    blob: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint, as `ssh-keygen -l` and the question of `ssh` show it."""
+        digest = hashlib.sha256(base64.b64decode(self.blob)).digest()
+        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+    @property
+    def called(self) -> str:
+        """The key's type in a word: ED25519, ECDSA, RSA."""
+        match = CALLED.match(self.type)
+        return (match[1] if match else self.type).upper().replace("NISTP256", "ECDSA").replace("NISTP384", "ECDSA")
+
+    @property
+    def line(self) -> str:
+        """Its line in known_hosts."""
+        return f"{self.where} {self.type} {self.blob}"
+
+
+def where(host: str, port: int | None) -> str:
+    """Return the name that ssh looks a host's keys up by (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT)."""
+    return host.lower() if port in (None, SSH_PORT) else f"[{host.lower()}]:{port}"
+
+
+def parse_keys(text: str) -> list[HostKey]:
+    """Return the plain keys of a known_hosts or of what ssh-keyscan says, each once, by name and type in its order.
+
+    A line with several names is several keys; marked (@cert-authority, @revoked) and hashed lines are left out.
+    """
+    found: dict[HostKey, None] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 3 or line.startswith(("#", "@", "|")) or not _is_key(words[2]):
+            continue
+        for name in words[0].split(","):
+            found[HostKey(name, words[1], words[2])] = None
+    return list(found)
+
+
+def _is_key(blob: str) -> bool:
+    try:
+        return bool(base64.b64decode(blob, validate=True))
+    except (binascii.Error, ValueError):
+        return False
+
+
+def changed(known: Iterable[HostKey], offered: Sequence[HostKey]) -> list[HostKey]:
+    """Return the known keys that their host no longer offers although it offers one of that type."""
+    types = {(key.where, key.type) for key in offered}
+    return [key for key in known if (key.where, key.type) in types and key not in offered]
+
+
+def known_hosts(keys: Iterable[HostKey]) -> str:
+    """Return the text of a known_hosts."""
+    return "".join(f"{key.line}\n" for key in keys)
+
+
+def ssh_args(file: str) -> str:
+    """Return ssh's options that accept the keys of a known_hosts and no others."""
+    # In quotes for ssh too, which takes several names there.
+    known = shlex.quote(f'UserKnownHostsFile="{file}"')
+    return f"-o {known} -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes"
+
+
+def fingerprints(names: Iterable[tuple[str, Sequence[HostKey]]]) -> list[tuple[str, str, str]]:
+    """Return a row (node, type, fingerprint) for each key, the node named once."""
+    return [
+        (name if index == 0 else "", key.called, key.fingerprint)
+        for name, keys in names
+        for index, key in enumerate(keys)
+    ]
+
+
+def parse_spoken(text: str) -> dict[str, str]:
+    """Return what `ssh -G HOST` says: how ssh's own configuration would reach it."""
+    pairs = (line.partition(" ") for line in text.splitlines())
+    return {name: value.strip() for name, _blank, value in pairs if name in SPOKEN and value.strip() != "none"}

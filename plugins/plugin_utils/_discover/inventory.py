@@ -1,0 +1,234 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A new inventory out of what hosts answered: what was found, and the policy that fits.
+
+A pure function. The files' text is in the templates of the role discover; what they show is put together here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jinja2
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._checks import agreement
+from .._cluster import head_address
+from .._cluster.node import Node
+from .._detect.detected import Policy, detect
+from .._detect.topology import short_name
+from .._findings.finding import Finding
+from .._text.table import names, one_line, table
+
+HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")
+COMMENT_WIDTH = 4096
+GIB = 1 << 30
+MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A host that was named: where it is, and the node, or the finding that says why it gave no facts."""
+
+    name: str
+    host: str
+    address: str | None = None
+    user: str | None = None
+    port: int | None = None
+    node: Node | None = None
+    finding: Finding | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A value of the policy (None: none is written) and why."""
+
+    value: Any
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Discovered:
+    """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
+
+    found: Sequence[Found]
+    rows: list[tuple[str, ...]]
+    choices: dict[str, Choice]
+    findings: list[Finding]
+
+    @property
+    def reached(self) -> list[Found]:
+        """Those that answered."""
+        return [each for each in self.found if each.node]
+
+
+def discover(found: Sequence[Found]) -> Discovered:
+    """Look at all hosts, the head first; what none of them says leads to a choice that says so."""
+    findings = [each.finding for each in found if each.finding]
+    answered = [each for each in found if each.node]
+    nodes = [each.node for each in found if each.node]
+    facts = {node.name: node.facts for node in nodes}
+    findings += [dataclasses.replace(each, remedy=f"{each.remedy} (leave it out)") for each in _twice(facts)]
+    if not answered:
+        return Discovered(found, [], {}, findings)
+    report = detect(nodes, Policy())
+    gpus = {node.name: node.gpu.count if node.gpu else None for node in report.nodes}
+    fabric = report.fabric.value if report.fabric else None
+    why = report.fabric.reason if report.fabric else "not known"
+    choices = {
+        "nproc": _nproc(gpus),
+        "mode": Choice("rdma" if fabric == "rdma" else None, why),
+        "runtime": _runtime(facts),
+        "workdir": _workdir(facts),
+        "head_address": _head_address(answered[0], facts),
+    }
+    return Discovered(found, _rows(nodes), choices, findings)
+
+
+def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
+    """Find two names of one machine, and say it in the words of a list of hosts."""
+    return [
+        dataclasses.replace(
+            finding,
+            observed=f"it is the machine {facts[str(finding.node)].hostname}, which another name stands for too",
+            expected="one name for each machine",
+            source="machine id, boot id and work directory",
+            remedy="name it once",
+        )
+        for finding in agreement.check_machines(facts)
+    ]
+
+
+def _nproc(gpus: Mapping[str, int | None]) -> Choice:
+    counts = sorted({count for count in gpus.values() if count is not None})
+    if not counts or counts == [0]:
+        return Choice(None, "no GPU was found: one rank a node, on the CPU")
+    if len(counts) > 1 or None in gpus.values():
+        return Choice(None, "the nodes differ in their GPUs: a launch refuses without -e nproc=N")
+    return Choice(counts[0], "one rank a GPU")
+
+
+def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
+    usable = [name for name, node in facts.items() if node.engine and node.engine.running and node.engine.compose]
+    without = [name for name in facts if name not in usable]
+    if not without:
+        # Not docker: without an image, which nobody but the user can name, neither setup nor a launch would work.
+        return Choice(
+            "host",
+            "docker is possible too, a container engine with the compose plugin answers on every node: "
+            "it needs container_image, and setup before a launch",
+        )
+    reasons = dict.fromkeys(
+        one_line(node.engine.why, 100) for name in without if (node := facts[name]).engine and node.engine.why
+    )
+    said = f" ({'; '.join(reasons)})" if reasons else ""
+    return Choice("host", f"no container engine with the compose plugin answers this user on {names(without)}{said}")
+
+
+def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
+    shared = [name for name, node in facts.items() if agreement.NETWORK.fullmatch(node.workdir.filesystem or "")]
+    if shared:
+        return Choice("~/muster/{{ inventory_hostname }}", f"the home is on a network file system on {names(shared)}")
+    return Choice("~/muster", "on a disk of each node's own")
+
+
+def _head_address(head: Found, facts: Mapping[str, NodeFacts]) -> Choice:
+    net = facts[head.name].net
+    if net is None:
+        return Choice(None, "not known: the head's network could not be read")
+    address, _findings = head_address.choose_address(
+        head.name, "", head.address or head.host, net, agreement.share_network(facts)
+    )
+    if address.value in (head.address, head.host):
+        return Choice(address.value, "where it was reached, which is one of its own addresses")
+    return Choice(
+        None, f"chosen by each launch, now {address.value} - {address.reason}" if address.value else "not known"
+    )
+
+
+def _rows(nodes: Sequence[Node]) -> list[tuple[str, ...]]:
+    """Return a row for nodes that are alike."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for node in nodes:
+        cells = (_gpus(node.gpu), _hcas(node.rdma), _engine(node.facts), _memlock(node.facts), _disk(node.facts))
+        alike.setdefault(cells, []).append(node.name)
+    return [(names(same, 4), *cells) for cells, same in alike.items()]
+
+
+def _gpus(gpu: Gpu | None) -> str:
+    if gpu is None:
+        return "not known"
+    models = " or ".join(dict.fromkeys(short_name(device.name) for device in gpu.devices))
+    return f"{gpu.count} x {MAKERS.get(gpu.vendor or '', '')} {models}".strip() if gpu.count else "none"
+
+
+def _hcas(rdma: Rdma | None) -> str:
+    if rdma is None:
+        return "not known"
+    kinds: dict[str, list[bool]] = {}
+    for hca in rdma.hcas:
+        layers = "/".join(dict.fromkeys(port.link_layer or "?" for port in hca.ports))
+        kinds.setdefault(f"{hca.driver or 'unknown'} {layers}".strip(), []).append(
+            any(port.usable for port in hca.ports)
+        )
+    return "; ".join(f"{len(all_)} x {kind}, {sum(all_)} usable" for kind, all_ in kinds.items()) or "none"
+
+
+def _engine(node: NodeFacts) -> str:
+    engine = node.engine
+    if engine is None:
+        return "not known"
+    if engine.running:
+        compose = f", compose {engine.compose}" if engine.compose else ", no compose plugin"
+        return f"{engine.command[-1]} {engine.version or ''}".strip() + compose
+    return "none" if engine.version is None and engine.running is False else "does not answer this user"
+
+
+def _memlock(node: NodeFacts) -> str:
+    limit = node.memlock.effective if node.memlock else None
+    if limit is None:
+        return "not known"
+    return "unlimited" if limit == -1 else f"{limit >> 10} KiB"
+
+
+def _disk(node: NodeFacts) -> str:
+    where = node.workdir
+    free = "" if where.free_bytes is None else f", {where.free_bytes // GIB} GiB free"
+    return f"{where.path} on {where.filesystem or 'an unknown file system'}{free}"
+
+
+# The files
+
+
+def files(templates: Mapping[str, str], result: Discovered, about: Mapping[str, Any]) -> dict[str, str]:
+    """Fill the templates, by the name of the file; about has what the request says."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    # What JSON writes is YAML too, and no text of a host can be anything but a text in it.
+    environment.filters["quoted"] = json.dumps
+    environment.filters["line"] = clean
+    context = {
+        "about": about,
+        "found": result.found,
+        "table": table(HEADERS, result.rows, COMMENT_WIDTH),
+        "choices": result.choices,
+    }
+    return {name: environment.from_string(text).render(context) for name, text in templates.items()}
+
+
+def same(before: str, after: str) -> bool:
+    """Say whether two texts of a file differ in nothing but when and how they were written."""
+    return _lasting(before) == _lasting(after)
+
+
+def _lasting(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("# Discovered on ")]

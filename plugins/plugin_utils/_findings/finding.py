@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Findings: results of checks, and how they read on one line."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._action.errors import UserError
+from .._text.table import names
+
+Status = Literal["pass", "warn", "fail", "skip", "error"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One result of a check. Node None is the whole cluster; error means that nobody could look, never a pass."""
+
+    check: str
+    node: str | None
+    status: Status
+    observed: str
+    expected: str
+    source: str
+    remedy: str
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing may be started because of it."""
+        return self.status in ("fail", "error")
+
+    def to_dict(self) -> dict[str, str | None]:
+        return dataclasses.asdict(self)
+
+
+class PlanError(UserError):
+    """Nothing can be started: all findings that say so, one line each."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = list(findings)
+        super().__init__("\n".join(lines(self.findings)))
+
+
+def line(finding: Finding, nodes: Sequence[str] = ()) -> str:
+    """Render as `node: check: observed; expected … (source); remedy`; observed may say what was expected itself."""
+    where = names(nodes) or finding.node or "cluster"
+    expected = f"; expected {finding.expected}" if finding.expected else ""
+    return clean(f"{where}: {finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}")
+
+
+def lines(findings: Iterable[Finding]) -> list[str]:
+    """Render all, in order; what is the same on several nodes is one line that names them."""
+    nodes: dict[Finding, list[str]] = {}
+    for finding in findings:
+        alike = nodes.setdefault(dataclasses.replace(finding, node=None), [])
+        if finding.node is not None:
+            alike.append(finding.node)
+    return [line(finding, where) for finding, where in nodes.items()]

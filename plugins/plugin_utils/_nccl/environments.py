@@ -1,0 +1,152 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The environment of every node's ranks: the resolver's answer below what users set.
+
+Layers, later wins: machine, fabric, cluster, node, run. Users' values are read first, because the resolver decides the
+rest to fit them. `decide` is the one place where this is done, for a launch and for all that tells what it would set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+
+from .._cluster.head_address import interface_towards
+from .._cluster.node import Layer, Node
+from .._findings.finding import Finding
+from . import variable_layers
+from .fabric import Fabric
+from .library import Library, library_of
+from .lint.lint import lint, lint_cluster
+from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
+from .tuning import beyond as tuning_beyond
+from .tuning import variables
+from .view import FABRIC
+
+UNTUNED: variable_layers.Settings = {name: {"value": None, "origin": ""} for name in ("channels", "threads")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Users:
+    """What users set for all nodes: the fabric, the layers below and above those of a node, channels and threads."""
+
+    fabric: FabricPolicy
+    cluster: Sequence[Layer] = ()
+    run: Sequence[Layer] = ()
+    tuning: variable_layers.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
+
+
+@dataclasses.dataclass(frozen=True)
+class Environments:
+    """What is the same for all nodes, and by node what was looked at, what is set and what is left out on purpose."""
+
+    fabric: Fabric
+    views: dict[str, NodeView]
+    nodes: dict[str, NodeEnvironment]
+    findings: list[Finding]
+
+
+def make(
+    nodes: Sequence[Node],
+    settings: variable_layers.Settings,
+    of_cluster: Any,
+    head_address: str,
+    ranks_on_machine: Mapping[str, int],
+) -> Environments:
+    """Decide every node's environment for a launch; of_cluster is launch_env, the other mapping is by node."""
+    mode, env = settings["mode"], settings["env"]
+    given = (env["value"] or {}, env["origin"])
+    standing = env["origin"] in variable_layers.OF_THE_CLUSTER
+    users = Users(
+        fabric=FabricPolicy(mode["value"], mode["origin"]),
+        cluster=[(of_cluster, variable_layers.CLUSTER), *([given] if standing else [])],
+        run=[] if standing else [given],
+        tuning=settings,
+    )
+    inputs = [
+        view_of(
+            node,
+            library_of(node.facts, node.gpu),
+            variable_layers.of_the_machine(node.facts.cpus, ranks_on_machine[node.name]),
+        )
+        for node in nodes
+    ]
+    return decide(inputs, users, head_address)
+
+
+def view_of(node: Node, library: Library, machine: Sequence[Variable] = ()) -> NodeView:
+    """Return what decides of a node's environment; machine is what follows from the machine whatever the fabric."""
+    container = node.facts.container
+    return NodeView(
+        name=node.name,
+        rdma=node.rdma,
+        gpu=node.gpu,
+        net=node.facts.net,
+        library=library,
+        container=None if container is None else container.kind is not None,
+        layers=node.layers,
+        machine=machine,
+    )
+
+
+def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Environments:
+    """Decide every node's environment, the head first; an empty head_address is not known."""
+    cluster, findings = _read(users.cluster, None)
+    run, refused = _read(users.run, None)
+    findings += refused
+    own: dict[str, list[list[Variable]]] = {}
+    views = {}
+    for node in nodes:
+        own[node.name], refused = _read(node.layers, node.name)
+        findings += refused
+        given = {each.name: each.value for layer in (*cluster, *own[node.name], *run) for each in layer}
+        interface = interface_towards(head_address, node.net) if node.net else None
+        views[node.name] = dataclasses.replace(node, interface=interface, given=given)
+    resolution = resolve(list(views.values()), users.fabric)
+    if head_address:
+        findings += [no_interface(view.name, head_address) for view in views.values() if view.interface is None]
+    findings += resolution.findings
+    for_one_run = {variable.origin for layer in run for variable in layer}
+    environments = {}
+    for node in nodes:
+        view, resolved = views[node.name], resolution.nodes[node.name]
+        if view.has_gpus:
+            findings += tuning_beyond(users.tuning, view.library, node.name)
+        tuning = variables(users.tuning, view.library)
+        detected = [variable for variable in resolved.variables if variable.origin == FABRIC]
+        asked = [variable for variable in resolved.variables if variable.origin != FABRIC]
+        of_defaults, of_run = variable_layers.split([*tuning, *asked])
+        merged = variable_layers.merge([node.machine, detected, of_defaults, *cluster, *own[node.name], of_run, *run])
+        names = {variable.name for variable in merged}
+        not_set = [each for each in resolved.not_set if each.name not in names]
+        environments[node.name] = NodeEnvironment(merged, not_set, resolved.hcas, resolved.gids)
+        findings += lint(view, merged, resolution.fabric, users.fabric, for_one_run)
+    findings += lint_cluster({name: environment.variables for name, environment in environments.items()})
+    return Environments(resolution.fabric, views, environments, findings)
+
+
+def _read(layers: Sequence[Layer], node: str | None) -> tuple[list[list[Variable]], list[Finding]]:
+    """Read users' layers; what of them cannot be a variable is a finding."""
+    read, findings = [], []
+    for values, origin in layers:
+        layer, refused = variable_layers.user_layer(values, origin, node)
+        read.append(layer)
+        findings += refused
+    return read, findings
+
+
+def no_interface(node: str, address: str) -> Finding:
+    """A node whose way to the head is not known."""
+    return Finding(
+        check="interface",
+        node=node,
+        status="warn",
+        observed=f"no route of it says which interface leads to the head's address {address}",
+        expected="one interface, for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME",
+        source="facts net",
+        remedy="set both in launch_node_env, or launch_head_address to an IPv4 address that the node has a route to",
+    )

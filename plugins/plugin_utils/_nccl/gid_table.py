@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A port's GID table as NCCL reads it."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from collections.abc import Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import ROCE_V2, Gid
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network
+AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+UNSET = ipaddress.IPv6Address(0)
+
+
+def address_of(gid: Gid) -> Address | None:
+    """Return what an entry stands for: an IPv4 address where it is a mapped one; None when it cannot be read."""
+    return _parsed(gid.address or "") or _parsed(gid.gid)
+
+
+@functools.lru_cache(maxsize=8192)  # every rule asks of every port again
+def _parsed(text: str) -> Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if address.version == 6 else address
+
+
+def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = None) -> list[tuple[Gid, Address]]:
+    """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order; of one network only.
+
+    169.254.0.0/16 is among them: NCCL does not know that it is link-local.
+    """
+    found = []
+    for gid in sorted(gids, key=lambda each: each.index):
+        address = address_of(gid)
+        if gid.type == ROCE_V2 and gid.family == family and address and (inside is None or address in inside):
+            found.append((gid, address))
+    return found
+
+
+def pick(gids: Sequence[Gid], family: int, network: Network | None = None) -> int:
+    """Return the index that NCCL takes by itself, from 2.21 on (net_ib/connect.cc ncclIbGetGidIndex).
+
+    family is NCCL_IB_ADDR_FAMILY, network NCCL_IB_ADDR_RANGE. The first entry of the family replaces one of the other,
+    whatever its RoCE version; from there on the first of RoCE version 2 does.
+    """
+    table = {gid.index: gid for gid in gids}
+    current = 0
+    for index in range(1, max(table, default=0) + 1):
+        before, after = (_entry(table.get(each)) for each in (current, index))
+        inside = network is None or (isinstance(after, ipaddress.IPv4Address) and after in network)
+        if after.version != before.version and after.version == family and inside:
+            current = index
+        elif after.version == family and _valid(after) and inside:
+            versions = [table[each].type if each in table else None for each in (current, index)]
+            if (versions[0] != versions[1] or not _valid(before)) and versions[1] == ROCE_V2:
+                current = index
+    return current
+
+
+def parse_range(text: str) -> AnyNetwork | None:
+    """Return the network of NCCL_IB_ADDR_RANGE, address/bits; None for what NCCL ignores (envIbAddrRange)."""
+    try:
+        return ipaddress.ip_network(text, strict=False) if "/" in text else None
+    except ValueError:
+        return None
+
+
+def unreadable_below(gids: Sequence[Gid], wanted: int) -> list[int]:
+    """Return the indexes below the wanted one whose type cannot be read: unset entries answer EINVAL."""
+    readable = {gid.index for gid in gids if gid.type is not None}
+    return [index for index in range(wanted) if index not in readable]
+
+
+def network_of(address: Address, interface: str | None, net: Net | None) -> Network | None:
+    """Return the IPv4 network of the link that an address is on, by the routes of its interface."""
+    best: Network | None = None
+    for route in net.routes if net else []:
+        if route.gateway is not None or interface not in (None, route.interface):
+            continue
+        try:
+            network = ipaddress.ip_network(route.destination, strict=False)
+        except ValueError:
+            continue
+        if not isinstance(network, Network) or address not in network:
+            continue
+        # A default route on the link itself says nothing of who is there.
+        if network.prefixlen and (best is None or network.prefixlen > best.prefixlen):
+            best = network
+    return best
+
+
+def cover(networks: Sequence[Network]) -> Network:
+    """Return the smallest network that holds all of these."""
+    whole = networks[0]
+    while not all(network.subnet_of(whole) for network in networks):
+        whole = whole.supernet()
+    return whole
+
+
+def _entry(gid: Gid | None) -> Address:
+    return UNSET if gid is None else address_of(gid) or UNSET
+
+
+def _valid(address: Address) -> bool:
+    """NCCL's validGid: set, and not of the link alone. An IPv4 link-local address passes."""
+    return address != UNSET and not (address.version == 6 and address.is_link_local)

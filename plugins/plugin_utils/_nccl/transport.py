@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rule D1: RDMA or TCP, the same on all nodes.
+
+NCCL decides for each process by itself: with RDMA on some nodes only, they would not meet. So NCCL_IB_DISABLE=1 is set
+on all nodes or on none, and only where TCP was decided: 0 is what NCCL does anyway. TCP that nobody asked for is a
+warning on every node with GPUs: the runs that find out after a day are the reason for this rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
+
+from .._findings.finding import Finding
+from .._text.table import names
+from .fabric import Fabric
+from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
+from .view import FABRIC, FabricPolicy, NodeView, NotSet, decided
+
+RULE = "D1"
+Kind = Literal["verbs", "efa", "none", "unknown"]
+
+
+def kind(node: NodeView) -> Kind:
+    """Say what a node has for RDMA; EFA counts only where there is nothing that NCCL can use by itself."""
+    if node.rdma is None:
+        return "unknown"
+    if usable(node.rdma):
+        return "verbs"
+    return "efa" if any(is_efa(each.hca) and each.port.state == ACTIVE for each in ports_of(node.rdma)) else "none"
+
+
+def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, list[Finding]]:
+    """Choose the fabric. Under mode=rdma a node without usable RDMA is an error, never a silent fallback."""
+    if policy.mode == "tcp":
+        return Fabric("tcp", f"mode=tcp ({policy.origin})"), []
+    kinds = {node.name: kind(node) for node in nodes}
+    unknown = [_unknown(node, policy) for node in nodes if kinds[node.name] == "unknown"]
+    without = [node for node in nodes if kinds[node.name] == "none"]
+    with_efa = [node for node in nodes if kinds[node.name] == "efa"]
+    with_verbs = [node for node in nodes if kinds[node.name] == "verbs"]
+    findings = list(unknown)
+    if policy.mode == "rdma":
+        fabric = Fabric("rdma", f"mode=rdma ({policy.origin})")
+        findings += [_no_rdma(node, policy) for node in without]
+        if with_efa and with_verbs:
+            findings += [_two_kinds(node, with_verbs) for node in with_efa]
+    elif with_verbs and not without and not with_efa:
+        fabric = Fabric("rdma", "every node has usable RDMA ports")
+    elif with_efa and not without and not with_verbs:
+        fabric = Fabric("rdma", "every node has EFA devices, which NCCL uses through the plugin aws-ofi-nccl")
+    elif not with_verbs and not with_efa:
+        fabric = Fabric(
+            "tcp", "no node has a usable RDMA port" if any(map(_hcas, nodes)) else "no node has RDMA devices"
+        )
+        findings += [_slow(node) for node in without if node.has_gpus or not _only_software(node)]
+    elif without:
+        fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
+        findings += [_mixed(node) for node in without]
+    else:
+        fabric = Fabric("tcp", f"{names([node.name for node in with_efa])} have EFA only, other nodes have not")
+        findings += [_mixed(node) for node in with_efa]
+    if fabric.value == "rdma":
+        findings += [_needs_plugin(node) for node in with_efa]
+    return fabric, findings
+
+
+def has_efa(nodes: Sequence[NodeView]) -> bool:
+    """Say whether any of the nodes has EFA devices."""
+    return any(is_efa(hca) for node in nodes for hca in _hcas(node))
+
+
+def variables(
+    node: NodeView, any_efa: bool, fabric: Fabric, policy: FabricPolicy
+) -> tuple[list[Variable], list[NotSet]]:
+    """Disable what must not be used; any_efa is of all nodes."""
+    if fabric.value == "rdma":
+        if kind(node) == "efa":
+            return [], []
+        used = "RDMA is used" if kind(node) == "verbs" else "RDMA was asked for and is not usable here"
+        return [], [NotSet("NCCL_IB_DISABLE", RULE, f"{used}, and 0 is the default")]
+    origin = policy.origin if policy.mode == "tcp" else FABRIC
+    own = [decided("NCCL_IB_DISABLE", "1", RULE, f"tcp on all nodes: {fabric.reason}", origin)]
+    if any_efa:
+        own.append(decided("NCCL_NET", "Socket", RULE, "tcp on all nodes: keeps the plugin off EFA devices", origin))
+    return own, []
+
+
+def _hcas(node: NodeView) -> list[Hca]:
+    return node.rdma.hcas if node.rdma else []
+
+
+def _only_software(node: NodeView) -> bool:
+    return all(map(is_software, _hcas(node)))
+
+
+def _seen(node: NodeView) -> str:
+    hcas = _hcas(node)
+    if not hcas:
+        return "no RDMA device under /sys/class/infiniband"
+    return f"no usable RDMA port ({explain(ports_of(node.rdma), [hca for hca in hcas if not hca.ports])})"
+
+
+def _remedy(node: NodeView) -> str:
+    if node.container and _hcas(node):
+        return "give the container /dev/infiniband and the adapter's network device, or choose -e mode=tcp"
+    if _hcas(node):
+        return "put right what is named, take the node out of the group nodes, or choose -e mode=tcp"
+    return "load the adapter's driver there, take the node out of the group nodes, or choose -e mode=tcp"
+
+
+def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
+    expected = "usable RDMA, as mode=rdma"
+    return Finding("fabric", node.name, "fail", _seen(node), expected, policy.origin, _remedy(node))
+
+
+def _slow(node: NodeView) -> Finding:
+    return _over_tcp(node, ": the nodes talk over TCP", "usable RDMA, or mode=tcp where TCP is meant")
+
+
+def _mixed(node: NodeView) -> Finding:
+    return _over_tcp(node, ", while other nodes have usable RDMA", "usable RDMA on all nodes or on none; all use tcp")
+
+
+def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
+    """TCP that nobody asked for, because of this node."""
+    return Finding("fabric", node.name, "warn", f"{_seen(node)}{observed}", expected, "mode=auto", _remedy(node))
+
+
+def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
+    return Finding(
+        check="fabric",
+        node=node.name,
+        status="fail",
+        observed=f"EFA only, while {names([other.name for other in others])} have other RDMA adapters",
+        expected="one kind of RDMA on all nodes",
+        source="facts rdma",
+        remedy="take the nodes of one kind out of the group nodes, or choose -e mode=tcp",
+    )
+
+
+def _needs_plugin(node: NodeView) -> Finding:
+    return Finding(
+        check="fabric",
+        node=node.name,
+        status="warn",
+        observed="EFA devices, which NCCL cannot use by itself",
+        expected="the plugin aws-ofi-nccl (libnccl-net.so) where the ranks find it; without it NCCL falls back to TCP",
+        source="facts rdma",
+        remedy="see that the ranks' log says 'Using network Libfabric' or 'AWS Libfabric'",
+    )
+
+
+def _unknown(node: NodeView, policy: FabricPolicy) -> Finding:
+    return Finding(
+        check="fabric",
+        node=node.name,
+        status="error",
+        observed="nothing is known about its RDMA devices",
+        expected=f"facts rdma, as mode={policy.mode}",
+        source="module rdma_facts",
+        remedy="gather the facts again, or choose -e mode=tcp",
+    )

@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rule D6: the parameters channels and threads as variables.
+
+Nothing by default: NCCL tunes itself. Both libraries read NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; the maximum alone
+is only a ceiling, so that N channels are both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+
+from .._findings.finding import Finding
+from .library import Library
+from .view import NodeView, decided, version_text
+
+RULE = "D6"
+THREADS = "NCCL_NTHREADS"
+CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS")
+THREADS_PER_BLOCK = (2, 28)  # RCCL reads RCCL_THREADS_PER_BLOCK from here on; older ones ignore it silently
+
+
+def variables(settings: Mapping[str, Mapping[str, Any]], library: Library) -> list[Variable]:
+    """Turn channels and threads into variables, with the parameter's origin."""
+    channels, threads = settings["channels"], settings["threads"]
+    layer: list[Variable] = []
+    if channels["value"] is not None:
+        reason = "least and most alike, so that it is the number"
+        layer += [
+            decided(name, str(channels["value"]), RULE, reason, channels["origin"])
+            for name in ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS")
+        ]
+    if threads["value"] is not None:
+        value, origin = str(threads["value"]), threads["origin"]
+        layer.append(decided(THREADS, value, RULE, "threads of an NCCL block", origin))
+        if library.name == "rccl" and (library.version is None or library.version >= THREADS_PER_BLOCK):
+            reason = "threads of an RCCL block, read by RCCL from 2.28 on"
+            layer.append(decided("RCCL_THREADS_PER_BLOCK", value, RULE, reason, origin))
+    return layer
+
+
+def most_channels(library: Library) -> int:
+    """Return the library's MAXCHANNELS (src/include/device.h)."""
+    if library.name == "rccl":
+        return 128
+    return 32 if library.version is not None and library.version < (2, 25) else 64
+
+
+def out_of_range(name: str, number: int, library: Library) -> tuple[str, int] | None:
+    """Say what a library takes instead of a number of channels or threads, and its most (graph/tuning.cc getNthreads).
+
+    None where it takes the number.
+    """
+    shown = version_text(library)
+    if name in CHANNELS:
+        most = most_channels(library)
+        return (f"at most {most}, which is all that {shown} takes", most) if number > most else None
+    if library.name == "rccl":
+        wrong = number > 256 or number % 64
+        return (f"a multiple of 64 up to 256, all that {shown} takes", 256) if wrong else None
+    wrong = number not in (64, 128, 256, 512)
+    return (f"64, 128, 256 or 512, which is all that {shown} takes", 512) if wrong else None
+
+
+def libraries(node: NodeView) -> tuple[Library, ...]:
+    """Return the library whose ranks may run here: nobody knows which on a node without GPUs."""
+    return (node.library,) if node.has_gpus else (Library("nccl", None), Library("rccl", None))
+
+
+def beyond(settings: Mapping[str, Mapping[str, Any]], library: Library, node: str) -> list[Finding]:
+    """Warn of channels and threads that this library cuts down or does not take."""
+    findings = []
+    for parameter, name in (("channels", CHANNELS[0]), ("threads", THREADS)):
+        setting = settings[parameter]
+        wrong = None if setting["value"] is None else out_of_range(name, setting["value"], library)
+        if wrong is not None:
+            findings.append(_beyond(node, parameter, setting, *wrong))
+    return findings
+
+
+def _beyond(node: str, name: str, setting: Mapping[str, Any], expected: str, most: int) -> Finding:
+    return Finding(
+        check=name,
+        node=node,
+        status="warn",
+        observed=f"{name}={setting['value']}",
+        expected=expected,
+        source=setting["origin"],
+        remedy=f"use -e {name}={most} or less",
+    )

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runner as one file: the zipapp that the module `job` puts on the node.
+
+The controller makes it: among the module's own imports Ansible would take every file of it apart before each start, and
+the node compile it only to hand it on.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+_SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
+# What the runner knows of the nodes' side beside its own package.
+_BESIDE = ("_records/__init__.py", "_records/job.py")
+_MAIN = b"import sys\n\nfrom muster.runner.main import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def runner_zipapp() -> bytes:
+    """Return the bytes of ``runner.pyz``, the same for the same sources."""
+    files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
+    files.update({f"muster/{name}": (_SOURCES / name).read_bytes() for name in _BESIDE})
+    files.update(
+        {f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in (_SOURCES / "runner").rglob("*.py")}
+    )
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    return stream.getvalue()

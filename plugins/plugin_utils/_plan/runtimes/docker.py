@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docker: the runner is the main process of a container of its own.
+
+The container is made from a service of a compose file for this run alone. The work directory and the code are mounted
+at the same paths, so that no path differs inside; the interpreter and its packages are the image's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+
+from ..._cluster.policy import Policy
+from ..._findings.finding import Finding
+from ..starter import Choice
+from .base import ORIGIN, Part, Way
+
+NAME = "docker"
+# What Python and its packages say on the node says nothing of the image.
+OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
+
+
+def way(policy: Policy, facts: NodeFacts, part: Part) -> Way:
+    """Start it as a container that is named after the run and the node."""
+    asked = (facts.files or {}).get(policy.compose_file)
+    container = JobContainer(
+        docker=list(policy.docker),
+        file=asked.path if asked else policy.compose_file,
+        service=policy.compose_service,
+        name=f"muster-{part.run_id}-{part.node_rank}",
+        python=facts.python.command,
+        labels={
+            "muster.run_id": part.run_id,
+            "muster.node": part.node,
+            "muster.nonce": part.nonce,
+            "muster.run_dir": part.run_dir,
+            "muster.workdir": facts.workdir.path,
+        },
+    )
+    return Way(python=facts.python.command, starter=Choice(NAME, ORIGIN), container=container)
+
+
+def check(
+    policy: Policy, nodes: Mapping[str, NodeFacts], _torchrun: bool, _elsewhere: Collection[str]
+) -> list[Finding]:
+    """Find nodes without the compose file."""
+    found = {node: (facts.files or {}).get(policy.compose_file) for node, facts in nodes.items()}
+    return [
+        Finding(
+            check="compose file",
+            node=node,
+            status="fail",
+            observed=f"{file.path} {'cannot be read' if file.exists else 'is not there'}",
+            expected=f"the compose file with the service {policy.compose_service}",
+            source=f"launch_compose_file, for {ORIGIN} is {NAME}",
+            remedy="write it with the role muster.train.container, or set launch_compose_file to where it is",
+        )
+        for node, file in found.items()
+        if file is not None and not file.readable
+    ]
+
+
+def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:
+    """Leave out what the node's own Python has: the ranks' is the image's."""
+    if facts.versions is None:
+        return facts
+    nothing: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)
+    return dataclasses.replace(facts, versions=dataclasses.replace(facts.versions, **nothing))

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""host: the runner is the node's own process, the interpreter the node's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+
+from ..._checks import agreement
+from ..._cluster.policy import Policy
+from ..._findings.finding import Finding
+from .. import starter
+from .base import Part, Way
+
+
+def way(policy: Policy, facts: NodeFacts, _part: Part) -> Way:
+    """Start it detached, as the node's systemd and user allow."""
+    return Way(python=facts.python.path or facts.python.command, starter=starter.choose(policy.starter, facts))
+
+
+def check(policy: Policy, nodes: Mapping[str, NodeFacts], torchrun: bool, elsewhere: Collection[str]) -> list[Finding]:
+    """Find nodes without the interpreter, without torch for torchrun, or without the starter that is asked for."""
+    findings = [*agreement.check_python(nodes), *starter.check(policy.starter, nodes)]
+    return findings + (agreement.check_torch(nodes, elsewhere) if torchrun else [])
+
+
+def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:
+    """Return the facts as they are."""
+    return facts

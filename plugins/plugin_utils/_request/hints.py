@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands by which one goes on with a run."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+# What a verb is for, in the words of a hint.
+TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
+
+
+def call_of(argv: Sequence[str], collections: str | None) -> str:
+    """Return how the next ansible-playbook is to be called, after one with these words: with the same inventories.
+
+    `collections` is what ANSIBLE_COLLECTIONS_PATH must be for the collection to be found by its name, None: nothing.
+    """
+    assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
+    return assignment + shlex.join(["ansible-playbook", *_inventories(argv)])
+
+
+def command(verb: str, run_id: str | None, call: str | None) -> str:
+    """Return the command of a verb, called as the request says (`call_of`)."""
+    words = [f"muster.train.{verb}", *(["-e", f"run_id={run_id}"] if run_id else [])]
+    return clean(f"{call or 'ansible-playbook'} {shlex.join(words)}")
+
+
+def hints(run_id: str, call: str | None, verbs: Iterable[str]) -> list[tuple[str, str]]:
+    """Return (title, command) for each verb."""
+    return [(TITLES[verb], command(verb, run_id, call)) for verb in verbs]
+
+
+def _inventories(argv: Sequence[str]) -> list[str]:
+    """Return the -i options of a command."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="inventories")
+    try:
+        known, _others = parser.parse_known_args(list(argv))
+    except argparse.ArgumentError:
+        return []
+    return [word for inventory in known.inventories for word in ("-i", inventory)]

@@ -1,0 +1,270 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a parameter is, and how a value of it is read.
+
+`read` takes what a person typed (text, or what JSON and YAML make of it) and returns the value, or raises ValueError
+with what was expected and what was seen. A value is kept to the letter or refused, never mended. The parameters of the
+verbs are in `_verbs.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shlex
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from .._cluster import host_list
+from . import run_id
+
+Value = str | int | bool | list[str] | dict[str, str] | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a verb."""
+
+    name: str
+    type: str  # a key of READERS
+    description: str
+    default: Value = None
+    minimum: int = 0
+    maximum: int = 0
+    multiple: int = 1
+    choices: tuple[str, ...] = ()
+    environment: str | None = None
+    per_run: bool = False  # makes sense for one run only: not in a cluster's launch_defaults
+
+    def built_in(self) -> Value:
+        """Return the built-in default, one of its own for each caller."""
+        return copy.copy(self.default)
+
+
+CONTROL = frozenset(
+    {"Cc", "Cs", "Zl", "Zp"}
+)  # Unicode categories: control, lone surrogates, line and paragraph separators
+PATH_MAX = 4096  # limits.h
+ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
+MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can repeat as it is
+# Set by Muster, set by torchrun's agent (local_elastic_agent.py: _start_workers), read by torchrun (argparse_util.py).
+OWNED = re.compile(
+    r"(MUSTER|PET|TORCHELASTIC)_.*|RANK|(LOCAL|GROUP|ROLE)_RANK|((LOCAL|GROUP|ROLE)_)?WORLD_SIZE|ROLE_NAME"
+    r"|MASTER_(ADDR|PORT)|TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+)
+SECRET = re.compile(
+    r"(.*_)?(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS|(API|ACCESS|PRIVATE|SECRET)_?KEY)", re.IGNORECASE
+)
+
+
+def display(value: object) -> str:
+    """Return a value as one printable line, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def owned(name: str) -> bool:
+    """Say whether only Muster sets this environment variable."""
+    return OWNED.fullmatch(name) is not None
+
+
+def _a_mapping(example: dict[str, str]) -> str:
+    return "a mapping of names to values, such as -e " + shlex.quote(json.dumps({"env": example}))
+
+
+def expected(parameter: Parameter) -> str:
+    """Say in words which values a parameter takes."""
+    if parameter.type == "int":
+        text = f"a whole number from {parameter.minimum} to {parameter.maximum}"
+        return text + (f" that is a multiple of {parameter.multiple}" if parameter.multiple > 1 else "")
+    return {
+        "bool": "true or false",
+        "choice": "one of " + ", ".join(parameter.choices),
+        "seconds": "seconds (90) or a number with s, m, h or d (30m), from 1 second to 365 days",
+        "label": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
+        "file": "a path on the controller, not beginning with '-' and without control characters",
+        "path": "a path on the node, not beginning with '-' and without control characters",
+        "module": "a dotted Python name such as package.train",
+        "node": "the name of a node",
+        "run_id": f"a run id such as {run_id.EXAMPLE}",
+        "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
+        "environment": _a_mapping({"FOO": "bar"}),
+        "name": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
+        "user": "the name of a user, such as train",
+        "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
+    }[parameter.type]
+
+
+def read(parameter: Parameter, raw: object) -> Value:
+    """Return the value that `raw` means, or raise ValueError with what was expected and seen, in one line."""
+    try:
+        return READERS[parameter.type](parameter, raw)
+    except _Explained as explained:
+        raise ValueError(str(explained)) from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"expected {expected(parameter)}, saw {display(raw)}") from None
+
+
+class _Explained(ValueError):
+    """A refusal that says more than `expected` can."""
+
+
+def _int(parameter: Parameter, raw: object) -> int:
+    # Stricter than Ansible's int, which takes True, 42.0, '4e1' and digits of other scripts.
+    if not isinstance(raw, (int, str)) or not re.fullmatch(r"-?[0-9]{1,18}", str(raw)):
+        raise ValueError
+    number = int(raw)
+    if not parameter.minimum <= number <= parameter.maximum or number % parameter.multiple:
+        raise ValueError
+    return number
+
+
+def _typed(parameter: Parameter, raw: object, **spec: Any) -> Any:
+    result = ArgumentSpecValidator({parameter.name: spec}).validate({parameter.name: raw})
+    if result.error_messages:
+        raise ValueError
+    return result.validated_parameters[parameter.name]
+
+
+def _bool(parameter: Parameter, raw: object) -> bool:
+    return bool(_typed(parameter, raw, type="bool"))
+
+
+def _choice(parameter: Parameter, raw: object) -> str:
+    return str(_typed(parameter, _text(raw), type="str", choices=list(parameter.choices)))
+
+
+def _text(raw: object, longest: int = PATH_MAX) -> str:
+    """Return text as it is; a whole number is the one other thing that YAML and JSON spell as the person did."""
+    if isinstance(raw, bool) or not isinstance(raw, (str, int)):
+        raise ValueError
+    text = str(raw)
+    if len(text.encode(errors="surrogatepass")) > longest or any(unicodedata.category(c) in CONTROL for c in text):
+        raise ValueError
+    return text
+
+
+def _matching(pattern: re.Pattern[str]) -> Callable[[Parameter, object], str]:
+    def matching(parameter: Parameter, raw: object) -> str:
+        text = _text(raw)
+        if not pattern.fullmatch(text):
+            raise ValueError
+        return text
+
+    return matching
+
+
+def _path(parameter: Parameter, raw: object) -> str:
+    text = _text(raw)
+    if text.startswith("-") or not text.strip():
+        raise ValueError
+    return text
+
+
+def _seconds(parameter: Parameter, raw: object) -> int:
+    match = SECONDS.fullmatch(_text(raw))
+    if not match:
+        raise ValueError
+    seconds = int(match[1]) * UNITS[match[2]]
+    if not parameter.minimum <= seconds <= parameter.maximum:
+        raise ValueError
+    return seconds
+
+
+def _run_id(parameter: Parameter, raw: object) -> str:
+    try:
+        return run_id.check(_text(raw))
+    except ValueError as error:
+        raise _Explained(f"expected {error or expected(parameter)}, saw {display(raw)}") from None
+
+
+def _arguments(parameter: Parameter, raw: object) -> list[str]:
+    items: object = raw
+    if isinstance(raw, str) and raw.lstrip().startswith("["):
+        try:
+            items = json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            raise _Explained(f"{display(raw)} is no JSON list ({error}); expected {expected(parameter)}") from None
+    elif isinstance(raw, str):
+        line = _text(raw, longest=16 * ARGUMENT_MAX)
+        try:
+            items = shlex.split(line)
+        except ValueError as error:
+            raise _Explained(f"{error} in {display(raw)}; expected {expected(parameter)}") from None
+    if not isinstance(items, list):
+        raise ValueError
+    arguments = []
+    for index, item in enumerate(items):
+        try:
+            arguments.append(_text(item, ARGUMENT_MAX))
+        except ValueError:
+            what = "a string (in quotes) without control characters"
+            raise _Explained(f"item {index}: expected {what}, saw {display(item)}") from None
+    return arguments
+
+
+def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
+    try:
+        mapping = json.loads(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        if assignment := ASSIGNMENT.fullmatch(str(raw)):
+            example = _a_mapping({assignment[1]: assignment[2]})
+            raise _Explained(f"expected {example}, saw {display(raw)}") from None
+        raise
+    if not isinstance(mapping, dict):
+        raise ValueError
+    environment = {}
+    for name, value in mapping.items():
+        if not isinstance(name, str) or not ENVIRONMENT_NAME.fullmatch(name):
+            raise _Explained(f"{display(name)} is no name of an environment variable (letters, digits and '_')")
+        if owned(name):
+            raise _Explained(f"{name} is set by Muster for each rank; leave it out")
+        if SECRET.fullmatch(name):
+            raise _Explained(f"{name} looks like a secret and would be saved in the open; give it in launch_secrets")
+        try:
+            environment[name] = _text(value, ARGUMENT_MAX - len(name) - 1)
+        except ValueError:
+            what = "a string (in quotes) without control characters"
+            raise _Explained(f"{name}: expected {what}, saw {display(value)}") from None
+    return environment
+
+
+def _hosts(parameter: Parameter, raw: object) -> list[str]:
+    """Return the hosts as they were given, a range as one, once all of them can be read."""
+    texts = [raw] if isinstance(raw, str) else raw
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    try:
+        host_list.parse_hosts(texts)
+    except host_list.HostsError as error:
+        raise _Explained("; ".join(error.lines)) from None
+    return texts
+
+
+READERS: dict[str, Callable[[Parameter, object], Value]] = {
+    "int": _int,
+    "bool": _bool,
+    "choice": _choice,
+    "seconds": _seconds,
+    "label": _matching(run_id.LABEL),
+    "file": _path,
+    "path": _path,
+    "module": _matching(MODULE),
+    "node": _path,
+    "run_id": _run_id,
+    "arguments": _arguments,
+    "environment": _environment,
+    "name": _matching(run_id.LABEL),
+    "user": _matching(host_list.USER),
+    "hosts": _hosts,
+}

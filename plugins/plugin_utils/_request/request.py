@@ -1,0 +1,215 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The request: what was asked of a verb, checked before any node is contacted.
+
+A pure function of the raw extra variables, the environment, the cluster's launch_defaults and the inventory. It returns
+the request, where every parameter has its value and where that came from, or raises `Refused` with all that is wrong.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._action.errors import UserError
+from .._cluster.nodes import Inventory
+from .._cluster.nodes import errors as nodes_errors
+from . import hints
+from .parameters import display
+from .run_id import make as make_run_id
+from .settings import DEFAULT, Setting, refuse_unknown, settle
+from .verbs import VERBS
+
+SCHEMA = 1
+SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """When, where, by whom and with which command the verb was called."""
+
+    now: datetime  # UTC
+    nonce: str
+    experiments: str  # absolute
+    host: str
+    user: str
+    argv: tuple[str, ...]
+    extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
+    versions: dict[str, str]
+    collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
+
+
+class Request(TypedDict):
+    """What the playbooks of every verb work from."""
+
+    schema: int
+    verb: str
+    run_id: str | None
+    nonce: str | None
+    created: str
+    parameters: dict[str, Setting]
+    nodes: list[str]
+    spares: list[str]
+    hosts: str
+    experiment: str | None
+    experiments: str
+    controller: dict[str, str]
+    command: str
+    call: str
+    versions: dict[str, str]
+
+
+class Refused(UserError):
+    """Everything that is wrong with a request, one line each."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = tuple(map(clean, lines))
+        super().__init__("\n".join(self.lines))
+
+
+def make_request(
+    verb: str,
+    *,
+    extra_vars: Mapping[str, object],
+    environment: Mapping[str, str],
+    defaults: object,
+    documented: Collection[str],
+    inventory: Inventory,
+    situation: Situation,
+    earlier: object = None,
+) -> Request:
+    """Return the request, or raise Refused. `earlier` is the plan of the run that is launched again, if it is known."""
+    launch = verb == "launch"
+    lines: list[str] = []
+    if words := extra_vars.get("_raw_params"):
+        # Where Ansible's reading of -e puts the words of a value with blanks that was not quoted.
+        lines.append(
+            f"-e: {display(words)} is no NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
+            "or give one JSON object: -e '{\"NAME\": ...}'"
+        )
+    refuse_unknown(verb, extra_vars, documented, lines)
+    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
+    lines += nodes_errors(inventory, verb)
+    lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
+    lines += _discover_errors(settings) if verb == "discover" else []
+    if lines:
+        raise Refused(lines)
+    values = {name: setting["value"] for name, setting in settings.items()}
+    # Only a launch tells spares from nodes, any other verb asks them all.
+    nodes = inventory.names if launch else inventory.everybody
+    if launch:
+        nodes = nodes[: _number(values["nnodes"])]
+        if values["launcher"] == "python" and values["nproc"] is None:
+            settings["nproc"] = Setting(value=1, origin=DEFAULT)
+    run_id = _text(values.get("run_id"))
+    if launch and not run_id:
+        numbers = _number(values["channels"]), _number(values["threads"])
+        run_id = make_run_id(*numbers, situation.now, _text(values["label"]))
+    return {
+        "schema": SCHEMA,
+        "verb": verb,
+        "run_id": run_id,
+        "nonce": situation.nonce if launch else None,
+        "created": f"{situation.now:%Y-%m-%dT%H:%M:%SZ}",
+        "parameters": settings,
+        "nodes": nodes,
+        "spares": [node.name for node in inventory.spares] if launch else [],
+        "hosts": _pattern(len(nodes) if launch else None, inventory),
+        "experiment": posixpath.join(situation.experiments, run_id) if run_id else None,
+        "experiments": situation.experiments,
+        "controller": {"host": situation.host, "user": situation.user},
+        "command": _assignments(verb, settings, environment)
+        + command_line(situation.argv, situation.extra_vars_options),
+        "call": hints.call_of(situation.argv, situation.collections),
+        "versions": dict(situation.versions),
+    }
+
+
+def _pattern(nnodes: int | None, inventory: Inventory) -> str:
+    """Return the pattern for the play on so many nodes, all for None, and on the spares."""
+    nodes = "nodes" if nnodes in (None, len(inventory.nodes)) else f"nodes[0:{nnodes - 1}]"
+    return f"{nodes}:spares" if inventory.spares else nodes
+
+
+def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mapping[str, str]) -> str:
+    """Return what gave parameters their values from the environment, as one types it in front of a command."""
+    return "".join(
+        f"{parameter.environment}={shlex.quote(environment[parameter.environment])} "
+        for parameter in VERBS[verb]
+        if parameter.environment and settings[parameter.name]["origin"] == f"environment {parameter.environment}"
+    )
+
+
+def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:
+    """Return the command to type again, without the extra variables that may be secret."""
+    words = [posixpath.basename(argv[0]), *argv[1:]]
+    for option in extra_vars_options:
+        # The name of a file (@FILE) is no secret; whatever else mentions one is left out whole.
+        if not option.startswith("@") and SECRET_OPTION.search(option):
+            words = [word.replace(option, "<redacted>") for word in words]
+    return shlex.join(words)
+
+
+def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
+    """Return what is wrong between parameters; one that could not be read has its line and is not in `settings`."""
+    given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
+    saw = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
+    lines = []
+    if "nnodes" in given and inventory.nodes and (_number(given["nnodes"]["value"]) or 0) > len(inventory.nodes):
+        lines.append(
+            f"nnodes: expected at most {len(inventory.nodes)}, the size of the group 'nodes', {saw['nnodes']}; "
+            "add nodes to the inventory or give fewer"
+        )
+    if "script" in given and "module" in given:
+        lines.append(f"script: expected a script or a module, {saw['script']} and {saw['module']}; give one of them")
+    # Without nodes there is no cluster whose launch_defaults could name a script.
+    if inventory.nodes and all(name in settings and name not in given for name in ("script", "module")):
+        lines.append(
+            "script: neither a script nor a module is given; "
+            "give -e script=PATH or -e module=NAME, or set one in the cluster's launch_defaults"
+        )
+    python = "launcher" in given and given["launcher"]["value"] == "python"
+    if python and "nproc" in given and given["nproc"]["value"] != 1:
+        lines.append(
+            f"nproc: the launcher python starts one rank per node, expected 1, {saw['nproc']}; "
+            "give -e nproc=1 or -e launcher=torchrun"
+        )
+    return lines
+
+
+def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
+    node = settings.get("node")
+    if node is None or node["value"] in (None, *inventory.everybody):
+        return []
+    return [f"node: expected one of {', '.join(inventory.everybody)}, saw {display(node['value'])} ({node['origin']})"]
+
+
+def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:
+    """Return what is wrong between parameters; one that could not be read has its line and is not in `settings`."""
+    lines = []
+    if "cluster" in settings and settings["cluster"]["value"] is None:
+        lines.append("cluster: expected the name of the new inventory, saw none; give -e cluster=NAME")
+    ways = ("nodes", "hosts", "node_list")
+    if all(name in settings for name in ways) and sum(settings[name]["value"] is not None for name in ways) != 1:
+        given = [name for name in ways if settings[name]["value"] is not None]
+        lines.append(
+            f"nodes: expected the hosts in one way, saw {' and '.join(given) or 'none'}; "
+            "give -e nodes=HOST,HOST or -e node_list=FILE"
+        )
+    return lines
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which layer gives a parameter its value."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypedDict
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from .parameters import Parameter, Value, display, read
+from .verbs import VERBS
+
+CLUSTER = "cluster (launch_defaults)"
+DEFAULT = "default"
+# What a run's plan says of parameters that were given for it holds when it is launched again under its run id.
+AGAIN = ", as in the run's plan"
+FOR_THE_RUN = ("-e ", "environment ")
+OF_ONE_LAUNCH = ("run_id", "follow")
+# What parameters are called elsewhere.
+OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
+PROGRAM = ("script", "module")
+OF_A_PROGRAM = (*PROGRAM, "config", "script_args")
+# Types for which an empty -e NAME= takes away what a lower layer gives; an empty number or choice is a slip.
+CLEARABLE = ("label", "path", "module", "arguments", "environment")
+
+
+class Setting(TypedDict):
+    """A parameter's value and where it came from."""
+
+    value: Value
+    origin: str
+
+
+def settle(
+    verb: str,
+    extra_vars: Mapping[str, object],
+    environment: Mapping[str, str],
+    defaults: object,
+    lines: list[str],
+    earlier: object = None,
+) -> dict[str, Setting]:
+    """Return the setting of every parameter of the verb; one that is wrong is left out and has its line in `lines`.
+
+    `earlier` is the plan of an earlier launch of the same run, if there is one.
+    """
+    cluster: Mapping[str, object] = {}
+    plan = _plan_layer(earlier, extra_vars)
+    if isinstance(defaults, Mapping):
+        cluster = _cluster_layer(defaults, [extra_vars, {name: given[0] for name, given in plan.items()}], verb, lines)
+    else:
+        lines.append(f"launch_defaults: expected a mapping of launch parameters, saw {display(defaults)}")
+    settings = {}
+    for parameter in VERBS[verb]:
+        raw, origin = _highest(parameter, extra_vars, environment, plan, cluster)
+        cleared = raw is None or (raw == "" and parameter.type in CLEARABLE)
+        try:
+            value = parameter.built_in() if cleared else read(parameter, raw)
+        except ValueError as error:
+            lines.append(f"{parameter.name}: {error} ({origin})")
+        else:
+            settings[parameter.name] = Setting(value=value, origin=origin)
+    return settings
+
+
+def refuse_unknown(verb: str, extra_vars: Iterable[str], documented: Collection[str], lines: list[str]) -> None:
+    """Add a line for each extra variable that is no parameter, no documented variable and not one of Ansible's."""
+    lines += _unknown(verb, "-e {}", [name for name in extra_vars if not name.startswith("ansible_")], documented)
+
+
+def _highest(
+    parameter: Parameter,
+    extra_vars: Mapping[str, object],
+    environment: Mapping[str, str],
+    plan: Mapping[str, tuple[object, str]],
+    cluster: Mapping[str, object],
+) -> tuple[object, str]:
+    if parameter.name in extra_vars:
+        return extra_vars[parameter.name], f"-e {parameter.name}"
+    if parameter.environment and environment.get(parameter.environment):
+        return environment[parameter.environment], f"environment {parameter.environment}"
+    if parameter.name in plan:
+        return plan[parameter.name]
+    if parameter.name in cluster:
+        return cluster[parameter.name], CLUSTER
+    return None, DEFAULT
+
+
+def _plan_layer(earlier: object, extra_vars: Mapping[str, object]) -> dict[str, tuple[object, str]]:
+    """Return (value, origin) of what was given for the run when it was launched before; a file may say anything."""
+    settings = earlier.get("parameters") if isinstance(earlier, Mapping) else None
+    layer = {}
+    for name, setting in settings.items() if isinstance(settings, Mapping) else ():
+        origin = str(setting.get("origin")) if isinstance(setting, Mapping) else ""
+        if origin.startswith(FOR_THE_RUN) and name not in OF_ONE_LAUNCH:
+            layer[str(name)] = (setting.get("value"), origin.removesuffix(AGAIN) + AGAIN)
+    if _names_a_program(extra_vars):
+        for name in OF_A_PROGRAM:
+            layer.pop(name, None)
+    return layer
+
+
+def _names_a_program(layer: Mapping[str, object]) -> bool:
+    return any(layer.get(name) not in (None, "") for name in PROGRAM)
+
+
+def _cluster_layer(
+    defaults: Mapping[object, object], above: Iterable[Mapping[str, object]], verb: str, lines: list[str]
+) -> dict[str, object]:
+    cluster = {str(name): value for name, value in defaults.items()}
+    lines += _unknown(verb, CLUSTER, list(cluster), ())
+    lines += [
+        f"{p.name}: belongs to one run and may not stand in the cluster's launch_defaults; give -e {p.name}"
+        for p in VERBS[verb]
+        if p.per_run and cluster.pop(p.name, None) is not None
+    ]
+    if any(map(_names_a_program, above)) and any(name in cluster for name in PROGRAM):
+        # The cluster's configuration and arguments are for the cluster's program, not for one's own.
+        for name in OF_A_PROGRAM:
+            cluster.pop(name, None)
+    return cluster
+
+
+def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collection[str]) -> list[str]:
+    parameters = [p.name for p in VERBS[verb]]
+    spec = {name: {"type": "raw"} for name in (*parameters, *documented)}
+    unsupported = ArgumentSpecValidator(spec).validate(dict.fromkeys(names)).unsupported_parameters
+    near = (
+        {name.lower(): name for name in spec}
+        | OTHER_NAMES.get(verb, {})
+        | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
+    )
+    takes = f"{verb} takes {', '.join(parameters)}"
+    lines = []
+    for name in (name for name in names if name in unsupported):
+        if name == "_raw_params":
+            continue
+        shown = name if name.isprintable() else display(name)
+        guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
+        owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
+        hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
+        lines.append(f"{shown}: unknown parameter ({origin.format(shown)}); {hint}{takes}")
+    return lines

@@ -1,0 +1,227 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an experiment keeps: `run.yml`, and what the list of experiments tells of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+
+from .._text.table import GAP, one_line, table
+from .report import duration, first_progress, number
+from .verdict import Verdict, members
+
+SCHEMA = 1
+HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"
+# What a later look may know less of: a node whose work directory was emptied remembers nothing.
+OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss")
+# What is kept of an earlier launch of the same run.
+ATTEMPT = ("created", "started", "ended", "verdict", "why", "elapsed_s", "loss", "exit_codes", "command", "nonce")
+LIST_HEADERS = ("run id", "label", "commit", "verdict", "loss", "elapsed", "created (UTC)", "parameters")
+COMMIT_SIGNS = 8
+# Room for the parameters below which columns are left out that the run ids tell as well, and the least that stays.
+ENOUGH, LEAST = 24, 12
+# More of a run's parameters are in its run.yml.
+ARGUMENTS = 1000
+UNSEEN = "?"  # behind a verdict that was not the last word when somebody looked
+DATED = re.compile(r"_[0-9]{8}_[0-9]{6}(_|$)")
+# Settings that are the cluster's or nobody's are the same in every run; the label has its own column.
+NOT_LISTED = ("label", "run_id", "follow")
+# libyaml's where it is there: a list reads hundreds of files.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def record(
+    run_id: str,
+    plan: Mapping[str, Any] | None,
+    request: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    verdict: Verdict | None,
+) -> dict[str, Any]:
+    """Return the mapping of `run.yml`; without a plan, what a launch's request knows is taken from there."""
+    source = plan or (request if request.get("verb") == "launch" else {})
+    parameters = {
+        name: {"value": setting["value"], "origin": setting["origin"]}
+        for name, setting in source.get("parameters", {}).items()
+        if setting["value"] not in (None, [], {})
+    }
+    known = next((run for run in runs if run.get("created")), {})
+    progress = first_progress(runs)
+    loss = {"first": _rounded(progress.get("first_loss")), "last": _rounded(progress.get("loss"))}
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "label": (parameters.get("label") or {}).get("value") or known.get("label"),
+        "verdict": verdict.verdict if verdict else None,
+        "why": verdict.why if verdict else None,
+        # Of a run that has ended nobody has to look again.
+        "looked": request.get("created") if verdict and verdict.verdict not in ENDED else None,
+        "created": source.get("created") or known.get("created"),
+        "started": verdict.started if verdict else None,
+        "ended": verdict.ended if verdict else None,
+        "elapsed_s": verdict.elapsed_s if verdict else None,
+        "exit_codes": verdict.exit_codes if verdict else {},
+        "world_size": source.get("world_size") or known.get("world_size"),
+        "loss": loss if any(value is not None for value in loss.values()) else None,
+        "command": source.get("command"),
+        "parameters": parameters,
+        "nodes": source.get("nodes") or [run["node"] for run in members(runs)],
+        "fabric": (source.get("fabric") or {}).get("value"),
+        "code": source.get("code"),
+        "versions": source.get("versions"),
+        "controller": source.get("controller"),
+        "nonce": source.get("nonce") or known.get("nonce"),
+    }
+
+
+def _rounded(loss: object) -> float | None:
+    value = number(loss)
+    return None if value is None else round(value, 6)
+
+
+def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new record with what only the old one knows of the same launch, and with the user's own keys."""
+    own = {key: value for key, value in old.items() if key not in new}
+    if old.get("nonce") != new["nonce"] and new["nonce"] is not None:  # launched again by the same run id
+        before = own.pop("attempts", None)
+        attempts = [*(before if isinstance(before, list) else []), *_attempt(old)]
+        return {**new, **({"attempts": attempts} if attempts else {}), **own}
+    merged = {key: old.get(key) if value in (None, [], {}) else value for key, value in new.items()}
+    if old.get("verdict") in ENDED and new["verdict"] not in ENDED:
+        merged.update({key: old.get(key) for key in OUTCOME})
+    elif new["verdict"] is not None:
+        merged.update({key: new[key] for key in ("why", "looked", "ended")})
+    return {**merged, **own}
+
+
+def _attempt(old: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{key: old.get(key) for key in ATTEMPT}] if old.get("nonce") else []
+
+
+def load(text: str) -> dict[str, Any]:
+    """Read `run.yml`; raise ValueError when it is none."""
+    try:
+        document = yaml.load(text, Loader=_LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError(f"no YAML: {one_line(error)}") from error
+    if not isinstance(document, dict):
+        raise ValueError("no mapping")
+    return document
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """Return `run.yml` for people: in the order of the record, short collections in one line."""
+    body: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=110)
+    return HEADER + body
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the list. A problem says why `run.yml` could not be read, looked when a run was last seen going."""
+
+    run_id: str
+    label: str = ""
+    commit: str = ""
+    verdict: str = ""
+    loss: str = ""
+    elapsed: str = ""
+    created: str = ""
+    parameters: tuple[str, ...] = ()
+    problem: str = ""
+    looked: str = ""
+
+
+def summarize(name: str, text: str | None) -> Entry:
+    """Return the line of the experiment in the directory of this name; None: it has no run.yml."""
+    if text is None:
+        return Entry(name, problem="unreadable: no run.yml")
+    try:
+        document = load(text)
+        code = document.get("code") or {}
+        commit = str(code.get("commit") or "")[:COMMIT_SIGNS] + ("+" if code.get("dirty") else "")
+        settings = (document.get("parameters") or {}).items()
+        chosen = [f"{key}={_value(item['value'])}" for key, item in settings if _listed(key, item)]
+        loss = number((document.get("loss") or {}).get("last"))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        return Entry(name, problem=f"unreadable run.yml: {one_line(error, 80)}")
+    verdict = document.get("verdict")
+    return Entry(
+        run_id=name,
+        label=str(document.get("label") or ""),
+        commit=commit,
+        verdict=f"{verdict}{'' if verdict in ENDED else UNSEEN}" if verdict else "unknown",
+        loss="" if loss is None else f"{loss:.3g}",
+        elapsed=duration(document.get("elapsed_s")),
+        created=str(document.get("created") or ""),
+        parameters=tuple(chosen),
+        looked=str(document.get("looked") or ""),
+    )
+
+
+def unseen(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the runs whose end nobody has seen, the newest last."""
+    return sorted((entry for entry in entries if entry.verdict.endswith(UNSEEN)), key=_age)
+
+
+def _listed(name: str, setting: Mapping[str, Any]) -> bool:
+    return name not in NOT_LISTED and str(setting["origin"]).startswith(("-e", "environment"))
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + " ".join(f"{key}={item}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + " ".join(str(item) for item in value) + "]"
+    return str(value)
+
+
+def _age(entry: Entry) -> tuple[bool, str, str]:
+    return not entry.created, entry.created, entry.run_id
+
+
+def list_table(entries: Iterable[Entry], width: int) -> list[str]:
+    """Return the table of experiments, the newest last: next to the prompt; after it what has no date.
+
+    Each is one line. Where the width does not do, what the run ids tell as well is left out, and the rest is cut.
+    """
+    ordered = sorted(entries, key=_age)
+    columns = [
+        (entry.run_id, entry.label, entry.commit, entry.verdict, entry.loss, entry.elapsed, minute(entry.created))
+        for entry in ordered
+    ]
+    if _room(columns, width) < ENOUGH and all(DATED.search(entry.run_id) for entry in ordered if entry.created):
+        columns = [(*row[:-1], "") for row in columns]
+    if _room(columns, width) < ENOUGH and all(entry.run_id.endswith(entry.label) for entry in ordered):
+        columns = [(row[0], "", *row[2:]) for row in columns]
+    room = max(LEAST, _room(columns, width))
+    rows = [(*row, _parameters(entry, room)) for row, entry in zip(columns, ordered, strict=True)]
+    return table(LIST_HEADERS, rows, max(width, width - _room(columns, width) + room))
+
+
+def _room(columns: Sequence[Sequence[str]], width: int) -> int:
+    """Return what the columns leave for the last one."""
+    texts = [[header, *cells] for header, *cells in zip(LIST_HEADERS[:-1], *columns, strict=True)]
+    return width - sum(max(map(len, cells)) + len(GAP) for cells in texts if any(cells[1:]))
+
+
+def _parameters(entry: Entry, room: int) -> str:
+    if entry.problem:
+        return one_line(entry.problem, room)
+    every = one_line(" ".join(entry.parameters), ARGUMENTS)
+    if len(every) <= room:
+        return every
+    told = [f"channels={number}" for number in re.findall(r"_([0-9]+)ch_", entry.run_id)]
+    told += [f"threads={number}" for number in re.findall(r"_([0-9]+)th_", entry.run_id)]
+    return one_line(" ".join(text for text in entry.parameters if text not in told), room)
+
+
+def minute(stamp: str) -> str:
+    """Return ``2026-11-20 14:30`` for 2026-11-20T14:30:52Z."""
+    return stamp.replace("T", " ")[:16]

@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one line that tells how far a run is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._text.table import one_line
+from .verdict import NO_METRICS
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any.
+
+    begun: the head's launcher was started, and every other node's too, or the run has ended by now. why: the phase's.
+    verdict: the run's, once it has ended. attempt: counted from 0.
+    """
+
+    phase: str
+    count: int
+    elapsed_s: float
+    progress: Mapping[str, Any] | None
+    begun: bool = False
+    why: str = ""
+    verdict: str | None = None
+    attempt: int = 0
+
+    @property
+    def shown(self) -> str:
+        """Return the phase as a line has it: in the end that of the run, not only of the head's part."""
+        phase = self.verdict or ("ending" if self.phase == "drained" else self.phase)
+        return f"{phase}, attempt {self.attempt + 1}" if self.attempt else phase
+
+
+def read_sample(text: str) -> Sample | None:
+    """Return what state.json and heartbeat.json, a line each, tell; None for anything that a runner doesn't write.
+
+    The second may be missing: the first beat comes a second after the state.
+    """
+    documents = []
+    for line in text.splitlines():
+        try:
+            documents.append(json.loads(line))
+        except ValueError:  # what a login shell says
+            continue
+    state, beat = (*documents, {}, {})[:2]
+    if not isinstance(state, dict) or not isinstance(state.get("phase"), str) or not isinstance(beat, dict):
+        return None
+    count, elapsed, progress = beat.get("count", 0), _number(beat.get("elapsed_s", 0)), beat.get("progress")
+    if not isinstance(count, int) or elapsed is None or not math.isfinite(elapsed):
+        return None
+    together = isinstance(state.get("gang"), dict) or state["phase"] in ENDED
+    return Sample(
+        phase=clean(state["phase"]),
+        count=count,
+        elapsed_s=elapsed,
+        progress=progress if isinstance(progress, dict) else None,
+        begun=bool(state.get("started")) and together,
+        why=one_line(state.get("why") or ""),
+        verdict=_verdict(state),
+        attempt=state["attempt"] if isinstance(state.get("attempt"), int) else 0,
+    )
+
+
+def _verdict(state: Mapping[str, Any]) -> str | None:
+    end = state.get("end")
+    verdict = end.get("verdict") if isinstance(end, dict) else None
+    return verdict if verdict in ENDED and state["phase"] in ENDED else None
+
+
+def clock(seconds: float) -> str:
+    """Return ``1:02:03`` or ``2:03``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _rate(value: float) -> str:
+    for limit, suffix in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.1f}{suffix}"
+    return f"{value:.0f}"
+
+
+def eta_s(first: Sample, now: Sample) -> float | None:
+    """Return the seconds left, from the steps made since the first sample; None before a step was seen."""
+    if first.progress is None or now.progress is None:
+        return None
+    begun, step, total = (
+        _number(sample)
+        for sample in (first.progress.get("step"), now.progress.get("step"), now.progress.get("total_steps"))
+    )
+    seconds = now.elapsed_s - first.elapsed_s
+    if begun is None or step is None or total is None or step <= begun or seconds <= 0:
+        return None
+    left = (total - step) * seconds / (step - begun)
+    return max(0.0, left) if math.isfinite(left) else None
+
+
+def told(now: Sample) -> str:
+    """Return what the line says but for the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
+    if now.progress is None:
+        ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
+        if now.phase == "waiting" and now.why:
+            return f"{now.shown}  {now.why}"
+        return now.shown + ends.get(now.verdict or now.phase, "  no step yet")
+    parts = [now.shown]
+    step, total = now.progress.get("step"), now.progress.get("total_steps")
+    if _number(step) is not None:
+        parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
+    loss, rate = _number(now.progress.get("loss")), _number(now.progress.get("tokens_per_s"))
+    if loss is not None:
+        parts.append(f"loss {loss:.4g}")
+    if rate is not None:
+        parts.append(f"{_rate(rate)} tokens/s")
+    return "  ".join(parts)
+
+
+def progress_line(first: Sample, now: Sample) -> str:
+    """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
+    left = eta_s(first, now) if now.phase == "running" else None
+    return f"{told(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(left)}" if left else "")

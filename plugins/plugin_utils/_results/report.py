@@ -1,0 +1,235 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user reads of a run: tables, the verdict's lines, logs and commands.
+
+Everything here is text out of data that hosts sent: each string goes through `clean`, none is ever a template.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+from .._text.table import names, one_line, table
+from .causes import looks_lost, ordered
+from .infos import Info
+from .verdict import NO_METRICS, Verdict, is_idle_spare, members
+
+STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
+LOG_LINES = 15
+# Run directories that are shown.
+PLACES = 4
+CONSEQUENCES = 8
+# Signs of a consequence; the cause's own are shown in full.
+WHY = 120
+# Of a reason in a table, which is wrapped: a runaway message must not fill the screen for each node.
+LONGEST = 1000
+# The runner writes one each second.
+HEARTBEAT_STALE_S = 15
+
+
+def number(value: object) -> float | None:
+    """Return a JSON number, None for anything else that a workload may have written."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def duration(seconds: object) -> str:
+    """Return ``31 s``, ``12 min 5 s``, ``3 h 07 min`` or ``2 d 4 h``; empty when it is not known."""
+    value = number(seconds)
+    if value is None or not math.isfinite(value):
+        return ""
+    whole = int(value)
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if hours >= 48:
+        return f"{days} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60:02d} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def losses(progress: Mapping[str, Any] | None) -> str:
+    """Return ``5.55 -> 1.93``: the first and the last loss of a rank."""
+    first, last = (number((progress or {}).get(key)) for key in ("first_loss", "loss"))
+    return " -> ".join(f"{value:.3g}" for value in (first, last) if value is not None)
+
+
+def _ranks(run: Mapping[str, Any]) -> str:
+    first, count = run.get("first_rank"), run.get("nproc")
+    if first is None or not count or is_idle_spare(run):
+        return ""
+    return str(first) if count == 1 else f"{first}-{first + count - 1}"
+
+
+def _step(progress: Mapping[str, Any]) -> str:
+    step, total = number(progress.get("step")), number(progress.get("total_steps"))
+    return "" if step is None else f"{step:.0f}" if total is None else f"{step:.0f}/{total:.0f}"
+
+
+def _remarks(run: Mapping[str, Any]) -> str:
+    # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
+    failures = ordered([run]) if run["phase"] == "failed" else []
+    why = failures[0].what if failures else run.get("why")
+    remarks = [one_line(why, LONGEST)] if why else []
+    age = number(run.get("heartbeat_age_s"))
+    if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
+        remarks.append(f"no sign of life for {duration(age)}")
+    if run.get("left"):
+        many = run["left"] != 1
+        left = f"{run['left']} process{'es' * many} of it {'are' if many else 'is'} left"
+        remarks.append(f"{left}: stop ends {'them' if many else 'it'}")
+    if run.get("log_dropped"):
+        remarks.append(f"{run['log_dropped']} bytes of log were dropped")
+    memlock = (run.get("memlock") or {}).get("soft")
+    # A unit asks for no limit; what it shows is not what its processes have.
+    if run.get("alive") and str(run.get("starter")).startswith("systemd") and memlock not in (None, -1):
+        remarks.append(f"may lock only {memlock // 1024} KiB of memory, though its unit asks for no limit")
+    return "; ".join(remarks)
+
+
+def status_table(runs: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    """Return one row for each node."""
+    rows = []
+    for run in runs:
+        progress = run.get("progress") or {}
+        rate, rank = number(progress.get("tokens_per_s")), run.get("node_rank")
+        rows.append(
+            (
+                str(run["node"]),
+                "" if rank is None else "spare" if is_idle_spare(run) else str(rank),
+                str(run["phase"]),
+                _ranks(run),
+                _step(progress),
+                losses(progress),
+                "" if rate is None else f"{rate:,.0f}",
+                duration(run.get("elapsed_s")),
+                _remarks(run),
+            )
+        )
+    return table(STATUS_HEADERS, rows, width)
+
+
+def first_progress(runs: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the progress of the lowest rank that told one."""
+    return next((run["progress"] for run in runs if run.get("progress")), {})
+
+
+def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return ``<run id>  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s``."""
+    parts = [run for run in members(runs) if run.get("nproc")]
+    ranks = sum(run["nproc"] for run in parts)
+    attempt = max((run.get("attempt") or 0 for run in parts), default=0)
+    loss = losses(first_progress(runs))
+    facts = [
+        verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
+        f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
+        f"attempt {attempt + 1}" if attempt else "",
+        f"loss {loss}" if loss else "",
+        duration(verdict.elapsed_s),
+    ]
+    return clean(f"{run_id or 'no run'}  " + " · ".join(fact for fact in facts if fact))
+
+
+def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list[str]:
+    """Say, before a stop that may take its time, whom it asks and for how long; nothing where no runner lives."""
+    alive = [info.node for info in infos if any(run["run_id"] == run_id and run.get("alive") for run in info.runs)]
+    if not alive:
+        return []
+    return [
+        clean(f"asking the runners of {run_id} on {names(alive)} to stop: SIGTERM, and SIGKILL after up to {grace} s")
+    ]
+
+
+def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
+    """Say, after a stop, where there was nothing to stop."""
+    parts = list(infos)
+    over = [info for info in parts if not info.changed and info.run["phase"] in ENDED]
+    if over and len(over) == len(parts):
+        return [clean(f"{run_id} had already ended: nothing to stop")]
+    # Where this stop has ended others, one that is stopped may have heard of it by the gang first.
+    return [clean(f"  {info.node} had already ended") for info in over if info.run["phase"] != "stopped"]
+
+
+def explanation(verdict: Verdict) -> list[str]:
+    """Return why, the cause first, then what followed from it, and the last lines of the rank that failed first."""
+    lines = [f"  {clean(verdict.why)}"] if verdict.why else []
+    lines += [f"    then {one_line(text, WHY)}" for text in verdict.consequences[:CONSEQUENCES]]
+    if len(verdict.consequences) > CONSEQUENCES:
+        lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
+    return lines + _tail(verdict.node, verdict.rank, verdict.log_tail or (verdict.cause or {}).get("traceback") or [])
+
+
+def _tail(node: str | None, rank: int | None, tail: Sequence[object]) -> list[str]:
+    if not tail:
+        return []
+    return [f"  last lines of {clean(label(node, rank))}:", *(f"    | {clean(line)}" for line in tail[-LOG_LINES:])]
+
+
+def label(node: object, rank: object) -> str:
+    """Return ``node0/rank0``; the launcher is ``node0/-``."""
+    return f"{node}/-" if rank is None else f"{node}/rank{rank}"
+
+
+def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
+    """Return (what, where) of everything that there is of the run."""
+    where = [
+        (f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "not_found"
+    ]
+    more = [("and", f"on {len(where) - PLACES} more nodes")] if len(where) > PLACES else []
+    return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
+
+
+def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[str]]:
+    """Say who failed to start, the most likely cause first, and what its log says: (first line, all lines).
+
+    together is why those that were started did not begin together.
+    """
+    failed = sorted((info for info in infos if not info.answered), key=lambda info: looks_lost(info.run["why"]))
+    if not failed:
+        return together or "every node had started, a later task failed", []
+    lines = unanswered(failed)
+    return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run["log_tail"])]
+
+
+def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None, rank: int | None = None) -> list[str]:
+    """Return the last `limit` log lines of all nodes, merged by time: ``2026-11-20 14:30:52.123 node0/rank0 | text``.
+
+    A line that has no time (the runner did not write it) comes before all others.
+    """
+    entries = [
+        (_time(entry["time"]), clean(label(entry["node"], entry["rank"])), clean(entry["text"]))
+        for info in infos
+        for entry in info.log
+        if node in (None, entry["node"]) and rank in (None, entry["rank"])
+    ]
+    entries.sort(key=lambda entry: entry[0])
+    entries = entries[-(limit or len(entries)) :]
+    size = max((len(who) for _time, who, _text in entries), default=0)
+    return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
+
+
+def no_such_rank(runs: Iterable[Mapping[str, Any]], asked: Mapping[str, Any] | None) -> str | None:
+    """Say that the run has no such rank (a setting of the request), as far as its nodes tell how many it has."""
+    rank = number((asked or {}).get("value"))
+    world_size = max((run.get("world_size") or 0 for run in runs), default=0)
+    if asked is None or rank is None or not world_size or rank < world_size:
+        return None
+    last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"
+    return f"rank: expected {last}, saw {rank:.0f} ({asked.get('origin')})"
+
+
+def _time(stamp: object) -> str:
+    return clean(stamp).replace("T", " ").removesuffix("Z")
+
+
+def unanswered(infos: Iterable[Info]) -> list[str]:
+    """Return a line for each node that gave no answer."""
+    return [
+        clean(f"{info.node}: " + ("unreachable: " if info.run["phase"] == "unreachable" else "") + info.run["why"])
+        for info in infos
+        if not info.answered
+    ]

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text for a terminal: a table in aligned columns, and strings from hosts made harmless.
+
+Own code on purpose: it is shorter than the wiring of rich or tabulate, which plain ansible-core does not bring along.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+GAP = "  "
+# What is left for the last column, however wide the others are.
+LAST_COLUMN_MINIMUM = 24
+
+
+def one_line(text: object, limit: int = 240) -> str:
+    """Return text cleaned, with its runs of blanks collapsed, and cut to `limit` signs."""
+    words = " ".join(clean(text).split())
+    return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+def names(nodes: Sequence[str], most: int = 8) -> str:
+    """Name some nodes: all of a few, the first of many."""
+    shown = list(nodes[:most])
+    if len(nodes) > len(shown):
+        shown.append(f"{len(nodes) - len(shown)} more")
+    return " and ".join([*([", ".join(shown[:-1])] if shown[:-1] else []), *shown[-1:]])
+
+
+def aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line ``  title: text`` for each pair, the texts below each other."""
+    cleaned = [(f"{clean(title)}:", clean(text)) for title, text in pairs]
+    size = max((len(title) for title, _column in cleaned), default=0)
+    return [f"  {title:<{size}} {text}" for title, text in cleaned]
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of a table: a column that is empty in every row is left out, the last is wrapped to `width`."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    kept = [index for index in range(len(headers)) if any(row[index] for row in cells)]
+    cells = [[headers[index] for index in kept], *([row[index] for index in kept] for row in cells)]
+    if not kept:
+        return []
+    widths = [max(len(row[column]) for row in cells) for column in range(len(kept) - 1)]
+    before = sum(widths) + len(GAP) * len(widths)
+    room = max(LAST_COLUMN_MINIMUM, width - before)
+    lines = []
+    for row in cells:
+        start = "".join(cell.ljust(size) + GAP for cell, size in zip(row[:-1], widths, strict=True))
+        for part in textwrap.wrap(row[-1], room) or [""]:
+            lines.append((start + part).rstrip())
+            start = " " * before
+    return lines

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A gang for tests: real runners, one for each node, with directories of their own and the head on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import random
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous
+from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
+
+KEY = "0123456789abcdef" * 4
+
+
+# Below the ports that the kernel gives to whoever connects: a gang's stays free until its head listens.
+LOWEST_PORT, PORT_BLOCKS, PORTS_EACH = 12000, 900, 8
+_blocks = itertools.count(random.SystemRandom().randrange(PORT_BLOCKS))
+
+
+def free_ports() -> int:
+    """Return a port that is free with those above: the runners', and the ranks' of some attempts.
+
+    No other gang of this process has had them of late.
+    """
+    while True:
+        port = LOWEST_PORT + PORTS_EACH * (next(_blocks) % PORT_BLOCKS)
+        with contextlib.ExitStack() as held:
+            try:
+                for number in range(PORTS_EACH):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", port + number))
+            except OSError:
+                continue
+            return port
+
+
+def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Job]:
+    """Return the jobs of a gang whose nodes run these commands; `lost_after` and `max_restarts` are the gang's.
+
+    The last `spares` of them are spares.
+    """
+    nnodes = len(argvs) - changes.pop("spares", 0)
+    port = free_ports()
+    names = [f"node{rank}" for rank in range(len(argvs))]
+    lost_after, restarts = changes.pop("lost_after", 12), changes.pop("max_restarts", 0)
+    return [
+        make_job(
+            tmp_path / name,
+            argvs[rank],
+            **{
+                "node": name,
+                "node_rank": rank,
+                "nnodes": nnodes,
+                "world_size": nnodes,
+                "first_rank": rank,
+                "rendezvous": Rendezvous("127.0.0.1", port + 1),
+                "gang": Gang(port, lost_after, restarts, names if rank == 0 else []),
+                "join_timeout": 60,
+                **changes,
+            },
+        )
+        for rank, name in enumerate(names)
+    ]
+
+
+@dataclass
+class Running:
+    """Started runners by node rank; `end` takes whatever a test left."""
+
+    jobs: list[Job]
+    runners: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    # By node rank, the command in which a runner is started: what gives it a network of its own.
+    inside: dict[int, list[str]] = field(default_factory=dict)
+
+    def start(self, *ranks: int, key: str = KEY) -> None:
+        """Start the runners of these nodes, of all without an argument."""
+        for rank in ranks or range(len(self.jobs)):
+            Path(self.jobs[rank].workdir).mkdir(parents=True, exist_ok=True)
+            private = {"environment": {"PATH": "/usr/bin:/bin"}, "key": key}
+            self.runners[rank] = spawn(self.jobs[rank], private, self.inside.get(rank, []))
+
+    def state(self, rank: int) -> dict[str, Any]:
+        """Return the state of a node."""
+        return state_of(self.jobs[rank])
+
+    def phases(self) -> list[str | None]:
+        """Return the phase of each node."""
+        return [self.state(rank).get("phase") for rank in range(len(self.jobs))]
+
+    def wait_phase(self, phase: str, *ranks: int) -> None:
+        """Wait until these nodes (all) are in the phase."""
+        for rank in ranks or range(len(self.jobs)):
+            wait_for(functools.partial(self._is, rank, phase), f"node{rank} is {phase}", 60)
+
+    def _is(self, rank: int, phase: str) -> bool:
+        return self.state(rank).get("phase") == phase
+
+    def codes(self, seconds: float = 60) -> list[int]:
+        """Wait for every started runner; return their exit codes in node-rank order."""
+        return [self.runners[rank].wait(seconds) for rank in sorted(self.runners)]
+
+    def end(self) -> None:
+        """Kill what is left."""
+        for runner in self.runners.values():
+            if runner.poll() is None:
+                runner.kill()
+                runner.wait()

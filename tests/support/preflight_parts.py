@@ -1,0 +1,213 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clusters of two alike machines of tests/machines, healthy in all that their trees do not tell."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks.check import Level
+from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report, report_on
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy
+from ansible_collections.muster.train.tests.machines._machine import MACHINES
+from ansible_collections.muster.train.tests.machines._manifest import read
+from ansible_collections.muster.train.tests.machines._show import ASKED
+from ansible_collections.muster.train.tests.machines._show import cluster_of as read_machines
+
+NOW = 1795300000.0
+NAMES = sorted(path.stem for path in MACHINES.glob("*.yml"))
+Facts = dict[str, Any]
+Tree = Callable[[str], str]
+Change = Callable[[Facts], object]
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+@functools.cache
+def _texts(name: str) -> tuple[str, str]:
+    """The machine, and the one like it beside it."""
+    text = (MACHINES / f"{name}.yml").read_text(encoding="utf-8")
+    expected = MACHINES / "expected" / f"{name}.yml"
+    peer = yaml.safe_load(expected.read_text(encoding="utf-8"))["peer"] if expected.exists() else {}
+    other = text
+    for old, new in peer.items():
+        other = other.replace(old, new)
+    return text, other
+
+
+@functools.cache
+def _read(name: str, text: str) -> Facts:
+    return read_machines({name: read(text)})[name].to_facts(ASKED)
+
+
+def healthy(facts: Facts, number: int) -> Facts:
+    """The facts with all in order that a tree tells nothing of."""
+    node, gpu = facts["node"], facts["gpu"]
+    node["hostname"] += f"-{number}"
+    mine = {"addresses": [f"10.99.0.{number + 1}"], "source": "/etc/hosts", "error": None}
+    defaults: Facts = {
+        "clock": {"wall": NOW + 0.4, "asked": NOW, "synchronized": True},
+        "names": {node["hostname"]: mine, "head": {"addresses": ["10.99.0.1"], "source": "resolver", "error": None}},
+        "devices": [
+            {"path": path, "mode": "0666", "uid": 0, "gid": 0, "readable": True, "writable": True}
+            for path in _device_files(facts)
+        ],
+        "engine": {
+            "command": ["docker"],
+            "version": "29.1.0",
+            "running": True,
+            "compose": "2.40.0",
+            "images": {"train:1": {"id": "sha256:aa", "digests": ["train@sha256:bb"]}},
+        },
+        "reach": [{"address": "10.99.0.1", "port": 29400, "result": "refused", "error": None}],
+        "kernel_log": {"readable": True, "errors": [], "source": "journalctl -k -b"},
+        "processes": {"gpu": [], "runs": [], "hung": []},
+        "memory": {"total_bytes": 2 << 40, "available_bytes": 1 << 40, "swap_bytes": 0, "hugepages": 0},
+        "sudo": {"passwordless": True, "why": None},
+        "interfaces": {
+            name: {"state": "up", "mtu": 9000, "speed_mbps": 200000}
+            for name in sorted({each["interface"] for each in node["net"]["routes"]})
+        },
+        "gpu_health": _gpu_health(gpu),
+        "disks": [
+            {
+                "path": path,
+                "mount_point": "/",
+                "size_bytes": 1 << 40,
+                "free_bytes": 9 << 36,
+                "free_inodes": 10**8,
+                "filesystem": "ext4",
+                "read_only": False,
+                "writable": True,
+            }
+            for path in (node["workdir"]["path"], "/tmp")
+        ],
+        "limits": {"nofile": {"soft": 1024, "hard": 1048576}, "nproc": {"soft": -1, "hard": -1}},
+        "memlock": {"soft": -1, "hard": -1, "cap_ipc_lock": True, "effective": -1},
+        "code": {
+            "path": "/home/ann/muster/code",
+            "exists": True,
+            "commit": "a" * 40,
+            "branch": "main",
+            "dirty": False,
+            "changes": None,
+            "source": "git",
+        },
+        "files": {
+            "train.py": {"path": "/home/ann/muster/code/train.py", "exists": True, "readable": True, "sha256": "1" * 64}
+        },
+        "python": {"command": "python3", "path": "/usr/bin/python3"},
+        "versions": {
+            "python": "3.11.2",
+            "torch": "2.6.0",
+            "nccl": "2.23.4",
+            "rccl": None,
+            "site_packages": ["/usr/lib/python3/dist-packages"],
+            "sources": {},
+        },
+        "kernel": {"release": "6.8.0", "command_line": ["iommu=pt"]},
+    }
+    own = {**defaults, "clock": {**defaults["clock"]}}
+    node.update(own)
+    node["workdir"] = {**node["workdir"], "identity": f"machine{number}", "writable": True, "filesystem": "ext4"}
+    node["container"] = {**(node["container"] or {"kind": None}), "shm_bytes": 64 << 30}
+    node["holder"] = None
+    node["boot_id"] = f"boot{number}"
+    if gpu["count"]:
+        gpu["driver_version"] = gpu["driver_version"] or "550.54.15"
+    return facts
+
+
+def _device_files(facts: Facts) -> list[str]:
+    gpu = facts["gpu"]
+    paths = [hca["uverbs"] for hca in facts["rdma"]["hcas"] if hca["uverbs"]]
+    if gpu["vendor"] == "nvidia":
+        paths += ["/dev/nvidiactl", "/dev/nvidia-uvm", *(f"/dev/nvidia{n}" for n in range(gpu["count"]))]
+    if gpu["vendor"] == "amd":
+        paths += ["/dev/kfd", *(f"/dev/dri/renderD{128 + n}" for n in range(gpu["count"]))]
+    return paths
+
+
+def _gpu_health(gpu: Facts) -> Facts:
+    nvidia = gpu["vendor"] == "nvidia"
+    devices = [
+        {
+            "index": device["index"],
+            "pci_address": device["pci_address"],
+            "ecc_mode": "enabled",
+            "ecc_pending": "enabled",
+            "ecc_uncorrected": 0,
+            "remap_pending": False,
+            "remap_failure": False,
+            "link_width": 16,
+            "link_width_max": 16,
+            "link_gen": 1,
+            "link_gen_max": 5,
+            "throttle": [],
+            "persistence": True if nvidia else None,
+            "nvlinks_down": [] if nvidia else None,
+            "bad_pages": None if nvidia else 0,
+        }
+        for device in gpu["devices"]
+    ]
+    manager = {"needed": nvidia, "active": True, "state": "active"} if nvidia else {"needed": False}
+    return {"devices": devices, "fabric_manager": manager}
+
+
+def facts_of(name: str, number: int, tree: Tree = as_it_is) -> Facts:
+    """What node `number` of a cluster of these machines answers; tree changes its text."""
+    text = _texts(name)[min(number, 1)]
+    changed = tree(text)
+    assert tree is as_it_is or changed != text
+    return healthy(copy.deepcopy(_read(f"{name}{number}", changed)), number)
+
+
+def report(
+    name: str,
+    *changes: Change,
+    tree: Tree = as_it_is,
+    both: Change | None = None,
+    env: dict[str, Any] | None = None,
+    launch: Launch | None = None,
+    levels: dict[str, Level] | None = None,
+    silent: str = "",
+    addresses: tuple[str, str] = ("10.99.0.1", "10.99.0.2"),
+    received: float = NOW + 1.0,
+    mode: str = "auto",
+    **of: Any,
+) -> Report:
+    """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it."""
+    one, two = facts_of(name, 0), facts_of(name, 1, tree)
+    for change in changes:
+        change(two)
+    if both is not None:
+        both(one)
+        both(two)
+    answers = [
+        Node.from_facts("node0", one, addresses[0], [(env or {}, "node")]),
+        Silent("node1", silent, addresses[1])
+        if silent
+        else Node.from_facts("node1", two, addresses[1], [(env or {}, "node")]),
+    ]
+    asked = launch or Launch(files={"script": ("train.py", "cluster")})
+    library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
+    rules = Policy(mode=mode, library=library[0], version=library[1])
+    return report_on(cluster_of(answers, rules, Cluster({}, launch=asked, received=received, **of)), levels or {})
+
+
+def alarms(found: Report) -> list[tuple[str, str | None, str]]:
+    """What is not well: check, node, status."""
+    bad = ("warn", "fail", "error")
+    found_bad = {(each.check, each.node, each.status) for each in found.findings if each.status in bad}
+    return sorted(found_bad, key=str)

@@ -1,0 +1,307 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How GPUs are: ECC, links, throttling, by the vendors' words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.health import (
+    parse_bad_pages,
+    parse_count,
+    parse_features,
+)
+from ansible_collections.muster.train.plugins.module_utils._gpu.health import read_gpu_health
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.health import (
+    EVERYTHING,
+    FABRIC_MANAGER,
+    NVLINKS,
+    parse_nvlinks,
+    parse_states,
+)
+from ansible_collections.muster.train.plugins.module_utils._records.health import FabricManager, GpuHealth, GpuState
+from ansible_collections.muster.train.tests.support.machines import Machine
+from ansible_collections.muster.train.tests.support.this_machine import OwnMachine, answer
+
+SMI, LINKS, MANAGER = map(" ".join, (EVERYTHING, NVLINKS, FABRIC_MANAGER))
+UUID = "GPU-00000000-1111-2222-3333-444444444444"
+
+
+def gpu(bus: str = "1B", **parts: str) -> str:
+    """Return a GPU of -q -x as drivers since 535 print it; parts replace the whole of an element."""
+    told = {
+        "uuid": f"<uuid>{UUID}</uuid>",
+        "persistence": "<persistence_mode>Enabled</persistence_mode>",
+        "fabric": "<fabric><state>Completed</state><status>Success</status></fabric>",
+        "link": (
+            "<pci_gpu_link_info><pcie_gen><max_link_gen>5</max_link_gen><current_link_gen>5</current_link_gen></pcie_gen>"
+            "<link_widths><max_link_width>16x</max_link_width><current_link_width>16x</current_link_width></link_widths>"
+            "</pci_gpu_link_info>"
+        ),
+        "reasons": (
+            "<clocks_event_reasons><clocks_event_reason_gpu_idle>Active</clocks_event_reason_gpu_idle>"
+            "<clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown></clocks_event_reasons>"
+        ),
+        "mode": "<ecc_mode><current_ecc>Enabled</current_ecc><pending_ecc>Enabled</pending_ecc></ecc_mode>",
+        "errors": (
+            "<ecc_errors><volatile><sram_correctable>4</sram_correctable><sram_uncorrectable_parity>0"
+            "</sram_uncorrectable_parity><sram_uncorrectable_secded>0</sram_uncorrectable_secded>"
+            "<dram_uncorrectable>0</dram_uncorrectable></volatile>"
+            "<aggregate><dram_uncorrectable>7</dram_uncorrectable></aggregate></ecc_errors>"
+        ),
+        "rows": (
+            "<remapped_rows><remapped_row_corr>2</remapped_row_corr><remapped_row_unc>1</remapped_row_unc>"
+            "<remapped_row_pending>No</remapped_row_pending><remapped_row_failure>No</remapped_row_failure></remapped_rows>"
+        ),
+        "temperature": "<temperature><gpu_temp>34 C</gpu_temp></temperature>",
+    }
+    told.update(parts)
+    link = told.pop("link")
+    pci = f"<pci><pci_bus_id>00000000:{bus}:00.0</pci_bus_id>{link}</pci>"
+    return f'<gpu id="00000000:{bus}:00.0">{pci}{"".join(told.values())}</gpu>'
+
+
+def log(*gpus: str) -> str:
+    head = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n'
+    return f"{head}<nvidia_smi_log><driver_version>570.124.06</driver_version>{''.join(gpus)}</nvidia_smi_log>\n"
+
+
+GOOD = GpuState(
+    index=0,
+    pci_address="0000:1b:00.0",
+    uuid=UUID,
+    ecc_mode="enabled",
+    ecc_pending="enabled",
+    ecc_uncorrected=0,
+    remap_pending=False,
+    remap_failure=False,
+    link_width=16,
+    link_width_max=16,
+    link_gen=5,
+    link_gen_max=5,
+    throttle=[],
+    persistence=True,
+    temperature_c=34,
+    fabric_state="Completed",
+)
+
+
+def test_a_good_one() -> None:
+    assert parse_states(log(gpu())) == [GOOD]
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "field", "value"),
+    [
+        (
+            "mode",
+            "<ecc_mode><current_ecc>Disabled</current_ecc><pending_ecc>Enabled</pending_ecc></ecc_mode>",
+            "ecc_mode",
+            "disabled",
+        ),
+        (
+            "errors",
+            "<ecc_errors><volatile><sram_uncorrectable>1</sram_uncorrectable><dram_uncorrectable>2</dram_uncorrectable>"
+            "</volatile></ecc_errors>",
+            "ecc_uncorrected",
+            3,
+        ),
+        (
+            "errors",
+            "<ecc_errors><volatile><single_bit><total>9</total></single_bit><double_bit><device_memory>5</device_memory>"
+            "<total>5</total></double_bit></volatile></ecc_errors>",
+            "ecc_uncorrected",
+            5,
+        ),
+        (
+            "errors",
+            "<ecc_errors><volatile><dram_uncorrectable>N/A</dram_uncorrectable></volatile></ecc_errors>",
+            "ecc_uncorrected",
+            None,
+        ),
+        ("errors", "", "ecc_uncorrected", None),
+        (
+            "rows",
+            "<remapped_rows><remapped_row_pending>Yes</remapped_row_pending></remapped_rows>",
+            "remap_pending",
+            True,
+        ),
+        (
+            "rows",
+            "<remapped_rows><remapped_row_failure>Yes</remapped_row_failure></remapped_rows>",
+            "remap_failure",
+            True,
+        ),
+        ("rows", "<remapped_rows>N/A</remapped_rows>", "remap_pending", None),
+        (
+            "link",
+            "<pci_gpu_link_info><link_widths><current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info>",
+            "link_width",
+            8,
+        ),
+        ("link", "<pci_gpu_link_info>N/A</pci_gpu_link_info>", "link_gen_max", None),
+        (
+            "reasons",
+            "<clocks_throttle_reasons><clocks_throttle_reason_hw_thermal_slowdown>Active"
+            "</clocks_throttle_reason_hw_thermal_slowdown><clocks_throttle_reason_gpu_idle>Active"
+            "</clocks_throttle_reason_gpu_idle></clocks_throttle_reasons>",
+            "throttle",
+            ["hw_thermal_slowdown"],
+        ),
+        ("reasons", "<clocks_event_reasons>N/A</clocks_event_reasons>", "throttle", None),
+        ("persistence", "<persistence_mode>Disabled</persistence_mode>", "persistence", False),
+        ("fabric", "<fabric><state>In Progress</state></fabric>", "fabric_state", "In Progress"),
+        ("fabric", "<fabric><state>N/A</state></fabric>", "fabric_state", None),
+        ("temperature", "<temperature><gpu_temp>GPU is lost</gpu_temp></temperature>", "trouble", "GPU is lost"),
+    ],
+)
+def test_a_part_of_it(part: str, text: str, field: str, value: Any) -> None:
+    state = parse_states(log(gpu(**{part: text})))[0]
+    assert getattr(state, field) == value
+
+
+def test_nvlinks() -> None:
+    text = (
+        f"GPU 0: NVIDIA H100 80GB HBM3 (UUID: {UUID})\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n"
+        "\t Link 17: <inactive>\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n"
+        "GPU 2: NVIDIA L4 (UUID: GPU-2)\n"
+    )
+    assert parse_nvlinks(" Link 4: <inactive>\n" + text) == {UUID: [1, 17], "GPU-1": []}
+    assert parse_nvlinks("") == {}
+
+
+def switched(tmp_path: Path, hangs: list[str] | None = None, **commands: dict[str, Any]) -> OwnMachine:
+    """Return a node with two GPUs and an NVSwitch; commands by the names above."""
+    files = {"/dev/nvidia0": "", "/dev/nvidia1": ""}
+    for address, kind in {"0000:1b:00.0": "0x030200", "0000:2c:00.0": "0x030200", "0000:c1:00.0": "0x068000"}.items():
+        folder = f"/sys/bus/pci/devices/{address}"
+        files.update({f"{folder}/vendor": "0x10de\n", f"{folder}/class": f"{kind}\n"})
+        files.update({f"{folder}/current_link_width": "16\n", f"{folder}/max_link_speed": "32.0 GT/s PCIe\n"})
+    lines = {"smi": SMI, "links": LINKS, "manager": MANAGER}
+    manifest = {"files": files, "commands": {lines[name]: said for name, said in commands.items()}}
+    return OwnMachine(manifest, tmp_path, hangs or [])
+
+
+def test_a_node_with_switches(tmp_path: Path) -> None:
+    links = answer(f"GPU 0: NVIDIA H100 80GB HBM3 (UUID: {UUID})\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n")
+    host = switched(tmp_path, smi=answer(log(gpu())), links=links, manager=answer("active\n"))
+    found = read_gpu_health(host)
+    assert found.devices is not None
+    assert found.devices[0].nvlinks_down == [1]
+    assert (found.fabric_manager, found.why) == (FabricManager(True, True, "active"), None)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (answer("inactive\n", "", 3), FabricManager(True, False, "inactive")),
+        (answer("failed\n", "", 3), FabricManager(True, False, "failed")),
+        (answer("", "Failed to connect to bus: No such file or directory\n", 1), FabricManager(True, None, None)),
+    ],
+)
+def test_fabric_manager(tmp_path: Path, said: dict[str, Any], expected: FabricManager) -> None:
+    assert read_gpu_health(switched(tmp_path, smi=answer(log(gpu())), manager=said)).fabric_manager == expected
+
+
+@pytest.mark.parametrize(
+    ("hangs", "commands", "why"),
+    [
+        ([], {}, "nvidia-smi -q -x: not found"),
+        (["nvidia-smi"], {}, "nvidia-smi -q -x: no answer within 8 s"),
+        (
+            [],
+            {"smi": answer("NVIDIA-SMI has failed because it couldn't talk to the driver.\n", "", 9)},
+            "nvidia-smi -q -x: NVIDIA-SMI has failed because it couldn't talk to the driver.",
+        ),
+        ([], {"smi": answer("<!DOCTYPE x [<!ENTITY a 'b'>]><x/>")}, "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>"),
+    ],
+)
+def test_without_the_tool_the_bus_tells_of_the_links(
+    tmp_path: Path, hangs: list[str], commands: dict[str, Any], why: str
+) -> None:
+    found = read_gpu_health(switched(tmp_path, hangs, **commands))
+    assert found.why is not None and found.why.endswith(why)
+    assert found.devices == [
+        GpuState(index, pci_address=address, link_width=16, link_gen_max=5)
+        for index, address in enumerate(("0000:1b:00.0", "0000:2c:00.0"))
+    ]
+
+
+def test_a_tree_of_nvidia(tmp_path: Path) -> None:
+    host = switched(tmp_path, smi=answer(log(gpu())))
+    host.own = False
+    found = read_gpu_health(host)
+    assert (found.why, found.fabric_manager) == ("another root: nvidia-smi was not asked", FabricManager(True))
+    assert host.commands_run == []
+
+
+def test_without_a_gpu(tmp_path: Path) -> None:
+    assert read_gpu_health(Machine({}, tmp_path)) == GpuHealth(devices=[])
+
+
+def amd(**ras: str) -> dict[str, Any]:
+    pci = "/sys/bus/pci/devices/0000:0c:00.0"
+    files = {
+        "/dev/kfd": "",
+        "/dev/dri/renderD128": "",
+        "/sys/class/kfd/kfd/topology/nodes/0/gpu_id": "1\n",
+        "/sys/class/kfd/kfd/topology/nodes/0/properties": "simd_count 304\ndrm_render_minor 128\nlocation_id 3072\n",
+        f"{pci}/current_link_width": "16\n",
+        f"{pci}/max_link_width": "16\n",
+        f"{pci}/current_link_speed": "32.0 GT/s PCIe\n",
+        f"{pci}/max_link_speed": "32.0 GT/s PCIe\n",
+    }
+    return {"files": {**files, **{f"{pci}/ras/{name}": text for name, text in ras.items()}}}
+
+
+def test_amd(tmp_path: Path) -> None:
+    manifest = amd(
+        features="feature mask: 0x1fff\n",
+        umc_err_count="ue: 2\nce: 100\n",
+        gfx_err_count="ue: 1\nce: 0\n",
+        sdma_err_count="\n",
+        gpu_vram_bad_pages="0x00000001 : 0x00001000 : R\n0x0000ab12 : 0x00001000 : P\n",
+    )
+    assert read_gpu_health(Machine(manifest, tmp_path)) == GpuHealth(
+        [
+            GpuState(
+                0,
+                "0000:0c:00.0",
+                None,
+                "enabled",
+                None,
+                3,
+                link_width=16,
+                link_width_max=16,
+                link_gen=5,
+                link_gen_max=5,
+                bad_pages=2,
+            )
+        ]
+    )
+
+
+def test_an_amd_gpu_without_counters(tmp_path: Path) -> None:
+    found = read_gpu_health(Machine(amd(), tmp_path)).devices
+    assert found is not None
+    assert (found[0].ecc_mode, found[0].ecc_uncorrected, found[0].bad_pages, found[0].link_width) == (
+        None,
+        None,
+        None,
+        16,
+    )
+
+
+def test_amd_parsers() -> None:
+    assert [parse_count(text) for text in ("ue: 0\nce: 1\n", "ce: 1\nue: 5\n", "ue:x", "")] == [0, 5, None, None]
+    assert [parse_features(text) for text in ("feature mask: 0x1", "feature mask: 0x2", "", "0x1")] == [
+        "enabled",
+        "disabled",
+        None,
+        None,
+    ]
+    assert parse_bad_pages("") == parse_bad_pages("0x1 : 0x1000 : X\n") == 0

@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Attributes of sysfs: a line, a number, a word, or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host import sysfs
+from ansible_collections.muster.train.tests.support.machines import Machine
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("0", 0),
+        ("42", 42),
+        ("0x12a", 298),
+        ("-1", None),
+        ("N/A (no PMA)", None),
+        ("", None),
+        (None, None),
+        ("\u0663", None),
+        ("9" * 5000, None),
+        ("1 2", None),
+    ],
+)
+def test_numbers(value: str | None, number: int | None) -> None:
+    assert sysfs.number(value) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [("4: ACTIVE", "ACTIVE"), ("1: CA", "CA"), ("6: usNIC UDP", "usNIC UDP"), ("CA", "CA"), ("4:", "4:"), (None, None)],
+)
+def test_words(value: str | None, word: str | None) -> None:
+    assert sysfs.word(value) == word
+
+
+def test_an_attribute_is_a_line_that_says_something(tmp_path: Path) -> None:
+    manifest = {"files": {"/sys/a": "x y\n", "/sys/b": "\n", "/sys/d/c": "z"}, "errors": {"/sys/e": "EINVAL"}}
+    machine = Machine(manifest, tmp_path)
+    assert [sysfs.text(machine, f"/sys/{name}") for name in "abe"] == ["x y", None, None]
+    assert sysfs.text(machine, "/sys/d") is None
+    assert sysfs.texts(machine, "/sys", ["a", "b", "d", "e", "no"]) == {"a": "x y"}
+    assert sysfs.texts(machine, "/no", ["a"]) == {}
+
+
+def test_why_a_directory_cannot_be_listed(tmp_path: Path) -> None:
+    manifest = {"files": {"/sys/file": "x"}, "links": {"/sys/loop": "loop", "/sys/gone": "../nowhere"}}
+    machine = Machine(manifest, tmp_path)
+    assert sysfs.cannot_list(machine, "/sys") is None
+    assert sysfs.cannot_list(machine, "/sys/absent") is None
+    assert sysfs.cannot_list(machine, "/sys/loop") == "/sys/loop is a loop of links"
+    assert sysfs.cannot_list(machine, "/sys/file") == "/sys/file is not a directory"
+    assert sysfs.cannot_list(machine, "/sys/gone") == "/sys/gone is not a directory"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; test_rdma.py does it as nobody")
+def test_why_a_user_cannot_list_a_directory(tmp_path: Path) -> None:
+    machine = Machine({"directories": ["/sys/closed/inner"]}, tmp_path)
+    (tmp_path / "sys/closed").chmod(0)
+    try:
+        assert sysfs.cannot_list(machine, "/sys/closed") == "/sys/closed cannot be listed"
+        assert sysfs.cannot_list(machine, "/sys/closed/inner") == "/sys/closed cannot be searched: permission denied"
+    finally:
+        (tmp_path / "sys/closed").chmod(0o700)

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which RDMA devices can be opened, and which were granted to a pod."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._rdma import uverbs
+from ansible_collections.muster.train.tests.support.machines import Machine
+
+DEVICE = "/sys/devices/pci0000:00/0000:01:00.0"
+IN_CLASS = {"/sys/class/infiniband_verbs/uverbs3/ibdev": "mlx5_0\n"}
+IN_DEVICE = {f"{DEVICE}/infiniband_verbs/uverbs3/dev": "231:195\n"}
+MISSING = "/dev/infiniband/uverbs3 is missing: visible, but it cannot be opened"
+
+
+@pytest.mark.parametrize(
+    ("files", "node", "why"),
+    [
+        ({**IN_CLASS, "/dev/infiniband/uverbs3": ""}, "/dev/infiniband/uverbs3", None),
+        ({**IN_DEVICE, "/dev/infiniband/uverbs3": ""}, "/dev/infiniband/uverbs3", None),
+        # The nodes of others are here.
+        ({**IN_DEVICE, "/dev/infiniband/uverbs0": ""}, None, MISSING),
+        # A container without a single one.
+        ({**IN_CLASS, "/dev/null": ""}, None, MISSING),
+        ({"/dev/null": ""}, None, "no /dev/infiniband/uverbs device is here: visible, but it cannot be opened"),
+        # A tree that holds no /dev, or says nothing of uverbs.
+        (IN_CLASS, None, None),
+        ({}, None, None),
+        ({"/dev/infiniband/uverbs0": ""}, None, None),
+        # ib_uverbs is there, and does not serve this device.
+        (
+            {"/sys/class/infiniband_verbs/uverbs0/ibdev": "mlx5_1", "/dev/infiniband/uverbs0": ""},
+            None,
+            "the kernel lists no uverbs device for it in /sys/class/infiniband_verbs",
+        ),
+    ],
+)
+def test_the_device_node(files: dict[str, str], node: str | None, why: str | None, tmp_path: Path) -> None:
+    machine = Machine({"files": files}, tmp_path)
+    assert uverbs.node_of(machine, "mlx5_0", uverbs.read_nodes(machine), [DEVICE]) == (node, why)
+
+
+def test_the_node_of_another_device_on_the_same_pci_function_is_not_ours(tmp_path: Path) -> None:
+    files = {"/sys/class/infiniband_verbs/uverbs3/ibdev": "rxe0", "/dev/infiniband/uverbs3": "", **IN_DEVICE}
+    machine = Machine({"files": files}, tmp_path)
+    assert uverbs.node_of(machine, "mlx5_0", uverbs.read_nodes(machine), [DEVICE])[0] is None
+
+
+def test_a_node_that_the_cgroup_forbids(tmp_path: Path) -> None:
+    machine = Machine({"files": IN_CLASS, "errors": {"/dev/infiniband/uverbs3": "EPERM"}}, tmp_path)
+    node, why = uverbs.node_of(machine, "mlx5_0", uverbs.read_nodes(machine), [])
+    assert (node, why) == ("/dev/infiniband/uverbs3", "/dev/infiniband/uverbs3 cannot be opened: permission denied")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything; test_rdma.py does it as nobody")
+def test_a_node_that_the_mode_forbids(tmp_path: Path) -> None:
+    machine = Machine({"files": {**IN_CLASS, "/dev/infiniband/uverbs3": ""}}, tmp_path)
+    (tmp_path / "dev/infiniband/uverbs3").chmod(0o400)
+    node, why = uverbs.node_of(machine, "mlx5_0", uverbs.read_nodes(machine), [])
+    assert (node, why) == ("/dev/infiniband/uverbs3", "/dev/infiniband/uverbs3 cannot be opened: permission denied")
+
+
+INFO = '{"0000:1a:00.5":{"generic":{"deviceID":"0000:1a:00.5"},"rdma":{"rdma_dev":"mlx5_18"}}}'
+
+
+@pytest.mark.parametrize(
+    ("environment", "addresses", "hcas"),
+    [
+        ("", set(), set()),
+        ("PATH=/bin\0PCIDEVICE_X_Y=0000:1A:00.5,0000:1b:00.1\0", {"0000:1a:00.5", "0000:1b:00.1"}, set()),
+        (f"PCIDEVICE_X_Y_INFO={INFO}\0HOME=/", {"0000:1a:00.5"}, {"mlx5_18"}),
+        ("PCIDEVICE_X_Y_INFO={broken\0PCIDEVICE_Z=", set(), set()),
+        ('PCIDEVICE_X_INFO={"0000:1a:00.5":[1],"no":{"rdma":7},"b":{"rdma":{"rdma_dev":8}}}', {"0000:1a:00.5"}, set()),
+        ("PCIDEVICE_X_INFO=[1,2]", set(), set()),
+        ("PCIDEVICE_X_INFO=" + "[" * 100_000, set(), set()),
+        ("NOT_PCIDEVICE_X=0000:1a:00.5", set(), set()),
+    ],
+)
+def test_grants(environment: str, addresses: set[str], hcas: set[str]) -> None:
+    assert uverbs.parse_grants(environment) == uverbs.Grants(frozenset(addresses), frozenset(hcas))
+
+
+@pytest.mark.parametrize(
+    ("environ", "hcas", "refused"),
+    [
+        ("", {"mlx5_0": "0000:01:00.0"}, []),
+        ("PCIDEVICE_A=0000:01:00.2\0", {"mlx5_0": "0000:01:00.0", "mlx5_1": "0000:01:00.2"}, ["mlx5_0"]),
+        # Granted by name, seen under another address.
+        (f"PCIDEVICE_A_INFO={INFO}\0", {"mlx5_0": "0000:01:00.0", "mlx5_18": "0000:77:00.0"}, ["mlx5_0"]),
+        # Nothing of ours: devices for DPDK.
+        ("PCIDEVICE_A=0000:99:00.2\0", {"mlx5_0": "0000:01:00.0"}, []),
+        # An HCA was granted, and is not here.
+        (f"PCIDEVICE_A_INFO={INFO}\0", {"mlx5_0": "0000:01:00.0", "rxe0": None}, ["mlx5_0"]),
+    ],
+)
+def test_what_was_not_granted(environ: str, hcas: dict[str, Any], refused: list[str], tmp_path: Path) -> None:
+    machine = Machine({"files": {"/proc/self/environ": environ}}, tmp_path)
+    grants = uverbs.read_grants(machine, hcas)
+    whys = {name: grants.why_not(name, address) for name, address in hcas.items()}
+    assert [name for name, why in whys.items() if why is not None] == refused
+    for name in refused:
+        assert f"{hcas[name]} is not among what the SR-IOV device plugin granted" in (whys[name] or "")

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records cross from node to controller as plain data, and come back the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.node import Holder, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr
+from ansible_collections.muster.train.plugins.module_utils._records.subsets import SUBSETS
+from ansible_collections.muster.train.plugins.module_utils._records.system import Memlock
+from ansible_collections.muster.train.tests.support.machines import load
+
+JOB: dict[str, Any] = {
+    "schema": 1,
+    "run_id": "multinode_20261120_143052",
+    "nonce": "ab" * 16,
+    "node": "node0",
+    "node_rank": 0,
+    "nnodes": 2,
+    "nproc": 2,
+    "world_size": 4,
+    "first_rank": 0,
+    "runtime": "host",
+    "launcher": "torchrun",
+    "workdir": "/w",
+    "run_dir": "/w/.muster/runs/r",
+    "output_dir": "/w/.muster/runs/r/outputs",
+    "code_dir": "/c",
+    "slot": "default",
+    "rendezvous": {"address": "10.0.0.1", "port": 29500},
+    "gang": {"port": 29499, "lost_after": 12, "max_restarts": 0, "nodes": ["n1"]},
+    "argv": ["python3", "train.py"],
+    "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
+    "starter": "setsid",
+    "starter_reason": "auto",
+    "starter_fallback": None,
+    "time_limit": 0,
+    "stop_grace": 60,
+    "abort_grace": 10,
+    "join_timeout": 20,
+    "log_limit": 268435456,
+    "label": None,
+    "created": "2026-11-20T14:30:52Z",
+}
+
+
+def test_a_job_survives_the_way_to_the_node() -> None:
+    job = Job.from_dict(json.loads(json.dumps(JOB)))
+    assert job.rendezvous == Rendezvous("10.0.0.1", 29500)
+    assert job.gang == Gang(29499, 12, 0, ["n1"])
+    assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores")]
+    assert job.to_dict() == {**JOB, "container": None}
+
+
+def test_a_job_is_taken_whole_or_not_at_all() -> None:
+    with pytest.raises(TypeError, match="surprise"):
+        Job.from_dict({**JOB, "surprise": 1})
+    with pytest.raises(TypeError, match="run_id"):
+        Job.from_dict({name: value for name, value in JOB.items() if name != "run_id"})
+
+
+@pytest.mark.parametrize("name", ["laptop", "hgx_h100", "mi300x", "container"])
+@pytest.mark.parametrize("subset", [SUBSETS, ()])
+def test_facts_survive_the_way_to_the_controller(tmp_path: Path, name: str, subset: tuple[str, ...]) -> None:
+    asked = Asked(
+        "/home/me/muster", "/home/me/code", files=("train.py",), config="c.yaml", ports=(29500,), subset=subset
+    )
+    facts = gather(load(name, tmp_path), asked).node
+    assert NodeFacts.from_dict(json.loads(json.dumps(facts.to_dict()))) == facts
+
+
+def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    facts = gather(load("laptop", tmp_path), Asked("/home/me/muster", "/home/me/code")).node
+    data = facts.to_dict()
+    data["new"] = 1
+    data["user"]["new"] = 1
+    data["net"]["routes"][0]["new"] = 1
+    for part in (data["container"], data["disks"][0], data["versions"], data["limits"]["nofile"]):
+        part["new"] = 1
+    del data["holder"]
+    assert NodeFacts.from_dict(data) == facts
+
+
+def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
+    asked = Asked("/home/me/muster", "/home/me/code", subset=("net", "limits"))
+    facts = gather(load("laptop", tmp_path), asked).node
+    data = facts.to_dict()
+    for name in ("limits", "container", "disks", "versions", "tools", "kernel", "timings"):
+        del data[name]
+    data["memlock"] = {"soft": 8388608, "hard": 8388608}
+    data["gpu"] = {"vendor": None, "count": 0}
+    data["net"]["hcas"] = ["mlx5_0"]
+    old = NodeFacts.from_dict(data)
+    assert (old.net, old.memlock, old.timings) == (facts.net, Memlock(8388608, 8388608), {})
+    assert (old.limits, old.container, old.disks, old.versions, old.tools, old.kernel) == (None,) * 6
+
+
+def test_a_holder_with_more_to_say() -> None:
+    assert Holder.from_dict({"run_id": "r", "start_time": 5}) == Holder("r")
+
+
+def test_modules_for_gpudirect_rdma_that_nobody_could_look_for_are_not_absent() -> None:
+    assert Gdr(None, None, None, None).loaded is None
+    assert Gdr(False, False, None, False).loaded == []
+    assert Gdr(True, False, None, True).loaded == ["nvidia_peermem", "amdkfd"]

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which subsets a choice means."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, SUBSETS, select
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        (["all"], SUBSETS),
+        ([], SUBSETS),
+        (["min"], ()),
+        (["!all"], ()),
+        (["gpu", "net"], ("net", "gpu")),
+        (["min", "gpu"], ("gpu",)),
+        (["!all", "gpu"], ("gpu",)),
+        (["!gpu"], tuple(name for name in SUBSETS if name != "gpu")),
+        (["all", "!gpu", "!net"], tuple(name for name in SUBSETS if name not in ("gpu", "net"))),
+        (["gpu", "!gpu"], ()),
+    ],
+)
+def test_select(asked: list[str], meant: tuple[str, ...]) -> None:
+    assert select(asked) == meant
+
+
+def test_every_choice_means_something() -> None:
+    assert len(set(CHOICES)) == len(CHOICES) == 2 * len(SUBSETS) + 4
+    for name in SUBSETS:
+        assert select([name]) == (name,)
+        assert name not in select([f"!{name}"])

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways a runner is started, by name, and the systemd command line."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
+from ansible_collections.muster.train.tests.support.jobs import make_job
+
+
+def test_no_word_of_a_unit_names_a_variable(tmp_path: Path) -> None:
+    command = detached.Systemd(user=False).command(make_job(tmp_path, ["true"]), ["/usr/bin/env", "A=${HOME}$$"])
+    assert command[-2:] == ["/usr/bin/env", "A=$${HOME}$$$$"]
+
+
+@pytest.mark.parametrize("name", ["setsid", "systemd", "systemd-user", "docker"])
+def test_the_starter_is_the_plans(name: str) -> None:
+    assert starter_named(name).name == name
+
+
+def test_a_starter_that_is_not_known_is_refused() -> None:
+    with pytest.raises(StartError, match=r"^starter 'cron' is not known; expected setsid, systemd, systemd-user"):
+        starter_named("cron")
+
+
+def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> None:
+    job = make_job(tmp_path, ["true"], stop_grace=30)
+    command = detached.Systemd(user=False).command(job, ["/usr/bin/env", "A=1", "python3"])
+    assert command[:4] == ["systemd-run", "--system", "--quiet", "--collect"]
+    assert {"--property=LimitMEMLOCK=infinity", "--property=KillMode=mixed", "--property=TimeoutStopSec=45"} <= {
+        *command
+    }
+    assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
+    assert not [word for word in command if word.startswith("--setenv")]
+    assert detached.Systemd(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
+
+
+def test_the_unit_leaves_its_word_when_the_runner_cannot(tmp_path: Path) -> None:
+    job = make_job(tmp_path / 'a "b" $c', ["true"])
+    command = detached.Systemd(user=False).command(job, [])
+    line = next(word for word in command if word.startswith("--property=ExecStopPost="))
+    program, archive, run_dir, nonce, word = shlex.split(line.partition("=-")[2].replace("$$", "$"))
+    assert (program, archive) == (sys.executable, f"{run_dir}/runner.pyz")
+    assert (run_dir, nonce, word) == (job.run_dir, job.nonce, "ended")

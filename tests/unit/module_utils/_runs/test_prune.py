@@ -1,0 +1,291 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what may go of ended runs, and above all of what stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
+from ansible_collections.muster.train.plugins.module_utils._host.host import READ_LIMIT, Host
+from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
+    judge_containers,
+    remove_run,
+)
+from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
+    prune as prune_prune,
+)
+from ansible_collections.muster.train.plugins.module_utils.runner import locks
+from ansible_collections.muster.train.plugins.module_utils.runner.state import utc
+
+DAY = 86400
+NOW = time.time()
+DOCKER = ["sudo", "-n", "docker"]
+
+
+class Engine:
+    """An engine with these containers: name -> (state, run id); they were made an hour and a half ago."""
+
+    def __init__(self, containers: dict[str, tuple[str, str]], refuses: str = "", workdir: Path | None = None) -> None:
+        self.containers = containers
+        self.refuses = refuses
+        self.runs = (workdir or Path("/nowhere")) / ".muster" / "runs"
+        self.created = NOW - 5400
+        self.asked: list[list[str]] = []
+
+    def run(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
+        self.asked.append(list(argv))
+        assert list(argv[: len(DOCKER)]) == DOCKER
+        verb = argv[len(DOCKER)]
+        if verb == "ps":
+            if self.refuses:
+                return CommandResult(1, "", f"{self.refuses}\n")
+            made = time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC", time.gmtime(self.created))
+            rows = [
+                f"{name}\t{state}\t{made}\t{run_id}\t{self.runs / run_id}\n"
+                for name, (state, run_id) in self.containers.items()
+            ]
+            return CommandResult(0, "".join(rows), "")
+        assert verb == "rm"
+        assert "-f" not in argv and "--force" not in argv
+        name = argv[-1]
+        if name == "stuck":
+            return CommandResult(1, "", "Error response from daemon: device busy\n")
+        del self.containers[name]
+        return CommandResult(0, f"{name}\n", "")
+
+
+def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **state: Any) -> Path:
+    """A run directory that ended so many days ago."""
+    path = workdir / ".muster" / "runs" / run_id
+    (path / "logs").mkdir(parents=True)
+    (path / "logs" / "rank_00.log").write_text("hello\n")
+    known = {"run_id": run_id, "phase": phase, "ended": utc(NOW - days * DAY), **state}
+    (path / "state.json").write_text(json.dumps(known))
+    return path
+
+
+def prune(workdir: Path, days: int | None = 30, check: bool = False, engine: Engine | None = None) -> dict[str, Any]:
+    host = Host(run=engine.run) if engine else Host()
+    return prune_prune(
+        host, str(workdir), days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
+    )
+
+
+def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
+    old, young = make(tmp_path, "old", 31), make(tmp_path, "young", 29)
+    predicted = prune(tmp_path, check=True)
+    assert old.is_dir()
+    done = prune(tmp_path)
+    assert predicted == done
+    assert done["changed"] is True
+    assert (done["removed"], done["kept"]) == ([{"kind": "run", "name": "old"}], [])
+    assert not old.exists() and young.is_dir()
+    assert sorted(os.listdir(young.parent)) == ["young"]
+    again = prune(tmp_path)
+    assert (again["changed"], again["removed"]) == (False, [])
+
+
+def test_days_are_a_choice(tmp_path: Path) -> None:
+    path = make(tmp_path, "old", 400)
+    assert prune(tmp_path, days=None)["changed"] is False
+    assert path.is_dir()
+    make(tmp_path, "new", 0)
+    assert len(prune(tmp_path, days=0)["removed"]) == 2
+
+
+def test_a_run_that_lives_stays(tmp_path: Path) -> None:
+    path = make(tmp_path, "live", 90, phase="running", ended=None, started=utc(NOW - 90 * DAY))
+    for name in ("state.json", "."):
+        os.utime(path / name, (NOW - 90 * DAY,) * 2)
+    lock = locks.Lock(locks.run_path(str(path)))
+    assert lock.acquire({"run_id": "live"})
+    try:
+        done = prune(tmp_path)
+    finally:
+        lock.release()
+    assert (done["changed"], done["removed"]) == (False, [])
+    assert done["kept"] == [{"kind": "run", "name": "live", "why": "it is running: stop it first"}]
+    assert (path / "state.json").is_file()
+
+
+def test_a_runner_that_begins_after_the_look_keeps_its_run(tmp_path: Path) -> None:
+    path = make(tmp_path, "again", 90)
+    lock = locks.Lock(locks.run_path(str(path)))
+    assert lock.acquire({"run_id": "again"})
+    try:
+        assert remove_run(Host(), str(tmp_path), "again") == "a runner has begun in it"
+    finally:
+        lock.release()
+    assert (path / "state.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda path: (path / "state.json").write_text('{"run_id": "other", "phase": "failed"}'), "do not say"),
+        (lambda path: (path / "state.json").write_text("[]"), "do not say"),
+        (lambda path: path.rename(path.with_name("x")) and path.symlink_to("x"), "it is a link"),
+    ],
+)
+def test_what_is_not_a_runs_own_directory_stays(change: Any, why: str, tmp_path: Path) -> None:
+    path = make(tmp_path, "old", 90)
+    change(path)
+    for name in ("state.json", "."):
+        os.utime(path / name, (NOW - 90 * DAY,) * 2)
+    done = prune(tmp_path)
+    kept = {each["name"]: each["why"] for each in done["kept"]}
+    assert why in kept["old"]
+    assert (path / "logs" / "rank_00.log").read_text() == "hello\n"
+
+
+def test_directories_without_a_mark_are_not_looked_at(tmp_path: Path) -> None:
+    mine = tmp_path / ".muster" / "runs" / "results"
+    mine.mkdir(parents=True)
+    (tmp_path / ".muster" / "runs" / ".hidden").mkdir()
+    assert prune(tmp_path, days=0) == {"changed": False, "removed": [], "kept": [], "engine": None, "failed_on": []}
+    assert mine.is_dir()
+
+
+def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
+    path, precious = make(tmp_path, "old", 90), tmp_path / "precious"
+    precious.mkdir()
+    (precious / "model.pt").write_text("weights")
+    (path / "outputs").symlink_to(precious)
+    assert prune(tmp_path)["removed"]
+    assert (precious / "model.pt").read_text() == "weights"
+
+
+def mounted(monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
+    """The machine's table of mounts says this from now on."""
+    read = Host.read_text
+
+    def shown(self: Host, path: str, limit: int = READ_LIMIT) -> str | None:
+        return text if path == "/proc/self/mountinfo" else read(self, path, limit)
+
+    monkeypatch.setattr(Host, "read_text", shown)
+
+
+@pytest.mark.parametrize("inside", ["", "/logs", "/my data"])
+def test_what_is_mounted_in_a_run_stays(inside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, beside = make(tmp_path, "old", 90), make(tmp_path, "old2", 90)
+    # A bind mount of the same file system: device 8:1 is the root's too.
+    table = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 20 8:1 /data {} rw - ext4 /dev/sda1 rw\n"
+    point = f"{os.path.realpath(path)}{inside}"
+    mounted(monkeypatch, table.format(point.replace(" ", r"\040")))
+    done = prune(tmp_path)
+    [kept] = done["kept"]
+    assert (kept["name"], kept["why"]) == ("old", f"something is mounted in it, at {point}")
+    assert path.is_dir() and not beside.exists()
+
+
+def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make(tmp_path, "old", 90)
+    mounted(monkeypatch, None)
+    [kept] = prune(tmp_path)["kept"]
+    assert kept["why"] == "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+    assert path.is_dir()
+
+
+def test_what_is_mounted_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / ".muster" / "runs" / ".gone.old"
+    (left / "data").mkdir(parents=True)
+    mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(left)}/data rw - ext4 /dev/sda1 rw\n")
+    assert prune(tmp_path)["failed_on"] == [f"{left}: something is mounted in it, at {os.path.realpath(left)}/data"]
+    assert (left / "data").is_dir()
+
+
+def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
+    path = tmp_path / ".muster" / "runs" / "new"
+    path.mkdir(parents=True)
+    (path / "job.json").write_text('{"run_id": "new"}')
+    [kept] = prune(tmp_path, days=0)["kept"]
+    assert kept["why"] == "it is prepared, and not yet for long"
+    for name in (".", "job.json"):
+        os.utime(path / name, (NOW - 2 * DAY,) * 2)
+    assert prune(tmp_path, days=1)["removed"] == [{"kind": "run", "name": "new"}]
+
+
+def test_an_interrupted_removal_is_ended(tmp_path: Path) -> None:
+    left = tmp_path / ".muster" / "runs" / ".gone.old"
+    left.mkdir(parents=True)
+    assert prune(tmp_path, check=True)["changed"] is True
+    assert left.is_dir()
+    assert prune(tmp_path)["changed"] is True
+    assert not left.exists()
+    assert prune(tmp_path)["changed"] is False
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may remove anything")
+def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
+    path = make(tmp_path, "old", 90)
+    (path / "logs").chmod(0o500)
+    try:
+        assert "rank_00.log: Permission denied" in prune(tmp_path)["failed_on"][0]
+    finally:
+        for folder in tmp_path.glob(".muster/runs/*/logs"):
+            folder.chmod(0o700)
+
+
+def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
+    engine = Engine({"muster-a-0": ("exited", "a"), "muster-b-0": ("running", "b"), "muster-c-0": ("created", "c")})
+    predicted = prune(tmp_path, days=None, check=True, engine=engine)
+    assert len(engine.containers) == 3
+    done = prune(tmp_path, days=None, engine=engine)
+    assert predicted == done
+    assert [each["name"] for each in done["removed"]] == ["muster-a-0", "muster-c-0"]
+    assert done["kept"] == [{"kind": "container", "name": "muster-b-0", "why": "it is running: stop the run b first"}]
+    assert list(engine.containers) == ["muster-b-0"]
+    assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "phase", "why"),
+    [
+        ("created", 60, "prepared", "it is created, and not yet for long: the launch of a may go on"),
+        ("created", 3700, "prepared", None),
+        ("created", 60, None, None),
+        ("exited", 7200, "running", "the run a has no verdict yet: stop it first"),
+        ("dead", 7200, "running", "the run a has no verdict yet: stop it first"),
+        ("exited", 60, "lost", None),
+        ("exited", 60, "succeeded", None),
+        ("exited", 60, None, None),
+    ],
+)
+def test_a_container_that_may_begin_or_is_the_last_witness_stays(
+    tmp_path: Path, state: str, age: float, phase: str | None, why: str | None
+) -> None:
+    if phase is not None:
+        make(tmp_path, "a", 0, phase)
+    engine = Engine({"muster-a-0": (state, "a")}, workdir=tmp_path)
+    engine.created = NOW - age
+    done = prune(tmp_path, days=None, engine=engine)
+    assert done["kept"] == ([{"kind": "container", "name": "muster-a-0", "why": why}] if why else [])
+    assert list(engine.containers) == (["muster-a-0"] if why else [])
+
+
+def test_a_container_without_a_run_is_nobodys(tmp_path: Path) -> None:
+    assert prune(tmp_path, engine=Engine({"postgres": ("exited", "")}))["removed"] == []
+
+
+def test_an_engine_that_does_not_answer_is_told_of_and_takes_nothing_along(tmp_path: Path) -> None:
+    make(tmp_path, "old", 90)
+    done = prune(tmp_path, engine=Engine({}, refuses="permission denied while trying to connect"))
+    assert done["engine"] == "permission denied while trying to connect"
+    assert done["removed"] == [{"kind": "run", "name": "old"}]
+    missing = Host(run=lambda _argv, _timeout, _cwd: CommandResult(None, "", "", missing=True))
+    assert judge_containers(missing, str(tmp_path), DOCKER, NOW) == ([], None)
+
+
+def test_a_container_that_stays_is_a_failure(tmp_path: Path) -> None:
+    done = prune(tmp_path, engine=Engine({"stuck": ("dead", "a")}))
+    assert done["failed_on"] == ["container stuck: device busy"]
+    assert done["removed"] == []

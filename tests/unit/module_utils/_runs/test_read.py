@@ -1,0 +1,194 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a run, judged from what lies on the node; and the zipapp that goes there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs import read
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import files, unit
+from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
+from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, needs_root
+
+RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
+
+
+@pytest.mark.parametrize(
+    ("state", "prepared", "alive", "boot_id", "phase", "why"),
+    [
+        (None, False, False, "boot-1", "not_found", "nothing of this run is on this node"),
+        (None, True, False, "boot-1", "prepared", "its files are here, its runner has not begun"),
+        (RUNNING, True, True, "boot-1", "running", None),
+        (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
+        (
+            RUNNING,
+            True,
+            False,
+            "boot-1",
+            "lost",
+            "the runner (pid 77) ended without a verdict while the run was running: killed?",
+        ),
+        (
+            {"phase": "failed", "why": "rank 1 exited with code 7"},
+            True,
+            False,
+            "boot-2",
+            "failed",
+            "rank 1 exited with code 7",
+        ),
+    ],
+)
+def test_judge(
+    state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None
+) -> None:
+    assert read.judge(state, prepared, alive, boot_id) == (phase, why)
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "status", "how"),
+    [
+        ("signal", "killed", "KILL", "killed by SIGKILL"),
+        ("core-dump", "dumped", "SEGV", "killed by SIGSEGV and dumped core"),
+        ("oom-kill", "killed", "KILL", "the kernel ran out of memory and killed a process of its unit (oom-kill)"),
+        ("timeout", "killed", "KILL", "systemd killed it after a timeout"),
+        ("exit-code", "exited", "1", "it exited with code 1"),
+        ("resources", None, None, "systemd says resources"),
+        (None, None, None, "killed?"),
+    ],
+)
+def test_the_unit_says_how_a_runner_ended(
+    tmp_path: Path, result: str | None, code: str | None, status: str | None, how: str
+) -> None:
+    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
+    said = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
+    unit.note_end(str(run_dir), "n1", {name: value for name, value in said.items() if value})
+    run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
+    assert run["why"] == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
+
+
+def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
+    run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
+    unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
+    assert read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["why"].endswith("killed?")
+
+
+def test_a_run_that_is_not_here(tmp_path: Path) -> None:
+    run = read.read_run(Host(), "node7", str(tmp_path), "nothing", ["docker"])
+    assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("not_found", "node7", "nothing", False)
+    assert set(run) == set(read.nothing_of("node7"))
+
+
+def write_run(workdir: Path, run_id: str, **fields: object) -> Path:
+    run_dir = workdir / ".muster" / "runs" / run_id
+    run_dir.mkdir(parents=True)
+    files.write_json(str(run_dir / "state.json"), {"run_id": run_id, "node": "node0", "node_rank": 0, **fields})
+    return run_dir
+
+
+def test_a_run_with_a_living_runner(tmp_path: Path) -> None:
+    run_dir = write_run(tmp_path, "r1", **RUNNING)
+    files.write_json(str(run_dir / "heartbeat.json"), {"count": 3, "progress": {"step": 4}, "log_dropped": 0})
+    lock = Lock(run_path(str(run_dir)))
+    assert lock.acquire({"run_id": "r1"})
+    try:
+        run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
+    finally:
+        lock.release()
+    assert (run["phase"], run["alive"], run["progress"]) == ("running", True, {"step": 4})
+    assert read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["phase"] == "lost"
+
+
+def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
+    for run_id, created in (
+        ("a", "2026-11-20T10:00:00Z"),
+        ("c", "2026-11-20T12:00:00Z"),
+        ("b", "2026-11-20T11:00:00Z"),
+    ):
+        write_run(tmp_path, run_id, phase="succeeded", created=created)
+    assert [run["run_id"] for run in read.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
+    assert read.list_runs(Host(), str(tmp_path / "none")) == []
+
+
+def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
+    running, ended = write_run(tmp_path, "a", phase="running"), write_run(tmp_path, "b", phase="stopped")
+    locks = [Lock(run_path(str(run_dir))) for run_dir in (running, ended)]
+    assert all(lock.acquire({}) for lock in locks)
+    try:
+        listed = read.list_runs(Host(), str(tmp_path))
+    finally:
+        for lock in locks:
+            lock.release()
+    assert {run["run_id"]: run["alive"] for run in listed} == {"a": True, "b": False}
+    assert {run["alive"] for run in read.list_runs(Host(), str(tmp_path))} == {False}
+
+
+def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
+    write_run(tmp_path, "real", phase="running")
+    (tmp_path / ".muster/runs/notes").mkdir()
+    (tmp_path / ".muster/runs/file").touch()
+    write_run(tmp_path, "-rf", phase="running")
+    assert [run["run_id"] for run in read.list_runs(Host(), str(tmp_path))] == ["real"]
+
+
+@pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
+def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
+    with pytest.raises(ValueError, match="is no run id"):
+        read.run_directory(str(tmp_path), run_id)
+
+
+PARTS = [".muster", ".muster/runs", ".muster/runs/test_run", ".muster/runs/test_run/state.json"]
+
+
+def finished_run(workdir: Path) -> Path:
+    """Return the directory of a run that says that it succeeded."""
+    run_dir = workdir / ".muster" / "runs" / "test_run"
+    run_dir.mkdir(parents=True)
+    (run_dir / "state.json").write_text(json.dumps({"run_id": "test_run", "phase": "succeeded"}))
+    return run_dir
+
+
+def assert_refused(workdir: Path, why: str) -> None:
+    """Nobody takes the run's word: the path is named, and nothing is asked to stop."""
+    for run in (
+        read.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
+        stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
+    ):
+        assert (run["phase"], run["why"]) == ("not_found", why)
+    assert not list(workdir.rglob("stop.*"))
+    assert all(run["phase"] is None for run in read.list_runs(Host(), str(workdir)))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
+    finished_run(tmp_path)
+    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"
+    path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
+    os.rename(path, elsewhere)
+    path.symlink_to(elsewhere)
+    assert_refused(tmp_path, f"{path} is a link, which Muster does not make: nothing of it is read")
+
+
+@needs_root
+@pytest.mark.parametrize("part", PARTS)
+def test_a_run_of_somebody_else_is_not_read(part: str, tmp_path: Path) -> None:
+    finished_run(tmp_path)
+    os.chown(tmp_path / part, NOBODY, NOBODY)
+    why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: nothing of it is read"
+    assert_refused(tmp_path, why)
+
+
+@needs_root
+def test_roots_word_and_that_of_the_directorys_owner_are_taken(tmp_path: Path) -> None:
+    run_dir = finished_run(tmp_path)
+    for path in (tmp_path, tmp_path / ".muster", run_dir):
+        os.chown(path, NOBODY, NOBODY)
+    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"

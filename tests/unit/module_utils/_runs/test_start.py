@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starting a job: what the ranks inherit, which secrets can be, and a systemd that does not take units."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs import start
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner.inherited import base_environment
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+class Booted(Host):
+    """This machine, but as if systemd ran it: there is a systemd-run, and it fails."""
+
+    def exists(self, path: str) -> bool:
+        return path == "/run/systemd/system" or super().exists(path)
+
+    def which(self, command: str) -> str | None:
+        return "/usr/bin/false" if command == "systemd-run" else super().which(command)
+
+    def user_id(self) -> int:
+        return 0
+
+
+def test_what_belongs_to_another_launcher_is_not_inherited() -> None:
+    login = {"PATH": "/bin", "NCCL_DEBUG": "INFO", "RANK": "3", "PET_NNODES": "9", "ANSIBLE_X": "1", "SSH_TTY": "x"}
+    assert base_environment(login) == {"PATH": "/bin", "NCCL_DEBUG": "INFO"}
+
+
+def test_secrets_become_text() -> None:
+    assert start.check_secrets({"TOKEN": "x", "PORT": 5}) == {"TOKEN": "x", "PORT": "5"}
+
+
+@pytest.mark.parametrize("secrets", [{"A": True}, {"A": None}, {"A": ["x"]}, {"A": "x\0y"}, {"A=B": "x"}, {"": "x"}])
+def test_secrets_that_cannot_be_are_refused_without_their_value(secrets: dict[str, Any]) -> None:
+    with pytest.raises(StartError, match=r"^launch_secrets: ") as refused:
+        start.check_secrets(secrets)
+    assert "x" not in str(refused.value).replace("text", "")
+
+
+def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
+    host = Booted(run=lambda argv, timeout, cwd: _failed())
+    job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
+    try:
+        changed, run = start.start(host, job, RUNNER)
+        assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")
+    finally:
+        stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
+    with pytest.raises(StartError, match="systemd-run failed: no bus"):
+        start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32), RUNNER)
+
+
+def _failed() -> Any:
+    return Host().run([sys.executable, "-c", "import sys; sys.stderr.write('no bus'); sys.exit(1)"])
+
+
+def test_the_plan_lies_on_the_head_as_on_the_controller(tmp_path: Path) -> None:
+    """To the letter, so that collecting it changes nothing, and for people's eyes."""
+    job = make_job(tmp_path, [sys.executable, "-c", "pass"])
+    plan = {"run_id": job.run_id, "jobs": {"node0": {"argv": ["ä"]}}}
+    start.start(Host(), job, RUNNER, plan)
+    assert Path(job.run_dir, "plan.json").read_text() == json.dumps(plan, indent=2) + "\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+def test_what_root_makes_belongs_to_the_directorys_owner(tmp_path: Path) -> None:
+    os.chown(tmp_path, 65534, 65534)
+    job = make_job(tmp_path, [sys.executable, "-c", "print('here')"])
+    start.start(Host(), job, RUNNER)
+    stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
+    owners = {path.stat().st_uid for path in (tmp_path / ".muster").rglob("*")}
+    assert owners == {65534}

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node is by itself: identity, CPUs, limits, GPUs, systemd."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_presence
+from ansible_collections.muster.train.plugins.module_utils._records.node import Systemd
+from ansible_collections.muster.train.plugins.module_utils._system.machine import (
+    parse_cpu_list,
+    read_cpus,
+    read_identity,
+    read_systemd,
+)
+from ansible_collections.muster.train.tests.support.machines import Machine, load
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("0", 1),
+        ("0-7", 8),
+        ("0-55,112-167", 112),
+        ("3,5, 9", 3),
+        ("0-4000000000", 4000000001),
+        ("", None),
+        ("a-b", None),
+        ("7-0", None),
+        ("1-2-3", None),
+    ],
+)
+def test_cpu_list(text: str, count: int | None) -> None:
+    assert parse_cpu_list(text) == count
+
+
+@pytest.mark.parametrize(("name", "cpus"), [("laptop", 8), ("hgx_h100", 112), ("mi300x", 96), ("container", 1)])
+def test_cpus_this_process_may_use(tmp_path: Path, name: str, cpus: int) -> None:
+    assert read_cpus(load(name, tmp_path)) == cpus
+
+
+def test_cpus_unknown(tmp_path: Path) -> None:
+    assert read_cpus(Machine({"files": {"/proc/self/status": "Name:\tx\n"}}, tmp_path)) is None
+    assert read_cpus(Machine({}, tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"),
+    [
+        ("laptop", (None, 0)),
+        ("hgx_h100", ("nvidia", 8)),
+        ("mi300x", ("amd", 8)),
+        ("container", ("nvidia", 0)),  # they are in the machine, but not for us
+    ],
+)
+def test_gpus(tmp_path: Path, name: str, gpu: tuple[str | None, int]) -> None:
+    assert read_presence(load(name, tmp_path)) == gpu
+
+
+def test_a_container_with_some_of_the_gpus(tmp_path: Path) -> None:
+    properties = "/sys/class/kfd/kfd/topology/nodes/{}/properties"
+    some = {
+        properties.format(1): "simd_count 1216\ndrm_render_minor 128\n",
+        properties.format(2): "simd_count 1216\ndrm_render_minor 129\n",
+        properties.format(3): "",  # the kernel shows nothing of a device that the cgroup forbids
+        properties.format(4): "simd_count many\ndrm_render_minor\n",
+        "/dev/kfd": "",
+        "/dev/dri/renderD129": "",
+    }
+    assert read_presence(Machine({"files": some}, tmp_path)) == ("amd", 1)
+
+
+def test_an_integrated_amd_gpu_beside_one_that_trains(tmp_path: Path) -> None:
+    both = {
+        "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+        "/sys/bus/pci/devices/0000:01:00.0/class": "0x030000\n",
+        "/sys/bus/pci/devices/0000:0b:00.0/vendor": "0x1002\n",
+        "/sys/bus/pci/devices/0000:0b:00.0/class": "0x030000\n",
+        "/dev/nvidia0": "",
+        "/dev/nvidiactl": "",
+        "/dev/nvidia-modeset": "",
+    }
+    assert read_presence(Machine({"files": both}, tmp_path)) == ("nvidia", 1)
+
+
+def test_identity(tmp_path: Path) -> None:
+    identity = read_identity(load("laptop", tmp_path / "a"))
+    assert identity.hostname == "laptop"
+    assert identity.machine_id == "5f0a4c1d2e3b4a5968778695a4b3c2d1"
+    assert identity.boot_id == "0a4f2b6c-1d3e-4f50-8a6b-7c8d9e0f1a2b"
+    assert identity.mark == "5f0a4c1d2e3b4a5968778695a4b3c2d1/0a4f2b6c-1d3e-4f50-8a6b-7c8d9e0f1a2b"
+
+
+def test_identity_of_a_container_without_a_machine_id(tmp_path: Path) -> None:
+    identity = read_identity(load("container", tmp_path))
+    assert identity.machine_id is None
+    assert identity.mark == "-/7d1f9f0c-64d2-4a43-9a3e-3a2f1b0c9d8e"
+
+
+def test_identity_of_nothing(tmp_path: Path) -> None:
+    identity = read_identity(Machine({}, tmp_path))
+    assert (identity.hostname, identity.mark) == (os.uname().nodename, None)
+
+
+def test_a_machine_id_that_systemd_has_yet_to_write_is_none(tmp_path: Path) -> None:
+    files = {"/etc/machine-id": "uninitialized\n", "/var/lib/dbus/machine-id": "aa1d2e3f4a5b46778899aabbccddee01\n"}
+    assert read_identity(Machine({"files": files}, tmp_path)).machine_id == "aa1d2e3f4a5b46778899aabbccddee01"
+
+
+def test_systemd(tmp_path: Path) -> None:
+    laptop = load("laptop", tmp_path / "a")
+    assert read_systemd(laptop) == Systemd(booted=True, linger=False)
+    (tmp_path / "a/var/lib/systemd/linger").mkdir(parents=True)
+    (tmp_path / "a/var/lib/systemd/linger" / laptop.user_name()).touch()
+    assert read_systemd(laptop) == Systemd(booted=True, linger=True)
+    assert read_systemd(load("container", tmp_path / "b")) == Systemd(booted=False, linger=False)

@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Main memory and the governor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.health import Memory
+from ansible_collections.muster.train.plugins.module_utils._system.memory import POLICIES, parse_meminfo, read_memory
+from ansible_collections.muster.train.tests.support.machines import Machine
+
+MEMINFO = """MemTotal:       2113460908 kB
+MemFree:        1993421112 kB
+MemAvailable:   2001230040 kB
+SwapTotal:       8388604 kB
+HugePages_Total:     512
+Hugepagesize:       2048 kB
+DirectMap1G:    x kB
+"""
+
+
+def governors(*words: str) -> dict[str, str]:
+    return {f"{POLICIES}/policy{number}/scaling_governor": f"{word}\n" for number, word in enumerate(words)}
+
+
+def test_whole(tmp_path: Path) -> None:
+    host = Machine({"files": {"/proc/meminfo": MEMINFO, **governors("performance", "performance")}}, tmp_path)
+    assert read_memory(host) == Memory(2113460908 * 1024, 2001230040 * 1024, 8388604 * 1024, 512, "performance")
+
+
+def test_governors_that_differ_and_none(tmp_path: Path) -> None:
+    assert read_memory(Machine({"files": governors("schedutil", "performance")}, tmp_path / "a")) == Memory(
+        governor="performance, schedutil"
+    )
+    assert read_memory(Machine({}, tmp_path / "b")) == Memory()
+
+
+def test_meminfo() -> None:
+    assert parse_meminfo("A: 1 kB\nB: 2\n C: 3\nD: -1 kB\nE: 1 MB\n") == {"A": 1024, "B": 2}
+
+
+def test_this_machine() -> None:
+    found = read_memory(Host())
+    assert found.total_bytes is not None and found.available_bytes is not None
+    assert 0 < found.available_bytes <= found.total_bytes

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a launcher ended, from what torch leaves behind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure
+
+RECORDED = {
+    "message": {
+        "message": "ValueError: no such layer",
+        "extraInfo": {
+            "py_callstack": "Traceback (most recent call last):\n  ...\nValueError: no such layer\n",
+            "timestamp": "1795000000",
+        },
+    }
+}
+
+
+def test_a_recorded_exception() -> None:
+    report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
+    (first,) = launcher_failure.parse_report(report)
+    assert first == {
+        "rank": 2,
+        "local_rank": 0,
+        "exit_code": 1,
+        "signal": None,
+        "message": "ValueError: no such layer",
+        "traceback": ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"],
+        "time": 1795000000.0,
+    }
+    assert launcher_failure.explain(first, 1, None) == "rank 2 exited with code 1: ValueError: no such layer"
+
+
+def test_a_signal_without_a_message() -> None:
+    first = launcher_failure.describe(
+        {"rank": 0, "local_rank": 0, "code": -9, "time": 7.0, "error": {"message": "<NONE>"}}
+    )
+    assert (first["signal"], first["exit_code"], first["time"], first["message"]) == ("SIGKILL", None, 7.0, None)
+
+
+def test_ranks_that_torchrun_ended_come_last() -> None:
+    codes = {0: -15, 1: 3, 2: -15}
+    report = [{"rank": rank, "local_rank": rank, "code": code, "time": 7} for rank, code in codes.items()]
+    assert [failure["rank"] for failure in launcher_failure.parse_report(json.dumps(report).encode())] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
+def test_no_report_is_no_failure_record(data: bytes) -> None:
+    assert launcher_failure.parse_report(data) == []
+
+
+def test_launcher_without_a_report() -> None:
+    assert launcher_failure.explain(None, -9, "ignored") == "the launcher was killed by SIGKILL"
+    assert launcher_failure.explain(None, 2, "usage: train.py") == "the launcher exited with code 2: usage: train.py"
+    assert launcher_failure.explain(None, 2, None) == "the launcher exited with code 2"
+
+
+def test_a_signal_without_a_name() -> None:
+    assert launcher_failure.split_status(-77) == (None, "signal 77")
+
+
+def test_ranks_that_torchrun_killed_at_a_stop() -> None:
+    report = b'[{"killed": 1}, {"killed": "x"}, {"rank": 2, "code": -15}, 7]'
+    assert launcher_failure.killed_ranks(report, 4) == ["5"]
+    assert [failure["rank"] for failure in launcher_failure.parse_report(report)] == [2]
+    assert launcher_failure.killed_ranks(b"{", 4) == launcher_failure.killed_ranks(b"3", 4) == []
+
+
+@pytest.mark.parametrize(
+    ("killed", "said"),
+    [
+        ([], "why"),
+        ([None, None], "why; the launcher did not end after SIGTERM and was killed"),
+        ([None, "2", "2"], "why; rank 2 did not end after SIGTERM and was killed"),
+        (["10", "9", None], "why; ranks 9, 10 did not end after SIGTERM and were killed"),
+    ],
+)
+def test_why_a_run_was_stopped(killed: list[str | None], said: str) -> None:
+    assert launcher_failure.explain_stop("why", killed) == said

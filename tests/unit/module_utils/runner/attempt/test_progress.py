@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Progress from a metrics file that is being written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import has_saved, read_progress
+
+
+def record(step: int, loss: float) -> str:
+    return json.dumps({"rank": 0, "step": step, "total_steps": 100, "loss": loss, "tokens_per_s": 10.0, "lr": 0.1})
+
+
+def test_the_last_whole_record_and_the_first_loss(tmp_path: Path) -> None:
+    text = "\n".join([record(1, 5.5), record(2, 4.0), record(3, 3.0)]) + "\n" + record(4, 2.0)[:20]
+    (tmp_path / "rank_00_metrics.jsonl").write_text(text)
+    (tmp_path / "rank_01_metrics.jsonl").write_text(record(9, 9.0) + "\n")
+    assert read_progress(str(tmp_path)) == {
+        "step": 3,
+        "total_steps": 100,
+        "loss": 3.0,
+        "tokens_per_s": 10.0,
+        "first_loss": 5.5,
+    }
+
+
+def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
+    lines = [record(step, 1000.0 - step) for step in range(1000)]
+    (tmp_path / "rank_00_metrics.jsonl").write_text("\n".join(lines) + "\n")
+    progress = read_progress(str(tmp_path))
+    assert progress is not None
+    assert (progress["step"], progress["first_loss"]) == (999, 1000.0)
+
+
+def test_an_earlier_launch_is_not_ours(tmp_path: Path) -> None:
+    path = tmp_path / "rank_00_metrics.jsonl"
+    path.write_text(record(96, 2.0) + "\n")
+    written = path.stat().st_mtime
+    assert read_progress(str(tmp_path), since=written + 1) is None
+    assert read_progress(str(tmp_path), since=written - 1) is not None
+
+
+def test_nothing_yet(tmp_path: Path) -> None:
+    assert read_progress(str(tmp_path / "none")) is None
+    (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")
+    assert read_progress(str(tmp_path)) is None
+
+
+def test_a_checkpoint_is_a_file_or_a_directory_of_some(tmp_path: Path) -> None:
+    assert not has_saved(str(tmp_path), 0.0)
+    old = tmp_path / "checkpoints" / "step_10"
+    old.mkdir(parents=True)
+    (old / "model.pt").touch()
+    for path in (old / "model.pt", old):
+        os.utime(path, (1000, 1000))
+    assert not has_saved(str(tmp_path), 2000.0)
+    assert has_saved(str(tmp_path), 999.0)
+    os.utime(old / "model.pt", (3000, 3000))
+    assert has_saved(str(tmp_path), 2000.0), "saved again under its old name"

@@ -1,0 +1,477 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the head decides, event by event, with a clock that the test turns."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import (
+    GATHER_S,
+    OVER,
+    Coordinator,
+    Limits,
+    join_names,
+)
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import ABSENT, LOST
+
+NAMES = ["n0", "n1", "n2"]
+
+
+def make_coordinator(count: int = 3, gathered: bool = True, spares: int = 0, **limits: Any) -> Coordinator:
+    coordinator = Coordinator(
+        [f"n{number}" for number in range(count + spares)],
+        count,
+        Limits(**{"join_timeout": 600, "lost_after": 12, "abort_grace": 10, "max_restarts": 0, **limits}),
+        0.0,
+    )
+    if gathered:
+        for number in reversed(range(count + spares)):
+            assert coordinator.on_join(number, 0.0)
+        assert coordinator.take_orders() == [(rank, go(0, rank)) for rank in range(count)]
+        for rank in range(count):
+            coordinator.on_start(rank)
+    return coordinator
+
+
+def go(attempt: int, node_rank: int) -> dict[str, Any]:
+    return {"type": "go", "attempt": attempt, "node_rank": node_rank}
+
+
+def report(phase: str, why: str = "it broke", **more: Any) -> dict[str, Any]:
+    return {"phase": phase, "why": why, "rank": None, "step": None, "stuck": False, **more}
+
+
+def kinds(orders: list[tuple[int, dict[str, Any]]]) -> list[tuple[int, str]]:
+    return [(rank, str(order["type"])) for rank, order in orders]
+
+
+def end_of(orders: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    [end] = {tuple(order.items()) for _rank, order in orders if order["type"] == "end"}
+    return dict(end)
+
+
+def test_nobody_goes_before_all_have_come() -> None:
+    coordinator = make_coordinator(gathered=False)
+    assert coordinator.on_join(0, 0.0) and coordinator.on_join(2, 1.0)
+    assert coordinator.take_orders() == []
+    assert coordinator.missing_nodes() == ["n1"]
+    assert not coordinator.on_join(2, 2.0), "a place is taken once"
+    assert coordinator.on_join(1, 2.0)
+    assert kinds(coordinator.take_orders()) == [(0, "go"), (1, "go"), (2, "go")]
+
+
+@pytest.mark.parametrize(
+    ("join_timeout", "at", "seconds"), [(600, GATHER_S + 5.0, GATHER_S), (30, 30.0, 30.0)], ids=["silence", "in all"]
+)
+def test_who_does_not_come_is_named(join_timeout: float, at: float, seconds: float) -> None:
+    coordinator = make_coordinator(gathered=False, join_timeout=join_timeout, lost_after=0)
+    coordinator.on_join(0, 0.0)
+    coordinator.on_join(2, 5.0)
+    coordinator.tick(at - 0.1)
+    assert coordinator.take_orders() == []
+    coordinator.tick(at)
+    orders = coordinator.take_orders()
+    assert kinds(orders) == [(0, "end"), (2, "end")]
+    end = end_of(orders)
+    assert (end["verdict"], end["why"]) == ("failed", f"n1 did not join; 2 of 3 nodes waited {seconds:.0f} s")
+    assert not coordinator.on_join(1, at), "too late"
+
+
+def test_a_node_that_leaves_before_the_start_ends_it() -> None:
+    coordinator = make_coordinator(gathered=False)
+    coordinator.on_join(0, 0.0)
+    coordinator.on_join(1, 0.0)
+    coordinator.on_loss(1, "the connection was closed")
+    end = end_of(coordinator.take_orders())
+    assert (end["verdict"], end["why"]) == ("failed", "n1 left before the start: the connection was closed")
+
+
+def test_all_succeed() -> None:
+    coordinator = make_coordinator()
+    for rank in (2, 0):
+        coordinator.on_drained(rank, report("succeeded", ""), 1.0)
+        assert coordinator.take_orders() == []
+    coordinator.on_drained(1, report("succeeded", ""), 1.0)
+    orders = coordinator.take_orders()
+    assert kinds(orders) == [(0, "end"), (1, "end"), (2, "end")]
+    assert end_of(orders) == {"type": "end", "verdict": "succeeded", "why": "", "node": None, "rank": None}
+
+
+def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_failure(1, report("failed", rank=5), 1.0)
+    stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
+    assert coordinator.take_orders() == [(rank, stop) for rank in (0, 2)], "who failed is ending already"
+    coordinator.on_drained(1, report("failed", rank=5), 2.0)
+    coordinator.on_drained(0, report("stopped"), 2.0)
+    assert coordinator.take_orders() == []
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 3.0)
+    assert coordinator.take_orders() == [], "the first cause stays"
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 3.0)
+    end = end_of(coordinator.take_orders())
+    assert (end["verdict"], end["why"], end["node"], end["rank"]) == ("failed", "n1: it broke", "n1", 5)
+    assert [(kept["node"], kept["why"], kept["cause"]) for kept in coordinator.summary()["reports"]] == [
+        ("n1", "it broke", True),
+        ("n2", "connection closed by peer", False),
+    ]
+    assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "failed", "n2": "failed"}
+
+
+def test_the_cause_comes_first_though_it_was_told_later() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(2, 1.0)
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 11.0)
+    assert coordinator.tick(12.1) == [1], "it was silent before that"
+    coordinator.on_drained(0, report("stopped"), 13.0)
+    coordinator.on_heartbeat(2, 13.0)
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 13.0)
+    assert end_of(coordinator.take_orders())["node"] == "n1"
+    assert [(kept["node"], kept["cause"]) for kept in coordinator.summary()["reports"]] == [("n1", True), ("n2", False)]
+    assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "lost", "n2": "failed"}
+
+
+def test_a_silent_node_is_lost() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(1, 5.0)
+    coordinator.on_heartbeat(2, 9.0)
+    assert coordinator.tick(17.0) == []
+    assert coordinator.tick(17.1) == [1]
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (2, "stop")]
+    coordinator.on_drained(0, report("stopped"), 18.0)
+    coordinator.on_drained(2, report("stopped"), 18.0)
+    orders = coordinator.take_orders()
+    assert kinds(orders) == [(0, "end"), (2, "end")]
+    assert end_of(orders)["verdict"] == "lost"
+    assert end_of(orders)["why"] == "n1: its runner was not heard for 12 s"
+
+
+def test_silence_is_nothing_where_nobody_is_ever_lost() -> None:
+    assert make_coordinator(lost_after=0).tick(1e6) == []
+
+
+def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_heartbeat(1, 1.0)
+    coordinator.on_failure(2, report("failed", "connection closed by peer"), 3.0)
+    coordinator.on_drained(2, report("failed", "connection closed by peer"), 3.0)
+    coordinator.on_drained(0, report("stopped"), 3.0)
+    coordinator.on_heartbeat(2, 10.0)
+    assert coordinator.tick(13.1) == [1]
+    assert end_of(coordinator.take_orders())["why"] == "n1: its runner was not heard for 12 s"
+
+
+def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None:
+    coordinator = make_coordinator(lost_after=0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert coordinator.take_orders() == []
+    coordinator.on_drained(0, report("succeeded", ""), 9.0)
+    coordinator.on_drained(2, report("succeeded", ""), 9.0)
+    end = end_of(coordinator.take_orders())
+    assert (end["verdict"], end["node"]) == ("lost", "n1")
+    assert end["why"] == "n1: the connection was closed; it went on by itself"
+
+
+def test_a_loss_after_a_failure_is_no_cause() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_failure(2, report("failed"), 3.0)
+    coordinator.on_heartbeat(1, 4.0)
+    coordinator.on_drained(2, report("failed"), 4.0)
+    coordinator.on_drained(0, report("stopped"), 4.0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert end_of(coordinator.take_orders())["why"] == "n2: it broke"
+
+
+def test_a_head_that_stood_still_blames_nobody_else() -> None:
+    coordinator = make_coordinator()
+    coordinator.reset_silence(20.0)
+    assert coordinator.tick(20.0) == [], "they could not be heard"
+    coordinator.on_loss(2, "the connection was closed", head_pause_s=20.0)
+    coordinator.on_loss(1, "the connection was closed", head_pause_s=20.0)
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (1, "stop")], "its own ranks are stopped too"
+    coordinator.on_drained(0, report("stopped"), 21.0)
+    end = end_of(coordinator.take_orders()[-1:])
+    assert (end["verdict"], end["node"]) == ("lost", "n0")
+    assert end["why"] == "n0: its runner stood still for 20 s; others went without it"
+
+
+def test_a_node_that_was_done_may_go() -> None:
+    coordinator = make_coordinator()
+    coordinator.on_drained(1, report("succeeded"), 1.0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_drained(0, report("succeeded"), 2.0)
+    coordinator.on_drained(2, report("succeeded"), 2.0)
+    assert end_of(coordinator.take_orders())["verdict"] == "succeeded"
+
+
+def test_a_stop_ends_all_with_its_grace() -> None:
+    coordinator = make_coordinator(max_restarts=3)
+    coordinator.on_stop_request("stop was asked for", 60)
+    assert coordinator.take_orders() == [
+        (rank, {"type": "stop", "why": "stop was asked for", "grace": 60}) for rank in range(3)
+    ]
+    for rank in range(3):
+        coordinator.on_drained(rank, report("stopped"), 1.0)
+    assert end_of(coordinator.take_orders())["verdict"] == "stopped"
+
+
+def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> None:
+    coordinator = make_coordinator(max_restarts=3)
+    coordinator.on_failure(1, report("failed"), 1.0)
+    coordinator.take_orders()
+    coordinator.on_stop_request("stop was asked for", 1)
+    assert [order["grace"] for _rank, order in coordinator.take_orders()] == [1, 1, 1]
+    for rank in range(3):
+        coordinator.on_drained(rank, report("failed" if rank == 1 else "stopped"), 1.0)
+    end = end_of(coordinator.take_orders())
+    assert (end["verdict"], end["why"]) == ("failed", "n1: it broke")
+
+
+def fail(coordinator: Coordinator, step: int | None, stuck: bool = False, saved: bool = False) -> list[tuple[int, str]]:
+    coordinator.take_orders()
+    coordinator.on_failure(1, report("failed"), 1.0)
+    for rank in range(3):
+        coordinator.on_drained(
+            rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), 1.0
+        )
+    return [order for order in kinds(coordinator.take_orders()) if order[1] != "stop"]
+
+
+def test_a_failure_is_tried_again_as_often_as_wanted() -> None:
+    coordinator = make_coordinator(max_restarts=2)
+    assert fail(coordinator, 10) == [(0, "go"), (1, "go"), (2, "go")]
+    assert coordinator.attempt == 1
+    assert fail(coordinator, 20) == [(0, "go"), (1, "go"), (2, "go")]
+    assert fail(coordinator, 30) == [(0, "end"), (1, "end"), (2, "end")]
+
+
+def test_attempts_without_a_step_end_it() -> None:
+    coordinator = make_coordinator(max_restarts=50)
+    assert fail(coordinator, 10)[0] == (0, "go")
+    assert fail(coordinator, 10)[0] == (0, "go")
+    assert fail(coordinator, 9)[0] == (0, "end")
+    assert coordinator.cause is not None
+    assert coordinator.cause.why == "n1: it broke; 2 attempts in a row made no step and saved no checkpoint"
+
+
+def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
+    coordinator = make_coordinator(max_restarts=50)
+    for _attempt in range(5):
+        assert fail(coordinator, None, saved=True)[0] == (0, "go")
+    assert fail(coordinator, None)[0] == (0, "go")
+    assert fail(coordinator, None)[0] == (0, "end")
+
+
+def test_processes_that_stay_end_it() -> None:
+    assert fail(make_coordinator(max_restarts=50), 10, stuck=True)[0] == (0, "end")
+
+
+def test_a_lost_node_ends_it() -> None:
+    coordinator = make_coordinator(max_restarts=50)
+    coordinator.on_loss(1, "the connection was closed")
+    for rank in (0, 2):
+        coordinator.on_drained(rank, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (2, "end")]
+
+
+def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> None:
+    coordinator = make_coordinator(max_restarts=1, spares=2)
+    coordinator.on_loss(1, "the connection was closed")
+    assert kinds(coordinator.take_orders()) == [(0, "stop"), (2, "stop")], "a spare has nothing to stop"
+    for number in (0, 2):
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
+    # lost_after, one sign of life, abort_grace, and a second of slack
+    coordinator.reset_silence(24.9)
+    coordinator.tick(24.9)
+    assert coordinator.take_orders() == [], "it may not know yet that it is lost, or be ending its ranks"
+    coordinator.tick(25.0)
+    assert coordinator.take_orders() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+    assert not coordinator.on_join(1, 25.0), "whose rank is taken stays out"
+    coordinator.on_start(3)
+    coordinator.on_loss(3, "the connection was closed")  # the last attempt
+    for number in (0, 2):
+        coordinator.on_drained(number, report("stopped", step=7), 26.0)
+    orders = coordinator.take_orders()
+    assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
+    note = "restarted 1 time, as often as it may be"
+    end = end_of(orders)
+    assert (end["verdict"], end["why"], end["note"]) == ("lost", f"n3: the connection was closed; {note}", note)
+
+
+def test_too_few_spares_end_it() -> None:
+    coordinator = make_coordinator(max_restarts=5, spares=1)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_loss(2, "the connection was closed")
+    coordinator.on_drained(0, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (3, "end")]
+
+
+def test_spares_that_are_lost_end_nobody_and_replace_nobody() -> None:
+    coordinator = make_coordinator(max_restarts=5, spares=1)
+    coordinator.on_loss(3, "the connection was closed")
+    assert coordinator.take_orders() == []
+    coordinator.on_loss(1, "the connection was closed")
+    for number in (0, 2):
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
+    assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (2, "end")]
+
+
+def test_a_spare_takes_the_place_of_who_does_not_come_or_leaves_before_the_start() -> None:
+    coordinator = make_coordinator(gathered=False, spares=2, lost_after=0)
+    for number in (0, 2, 3, 4):
+        assert coordinator.on_join(number, 0.0)
+    assert coordinator.missing_nodes() == ["n1"]
+    coordinator.on_loss(2, "the connection was closed")
+    coordinator.tick(GATHER_S - 0.1)
+    assert coordinator.take_orders() == []
+    coordinator.tick(GATHER_S)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (3, go(0, 2)), (4, go(0, 1))]
+    assert not coordinator.on_join(1, GATHER_S), "its rank is taken"
+    assert coordinator.summary()["nodes"] == coordinator.summary()["joined"] == 3
+
+
+def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
+    coordinator = make_coordinator(2, gathered=False, spares=1, max_restarts=1)
+    assert coordinator.on_join(0, 0.0) and coordinator.on_join(1, 0.0)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (1, go(0, 1))]
+    assert coordinator.on_join(2, 50.0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_drained(0, report("stopped", step=5), 51.0)
+    assert coordinator.take_orders()[-1] == (2, go(1, 1)), "it was silent for long enough"
+
+
+def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
+    coordinator = make_coordinator(max_restarts=1, spares=1)
+    coordinator.on_loss(1, "the connection was closed")
+    for number in (0, 2):
+        coordinator.on_drained(number, report("stopped", step=5), 1.0)
+    coordinator.take_orders()
+    coordinator.on_stop_request("stop was asked for", 5)
+    assert kinds(coordinator.take_orders()) == [(0, "end"), (2, "end"), (3, "end")]
+
+
+def test_who_may_never_be_lost_is_not_replaced() -> None:
+    coordinator = make_coordinator(max_restarts=5, spares=1, lost_after=0)
+    coordinator.on_loss(1, "the connection was closed")
+    coordinator.on_failure(2, report("failed"), 1.0)
+    for number in (0, 2):
+        coordinator.on_drained(number, report("failed" if number else "stopped", step=5), 99.0)
+    assert kinds(coordinator.take_orders())[-3:] == [(0, "end"), (2, "end"), (3, "end")]
+
+
+def test_who_leaves_before_the_spares_have_come_is_waited_for_as_if_it_had_not_come() -> None:
+    coordinator = make_coordinator(gathered=False, spares=1, lost_after=0)
+    for number in (0, 1, 2):
+        if number != 2:
+            assert coordinator.on_join(number, 0.0)
+    coordinator.on_loss(1, "the connection was closed")
+    assert coordinator.take_orders() == []
+    assert coordinator.on_join(2, 1.0) and coordinator.on_join(3, 2.0)
+    coordinator.tick(2.0 + GATHER_S)
+    assert coordinator.take_orders() == [(0, go(0, 0)), (2, go(0, 2)), (3, go(0, 1))]
+
+
+def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
+    coordinator = make_coordinator(max_restarts=1, spares=1)
+    coordinator.take_orders()
+    coordinator.on_failure(1, report("failed"), 1.0)
+    for number in range(3):
+        coordinator.on_drained(number, report("failed" if number == 1 else "stopped", step=3, stuck=number == 1), 1.0)
+    assert coordinator.take_orders()[-3:] == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
+    for number in (0, 2, 3):
+        coordinator.on_drained(number, report("succeeded"), 2.0)
+    assert kinds(coordinator.take_orders()) == [(0, "end"), (1, "end"), (2, "end"), (3, "end")]
+
+
+def test_of_many_reports_the_first_are_kept() -> None:
+    coordinator = make_coordinator(100)
+    for rank in range(100):
+        coordinator.on_failure(rank, report("failed", f"why {rank}"), 1.0)
+    assert [kept["node_rank"] for kept in coordinator.summary()["reports"]] == list(range(32))
+
+
+def test_of_many_attempts_the_last_is_kept() -> None:
+    coordinator = make_coordinator(max_restarts=100)
+    for attempt in range(40):
+        fail(coordinator, attempt)
+    kept = [report["attempt"] for report in coordinator.summary()["reports"]]
+    assert kept == list(range(8, 40))
+
+
+def test_names() -> None:
+    assert join_names(["a", "b"]) == "a, b"
+    assert join_names([f"n{number}" for number in range(11)]) == "n0, n1, n2, n3, n4, n5, n6, n7 and 3 more"
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
+    """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
+    turn = random.Random(seed)
+    spares = turn.choice([0, 0, 2])
+    coordinator = make_coordinator(
+        4, gathered=False, spares=spares, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12])
+    )
+    now, came, goes = 0.0, {0}, 0
+    ended: list[tuple[int, dict[str, Any]]] = []
+    coordinator.on_join(0, now)
+
+    def look() -> int:
+        started = 0
+        for told, order in coordinator.take_orders():
+            assert not [rank for rank, _order in ended if rank == told], "nothing after the end"
+            assert coordinator.nodes[told].state != LOST
+            if order["type"] == "go":
+                started += 1
+                assert spares or came == set(range(4))
+                assert told in came and coordinator.nodes[told].rank == order["node_rank"]
+                assert spares or told == order["node_rank"]
+                assert sorted(node.rank for node in coordinator.nodes if node.rank is not None) == list(range(4))
+            elif order["type"] == "end":
+                ended.append((told, order))
+        return started
+
+    for _step in range(400):
+        now += turn.random() * 4
+        rank = turn.randrange(4 + spares)
+        event = turn.choice(["join", "hear", "hear", "run", "fail", "empty", "empty", "gone", "stop", "tick"])
+        if event in ("gone", "stop") and turn.random() < 0.9:
+            continue
+        if event == "join" and coordinator.on_join(rank, now):
+            came.add(rank)
+        elif event == "hear":
+            coordinator.on_heartbeat(rank, now)
+        elif event == "run":
+            coordinator.on_start(rank)
+        elif event == "fail":
+            coordinator.on_failure(rank, report("failed"), now)
+        elif event == "empty":
+            coordinator.on_drained(
+                rank, report(turn.choice(["succeeded", "failed", "stopped"]), step=turn.randrange(50)), now
+            )
+        elif event == "gone" and rank:
+            coordinator.on_loss(rank, "the connection was closed")
+        elif event == "stop":
+            coordinator.on_stop_request("stop was asked for", 5)
+        goes += look()
+        coordinator.tick(now)
+        goes += look()
+    assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
+    assert goes % 4 == 0, "all or none"
+    for _attempt in range(4):  # whoever is left says that nothing is left there
+        now += 60  # a lost node is given the time to end
+        coordinator.reset_silence(now)
+        coordinator.tick(now)
+        look()
+        for rank in range(4 + spares):
+            coordinator.on_drained(rank, report("stopped"), now)
+        look()
+    coordinator.tick(now + 2 * GATHER_S)
+    look()
+    assert coordinator.phase == OVER
+    if ended:
+        here = sorted(rank for rank in came if coordinator.nodes[rank].state not in (ABSENT, LOST))
+        assert sorted(rank for rank, _order in ended) == here

@@ -1,0 +1,315 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what nodes must agree on, and what each must have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._checks import agreement, code_agreement, file_agreement
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line, lines
+from ansible_collections.muster.train.tests.support.plan_parts import facts, facts_dict
+
+SAME = {"machine_id": "m", "boot_id": "b"}
+
+
+def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
+    return {f"node{number}": facts(number, **each) for number, each in enumerate(changes)}
+
+
+def seen(findings: list[Finding]) -> list[tuple[str | None, str]]:
+    return [(finding.node, finding.status) for finding in findings]
+
+
+def script(sha256: str | None = "1" * 64, exists: bool = True, readable: bool = True) -> dict[str, Any]:
+    file = {"path": "/home/ann/code/train.py", "exists": exists, "readable": readable, "sha256": sha256}
+    return {"files": {"train.py": file}}
+
+
+def check_script(nodes: dict[str, NodeFacts]) -> list[Finding]:
+    return file_agreement.check_file(nodes, "script", "train.py", "-e script")
+
+
+def test_a_healthy_cluster_agrees() -> None:
+    nodes = cluster({}, {}, {})
+    findings = [
+        *agreement.check_known(nodes, files=True),
+        *agreement.check_machines(nodes),
+        *agreement.check_filesystems(nodes),
+        *agreement.check_directories(nodes),
+        *agreement.check_python(nodes),
+        *agreement.check_torch(nodes, []),
+        *agreement.check_slot(nodes, "default", None),
+        *code_agreement.check_code(nodes),
+        *check_script(nodes),
+        *file_agreement.check_config(nodes, "-e config"),
+    ]
+    assert findings == []
+
+
+def test_two_names_for_one_work_directory_are_both_named() -> None:
+    identity = facts_dict(0)["workdir"]["identity"]
+    findings = agreement.check_machines(
+        cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity})
+    )
+    assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
+    assert line(findings[0]).startswith(
+        "node1: node: its work directory /home/ann/muster on host host1 is also that of node0; expected"
+    )
+
+
+def test_two_work_directories_of_one_machine_are_two_nodes() -> None:
+    assert agreement.check_machines(cluster(SAME, SAME)) == []
+
+
+def test_work_directories_without_identity_are_not_taken_for_one() -> None:
+    assert agreement.check_machines(cluster({"workdir__identity": None}, {"workdir__identity": None})) == []
+
+
+NETWORK = ["nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "afs", "wekafs", "glusterfs"]
+NETWORK += ["orangefs", "panfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.sshfs", "fuse.juicefs"]
+
+
+def on(filesystem: str | None, path: str = "/home/ann/muster") -> dict[str, Any]:
+    return {"workdir__filesystem": filesystem, "workdir__path": path}
+
+
+def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
+    findings = agreement.check_filesystems(cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
+    assert seen(findings) == [("node0", "fail"), ("node2", "fail")]
+    assert lines(findings) == [
+        "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
+        "and node2); expected a directory on a disk of each node (its locks are the node's own) (launch_workdir); "
+        "set launch_workdir to a local disk, or give each node its own: {{ inventory_hostname }} in the path"
+    ]
+
+
+def test_the_file_server_is_a_node_too() -> None:
+    findings = agreement.check_filesystems(cluster(on("xfs"), on("nfs"), on("nfs4")))
+    assert seen(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
+    assert "(nfs on node1, nfs4 on node2)" in findings[0].observed
+
+
+@pytest.mark.parametrize("filesystem", NETWORK)
+def test_every_network_file_system_is_refused(filesystem: str) -> None:
+    assert len(agreement.check_filesystems(cluster(on(filesystem), on(filesystem)))) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [on("nfs4")],
+        [on("nfs4", "/home/ann/muster/node0"), on("nfs4", "/home/ann/muster/node1")],
+        *([on(local), on(local)] for local in ("ext4", "xfs", "zfs", "tmpfs", "overlay", "nfsd", "fuse.ntfs")),
+        [on(None), on(None)],
+        # One directory of one machine: check_machines names it.
+        [{**on("nfs4"), "workdir__identity": "m/b/1:2"}, {**on("nfs4"), "workdir__identity": "m/b/1:2"}],
+    ],
+)
+def test_work_directories_of_their_own_pass(changes: list[dict[str, Any]]) -> None:
+    assert agreement.check_filesystems(cluster(*changes)) == []
+
+
+def test_work_directories_that_cannot_tell_themselves_apart_are_told_apart_by_node() -> None:
+    nameless = {**on("nfs4"), "workdir__identity": None}
+    assert len(agreement.check_filesystems(cluster(nameless, nameless))) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (SAME, SAME, True),
+        ({**SAME, "machine_id": None}, {**SAME, "machine_id": None}, True),
+        (SAME, {**SAME, "boot_id": "other"}, False),
+        (SAME, {**SAME, "machine_id": "other"}, False),
+        ({**SAME, "boot_id": None}, {**SAME, "boot_id": None}, False),
+    ],
+)
+def test_machine(first: dict[str, Any], second: dict[str, Any], same: bool) -> None:
+    assert (agreement.machine("node0", facts(0, **first)) == agreement.machine("node1", facts(0, **second))) is same
+
+
+def test_one_network_stack() -> None:
+    net = facts_dict(0)["net"]
+    assert agreement.share_network(cluster({}))
+    assert agreement.share_network(cluster({**SAME, "net": net}, {**SAME, "net": net}))
+    assert not agreement.share_network(cluster({}, {}))
+    # Two containers of one machine: 127.0.0.1 is another one in each.
+    assert not agreement.share_network(cluster(SAME, SAME))
+
+
+def test_facts_that_are_missing_are_errors_never_passes() -> None:
+    nodes = cluster({}, {"net": None, "files": None}, {"code": None})
+    assert seen(agreement.check_known(nodes, files=True)) == [
+        ("node1", "error"),
+        ("node1", "error"),
+        ("node2", "error"),
+    ]
+    assert [finding.expected for finding in agreement.check_known(nodes, files=False)] == ["facts net", "facts code"]
+
+
+def test_directories() -> None:
+    findings = agreement.check_directories(cluster({"workdir__writable": False}, {"code__exists": False}))
+    assert seen(findings) == [("node0", "fail"), ("node1", "fail")]
+    assert "/home/ann/muster cannot be written by user ann" in line(findings[0])
+    assert "launch_workdir" in findings[0].remedy
+    assert "/home/ann/code does not exist" in line(findings[1])
+    assert "launch_code_dir" in findings[1].remedy
+
+
+def test_the_training_interpreter() -> None:
+    findings = agreement.check_python(cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
+    assert seen(findings) == [("node1", "fail")]
+    assert line(findings[0]).startswith("node1: python: /opt/py/bin/python is not there; expected")
+    assert "launch_python" in findings[0].remedy
+
+
+NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
+
+
+def test_an_interpreter_without_torch() -> None:
+    python = {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}
+    findings = agreement.check_torch(cluster({}, {"python": python, "versions": NO_TORCH}), [])
+    assert seen(findings) == [("node1", "fail")]
+    text = line(findings[0])
+    assert text.startswith(
+        "node1: torch: /home/ann/my v/bin/python has no torch (looked in /v/lib/python3.11/site-packages and /opt/more)"
+    )
+    assert "(launch_python); install it there with '/home/ann/my v/bin/python' -m pip install torch, or set" in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"versions": None},
+        {"versions": {**NO_TORCH, "site_packages": None}},
+        {"versions": {**NO_TORCH, "site_packages": []}},
+        {"versions": {**NO_TORCH, "torch": "2.6.0"}},
+        {"versions": NO_TORCH, "python": {"command": "python3", "path": None}},
+    ],
+)
+def test_torch_is_missed_only_where_somebody_could_look(changes: dict[str, Any]) -> None:
+    assert agreement.check_torch(cluster(changes), []) == []
+
+
+def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
+    assert seen(agreement.check_torch(cluster({"versions": NO_TORCH}, {"versions": NO_TORCH}), ["node0"])) == [
+        ("node1", "fail")
+    ]
+
+
+def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
+    holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
+    findings = agreement.check_slot(cluster({}, {"holder": holder}), "default", "ansible-playbook -i lab")
+    assert seen(findings) == [("node1", "fail")]
+    text = line(findings[0])
+    assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
+    assert text.endswith("ansible-playbook -i lab muster.train.stop -e run_id=multinode_1")
+
+
+def test_a_holder_without_a_name_is_still_a_holder() -> None:
+    holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
+    [finding] = agreement.check_slot(cluster({"holder": holder}), "gpu", None)
+    assert finding.observed == "slot gpu is held by a run that cannot be named"
+    assert finding.remedy == "wait for its end"
+
+
+def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
+    [finding] = agreement.check_slot(cluster({"holder": {"run_id": "a;reboot"}}), "default", None)
+    assert finding.remedy.endswith("-e 'run_id=a;reboot'")
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (script(None, exists=False, readable=False), "/home/ann/code/train.py does not exist; expected"),
+        (script(None, readable=False), "/home/ann/code/train.py is no file that can be read; expected"),
+        ({"files": {}}, "train.py does not exist; expected"),
+    ],
+)
+def test_a_missing_file_names_node_path_and_what_to_do(state: dict[str, Any], text: str) -> None:
+    findings = check_script(cluster({}, state))
+    assert seen(findings) == [("node1", "fail")]
+    assert line(findings[0]).startswith(f"node1: script: {text}")
+    assert "-e script=PATH" in findings[0].remedy
+
+
+def test_the_odd_nodes_are_named_against_the_majority() -> None:
+    findings = check_script(cluster({}, script("3" * 64), {}, script("4" * 64), {}))
+    assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
+    assert line(findings[0]) == (
+        "node1: script: train.py has sha256 333333333333…; expected the same file on every node, 111111111111… as on "
+        "node0, node2 and node4 (-e script); copy train.py from node0, or bring the code to the same state everywhere"
+    )
+
+
+def test_at_a_draw_the_head_is_right() -> None:
+    assert seen(check_script(cluster(script("3" * 64), {}))) == [("node1", "fail")]
+
+
+def test_a_missing_file_is_not_an_odd_one_too() -> None:
+    assert seen(check_script(cluster({}, script(None, exists=False, readable=False), script("3" * 64)))) == [
+        ("node1", "fail"),
+        ("node2", "fail"),
+    ]
+
+
+def config(text: str | None) -> dict[str, Any]:
+    return {"config": {"path": "/home/ann/code/big.yaml", "text": text}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1",
+        "{}",
+        '{"a": [1, 2]}',
+        "%YAML 1.1\n---\na: !custom {b: 1}\n",
+        "a: &x {b: 1}\nc:\n  <<: *x\n",
+        "# only\na:\n",
+        "\ufeffa: 1",
+    ],
+)
+def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
+    assert file_agreement.check_config(cluster(config(text)), "-e config") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        ("a: b: c\n", "/home/ann/code/big.yaml:1:5: mapping values are not allowed here"),
+        (
+            "a: 1\nb: [1, 2\nc: 3\n",
+            "/home/ann/code/big.yaml:3:2: while parsing a flow sequence expected ',' or ']', but got ':'",
+        ),
+        (
+            "a: 1\n\tb: 2\n",
+            "/home/ann/code/big.yaml:2:1: while scanning for the next token found character '\\t' ",
+        ),
+        ("a: *unknown\n", "/home/ann/code/big.yaml:1:4: found undefined alias"),
+        (
+            "a: 1\n---\nb: 2\n",
+            "/home/ann/code/big.yaml:2:1: expected a single document in the stream but found another document",
+        ),
+        ("a: \x00\n", "/home/ann/code/big.yaml: unacceptable character #x0000"),
+        ("", "/home/ann/code/big.yaml is empty"),
+        ("# nothing\n", "/home/ann/code/big.yaml is empty"),
+        ("- a\n- b\n", "/home/ann/code/big.yaml holds a list, not a mapping"),
+        ("just words\n", "/home/ann/code/big.yaml holds a single value, not a mapping"),
+        ("[\n" * 2000, "/home/ann/code/big.yaml is nested too deeply"),
+    ],
+)
+def test_a_configuration_that_is_no_yaml_mapping(text: str, observed: str) -> None:
+    findings = file_agreement.check_config(cluster(config(text)), "-e config")
+    assert seen(findings) == [("node0", "fail")]
+    assert findings[0].observed.startswith(observed)
+    assert "\n" not in line(findings[0])
+
+
+def test_a_configuration_that_cannot_be_read_as_text_is_said_not_judged() -> None:
+    findings = file_agreement.check_config(cluster(config(None), config("a: 1")), "-e config")
+    assert seen(findings) == [("node0", "warn")]

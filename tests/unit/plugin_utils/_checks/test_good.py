@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Good machines give no alarm: two alike of each kind in tests/machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, alarms, report
+
+# Machines that the rules of the environment rightly warn of.
+WARNED = {
+    "half_ports_down": "rdma ports",  # that is what it is
+    "efa_p4d": "rdma ports",  # NCCL's own transport does not take EFA
+    "rtx4090": "rdma ports",  # its only RDMA port carries the default route
+    "hgx_h100": "rdma ports",  # their trees have adapters without ports
+    "mi300x": "rdma ports",
+}
+# What their owner says to that.
+SAID: dict[str, dict[str, Any]] = {"hgx_h100": {"mode": "tcp"}, "mi300x": {"mode": "tcp"}, "rtx4090": {"mode": "tcp"}}
+# Without a default route nobody knows the head's address: rightly refused.
+REFUSED = {"container": "interface"}
+GOOD = [name for name in NAMES if name not in REFUSED and (name not in WARNED or name in SAID)]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_machines_give_no_alarm(name: str) -> None:
+    found = report(name, **SAID.get(name, {}))
+    assert alarms(found) == []
+    assert found.code == 0
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_a_known_oddity_is_a_warning_and_no_more(name: str) -> None:
+    found = report(name)
+    assert {(check, status) for check, _node, status in alarms(found)} == {(WARNED[name], "warn")}
+    assert found.code == 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_machine_that_cannot_be_the_head_is_refused(name: str) -> None:
+    assert {(check, status) for check, _node, status in alarms(report(name))} == {(REFUSED[name], "fail")}
+
+
+def test_there_are_fourteen() -> None:
+    assert len(GOOD) >= 14
+
+
+def test_preflight_names_the_entries_of_an_ipv6_fabric() -> None:
+    [first, _second] = [finding for finding in report("ipv6_roce").findings if finding.check == "gids"]
+    assert first.observed == "mlx5_0 3, mlx5_1 3, mlx5_2 3, mlx5_3 3"

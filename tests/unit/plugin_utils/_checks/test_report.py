@@ -1,0 +1,251 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of preflight's levels, its report and its exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks import policy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import PROPERTIES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import CHECKS
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    document as report_document,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    render as render_report,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    verdict as report_verdict,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import TABLE
+from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
+from ansible_collections.muster.train.tests.unit.test_collection import ROOT
+
+
+def behind(facts: Facts) -> None:
+    facts["node"]["clock"]["wall"] = NOW - 60
+
+
+def test_the_roles_defaults_are_the_thresholds() -> None:
+    defaults = yaml.safe_load((ROOT / "roles/preflight/defaults/main.yml").read_text(encoding="utf-8"))
+    assert {f"preflight_{each.name}": each.default for each in TABLE}.items() <= defaults.items()
+    assert all(each.source and each.unit for each in TABLE)
+
+
+def test_every_check_is_described_once() -> None:
+    names = [check.name for check in CHECKS]
+    assert len(set(names)) == len(names) >= 60
+    assert all(check.description and check.level in ("fail", "warn") for check in CHECKS)
+    assert len({each.key for each in PROPERTIES}) == len(PROPERTIES)
+
+
+def test_every_check_says_something_on_every_node() -> None:
+    found = report("dgx_h100_ib")
+    for check in CHECKS:
+        assert {each.node for each in found.findings if each.check == check.name} == {"node0", "node1"}, check.name
+
+
+@pytest.mark.parametrize(("level", "told", "code"), [("fail", "fail", 1), ("warn", "warn", 0), ("off", None, 0)])
+def test_levels(level: str, told: str | None, code: int) -> None:
+    levels, refused = policy.levels({"clock": level})
+    assert refused == []
+    found = report("laptop", behind, levels=levels)
+    assert [status for _check, _node, status in alarms(found)] == ([told] if told else [])
+    assert found.code == code
+    assert found.off == (["clock"] if level == "off" else [])
+
+
+def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
+    assert policy.levels({"gpu_count": False}) == ({"gpu count": "off"}, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"clocks": "warn"}, "there is no check 'clocks'; did you mean 'clock'?"),
+        ({"clock": "error"}, "the level of clock is 'error'"),
+        (["clock"], "it is ['clock']"),
+    ],
+)
+def test_what_is_no_level_is_refused_with_what_is(given: object, said: str) -> None:
+    found, [refused] = policy.levels(given)
+    assert found == {}
+    assert refused.observed.startswith(said)
+    assert (
+        "clock" in refused.expected or "fail, warn, off" in refused.expected or refused.expected.startswith("a mapping")
+    )
+
+
+def test_what_is_nothing_to_expect_is_refused() -> None:
+    _found, [refused] = policy.profile({"gpu": 8})
+    assert refused.observed == "'gpu' is nothing to expect; did you mean 'gpus'?"
+
+
+def test_an_error_is_no_pass_but_only_what_must_be_known_ends_with_2() -> None:
+    def closed(facts: Facts) -> None:
+        facts["node"]["kernel_log"] = None
+
+    found = report("laptop", closed)
+    assert alarms(found) == [("kernel log", "node1", "error")]
+    assert found.code == 0
+    assert report("laptop", closed, levels={"kernel log": "fail"}).code == 2
+    assert report("laptop", closed, behind, levels={"kernel log": "fail"}).code == 1
+
+
+def test_lines_of_the_kernel_alike_are_counted() -> None:
+    def gone(facts: Facts) -> None:
+        error = {"kind": "xid", "code": 79, "device": "0000:1b:00.0", "text": "NVRM: gone", "count": 4000}
+        facts["node"]["kernel_log"]["errors"] = [error]
+
+    found = report("dgx_h100_ib", gone)
+    assert found.code == 1
+    assert "XID 79 of 0000:1b:00.0, 4000 times: NVRM: gone" in "\n".join(render_report(found, 160))
+
+
+def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
+    thresholds, refused = policy.thresholds({"clock_fail": "100", "disk_warn": 50})
+    assert refused == []
+    found = report("laptop", behind, thresholds=thresholds)
+    assert [status for _check, _node, status in alarms(found)] == ["warn"]
+    assert thresholds.source("clock_fail") == "preflight_clock_fail 100 s: as set"
+    assert len(policy.thresholds({"clock_fail": "soon"})[1]) == 1
+
+
+@pytest.mark.parametrize("value", ["nan", float("inf"), "-inf", ".nan", 10**400])
+def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
+    thresholds, [refused] = policy.thresholds({"disk_fail": value})
+    assert (refused.check, refused.expected) == ("preflight_disk_fail", "a number")
+    assert thresholds.value("disk_fail") == 95
+
+
+def test_what_a_finding_expects_can_be_set() -> None:
+    asked = Launch(runtime="docker", privileged=True)
+    found = report("laptop", launch=asked)
+    [seen, _other] = [each for each in found.findings if each.check == "privileged"]
+    assert "preflight_expected" not in seen.expected
+    assert "preflight_levels: {privileged: off}" in seen.remedy
+
+
+def test_a_silent_node_is_told_with_what_to_do() -> None:
+    said = "Failed to connect: Host key verification failed."
+    found = report("laptop", silent=said)
+    assert found.code == 2
+    text = "\n".join(render_report(found, 100))
+    assert "answer on node1: Failed to connect: Host key verification failed." in text
+    assert "expected: a key that is in ~/.ssh/known_hosts (Ansible)" in text
+    assert "remedy: run discover again; if it stays, somebody answers in the host's place" in text
+    assert report_verdict(found) == "preflight: could not look: answer on node1"
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("ssh: connect to host 10.99.0.2 port 2222: Connection refused", "start sshd there"),
+        ("kex_exchange_identification: Connection reset by 10.99.0.2 port 2222", "not SSH on port 2222"),
+        (
+            "IDENTIFICATION HAS CHANGED!\r\nAdd correct host key in /k/known_hosts.txt to get rid of this message.\r\n"
+            "Offending ED25519 key in /k/known_hosts.txt:3\r\nHost key for [10.99.0.2]:2222 has changed and you have "
+            "requested strict checking.\r\nHost key verification failed.",
+            "ssh-keygen -R '[10.99.0.2]:2222' -f /k/known_hosts.txt",
+        ),
+        ("Missing sudo password", "passwordless sudo"),
+        ("something else", "try it: ssh 10.99.0.2"),
+    ],
+)
+def test_why_a_node_is_silent_is_said_as_everywhere(said: str, remedy: str) -> None:
+    [finding] = [each for each in report("laptop", silent=said).findings if each.status == "error"]
+    assert (finding.check, finding.observed) == ("answer", said)
+    assert remedy in finding.remedy
+    assert "-e hosts" not in finding.remedy
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_the_report_is_never_wider_than_asked(width: int) -> None:
+    def much(facts: Facts) -> None:
+        behind(facts)
+        facts["gpu"]["driver_version"] = "535.104.05"
+        facts["node"]["kernel"]["command_line"] = ["pci=realloc=off", "iommu=pt"] * 20
+
+    lines = render_report(report("dgx_h100_ib", much, launch=Launch(port_range=(22, 22))), width)
+    assert max(map(len, lines)) <= width
+    assert all(line.isprintable() for line in lines)
+
+
+def test_the_table_has_a_row_for_what_differs() -> None:
+    def other(facts: Facts) -> None:
+        facts["gpu"]["driver_version"] = "535.104.05"
+
+    found = report("dgx_h100_ib", other)
+    assert [(row.name, row.value, row.odd) for row in found.rows if row.odd] == [
+        ("driver", "550.90.07", {"node1": "535.104.05"})
+    ]
+    lines = render_report(found, 100)
+    assert any(line.split() == ["driver", "550.90.07", "node1:", "535.104.05"] for line in lines)
+    assert {row.name for row in found.rows} >= {
+        *("driver", "nccl", "torch", "commit", "changes", "firmware", "kernel command line"),
+        *("mtu", "clock", "gpu count", "memlock", "kernel"),
+    }
+
+
+def test_a_node_without_a_property_does_not_agree_in_it() -> None:
+    def no_engine(facts: Facts) -> None:
+        facts["node"]["engine"].update(running=None, version=None, why="sudo: a password is required")
+
+    asked = Launch(runtime="docker", docker=("sudo", "-n", "docker"))
+    found = report("laptop", no_engine, launch=asked)
+    lines = render_report(found, 1000)
+    assert not [line for line in lines if "engine version" in line]
+    assert [line for line in lines if line.startswith("node0 and node1 agree in ") and "kernel" in line]
+    # An engine that does not let this user ask is there: nothing has to be installed.
+    [seen] = [each for each in found.findings if each.check == "engine" and each.status == "fail"]
+    assert seen.remedy.startswith("allow sudo -n docker without a password there")
+
+
+def test_images_in_the_table_are_short_and_have_a_name_in_the_finding() -> None:
+    def other(facts: Facts) -> None:
+        facts["node"]["engine"]["images"] = {"train:1": {"id": f"sha256:{'c' * 64}", "digests": []}}
+
+    found = report("laptop", other, launch=Launch(runtime="docker", images=("train:1",)))
+    lines = render_report(found, 100)
+    assert any(line.split() == ["image", "train@sha256:bb", "node1:", f"sha256:{'c' * 12}"] for line in lines)
+    [seen] = [each for each in found.findings if each.check == "image" and each.status == "fail"]
+    assert (seen.observed, seen.source) == (f"sha256:{'c' * 64}", "container_image train:1; peers: as on node0")
+
+
+def test_the_document_is_plain_data() -> None:
+    document = json.loads(json.dumps(report_document(report("dgx_h100_ib", behind))))
+    assert document["code"] == 1
+    assert {each["status"] for each in document["results"]} == {"pass", "fail", "skip"}
+    assert {"check", "node", "status", "observed", "expected", "source", "remedy", "level"} == set(
+        document["results"][0]
+    )
+
+
+def test_one_node_is_compared_with_nobody() -> None:
+    found = report("laptop", silent="gone")
+    assert {each.status for each in found.findings if each.check == "torch"} == {"pass"}
+    assert not any(line.startswith("property") for line in render_report(found, 100))
+
+
+def test_what_is_to_be_done_alike_is_told_once() -> None:
+    def full(facts: Facts) -> None:
+        facts["node"]["disks"][0]["free_bytes"] = 1 << 30
+
+    def each_its_own(facts: Facts) -> None:
+        facts["node"]["disks"][0]["free_bytes"] = (1 + int(facts["node"]["workdir"]["identity"][-1])) << 30
+
+    alike = render_report(report("laptop", both=full), 100)
+    assert "  disks on node0 and node1: /home/ann/muster (/) is 100 % full, 1.0 GiB free" in alike
+    lines = render_report(report("laptop", both=each_its_own), 100)
+    place = lines.index("  disks")
+    assert lines[place + 1 : place + 3] == [
+        "    on node0: /home/ann/muster (/) is 100 % full, 1.0 GiB free",
+        "    on node1: /home/ann/muster (/) is 100 % full, 2.0 GiB free",
+    ]
+    assert sum(line.startswith("    remedy:") for line in lines) == 1

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the head's address and of each node's interface towards it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import (
+    choose_address,
+    interface_towards,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
+
+LOOPBACK = Address("127.0.0.1", "lo")
+ADDRESSES = [LOOPBACK, Address("10.0.0.5", "eth0"), Address("10.0.0.6", "eth0"), Address("192.168.7.5", "ib0")]
+DEFAULT = Route("0.0.0.0/0", "eth0", "10.0.0.1", 100)
+ROUTES = [
+    DEFAULT,
+    Route("10.0.0.0/16", "eth0", None, 100),
+    Route("192.168.0.0/16", "eth0", "10.0.0.1", 5),
+    Route("192.168.7.0/24", "ib1", None, 200),
+    Route("192.168.7.0/24", "ib0", None, 100),
+]
+
+
+def net(addresses: list[Address] | None = None, routes: list[Route] | None = None) -> Net:
+    addresses, routes = ADDRESSES if addresses is None else addresses, ROUTES if routes is None else routes
+    return Net(addresses=addresses, routes=routes, listening=[], holders={})
+
+
+@pytest.mark.parametrize(
+    ("policy", "inventory", "routes", "together", "address", "reason"),
+    [
+        ("10.9.9.9", "10.0.0.5", ROUTES, False, "10.9.9.9", "launch_head_address"),
+        ("head.example", "10.0.0.5", ROUTES, False, "head.example", "launch_head_address"),
+        ("127.0.0.1", "node0", ROUTES, True, "127.0.0.1", "launch_head_address"),
+        ("", "192.168.7.5", ROUTES, False, "192.168.7.5", "ansible_host of node0, which is one of its own addresses"),
+        ("", "127.0.0.1", ROUTES, True, "127.0.0.1", "ansible_host of node0, which is one of its own addresses"),
+        # Reached through a tunnel or a port of this machine: others do not reach the head there.
+        ("", "127.0.0.1", ROUTES, False, "10.0.0.5", "address of eth0, the interface of node0's default route"),
+        ("", "203.0.113.9", ROUTES, False, "10.0.0.5", "address of eth0, the interface of node0's default route"),
+        ("", "node0", ROUTES, True, "10.0.0.5", "address of eth0, the interface of node0's default route"),
+        ("", "node0", [], True, "127.0.0.1", "all nodes are on one machine"),
+    ],
+)
+def test_chosen(policy: str, inventory: str, routes: list[Route], together: bool, address: str, reason: str) -> None:
+    chosen, findings = choose_address("node0", policy, inventory, net(routes=routes), together)
+    assert (chosen.value, chosen.reason, findings) == (address, reason, [])
+
+
+def test_of_several_default_routes_the_lowest_metric_counts() -> None:
+    routes = [DEFAULT, Route("0.0.0.0/0", "ib0", "192.168.7.1", 50)]
+    assert choose_address("node0", "", "node0", net(routes=routes), False)[0].value == "192.168.7.5"
+
+
+def test_a_default_route_over_an_interface_without_address_says_nothing() -> None:
+    _address, findings = choose_address("node0", "", "node0", net(addresses=[LOOPBACK], routes=[DEFAULT]), False)
+    assert [finding.status for finding in findings] == ["fail"]
+
+
+def test_unknown_says_what_to_set() -> None:
+    chosen, findings = choose_address("node0", "", "node0", net(routes=[]), False)
+    assert chosen.value == ""
+    assert len(findings) == 1
+    text = line(findings[0])
+    assert text.startswith(
+        "node0: head address: addresses 127.0.0.1, 10.0.0.5, 10.0.0.6, 192.168.7.5, and no default route"
+    )
+    assert "set launch_head_address in the inventory" in text
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
+def test_a_loopback_address_reaches_nobody_else(address: str) -> None:
+    _address, findings = choose_address("node0", address, "node0", net(), False)
+    assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
+    assert line(findings[0]).startswith(
+        f"node0: head address: {address} is a loopback address, but the nodes are on different"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "interface", "reason"),
+    [
+        ("192.168.7.5", "ib0", "has the head's address 192.168.7.5"),
+        ("127.0.0.1", "lo", "has the head's address 127.0.0.1"),
+        ("192.168.7.9", "ib0", "route to the head's address 192.168.7.9: 192.168.7.0/24"),
+        ("192.168.8.9", "eth0", "route to the head's address 192.168.8.9: 192.168.0.0/16 through 10.0.0.1"),
+        ("10.0.3.4", "eth0", "route to the head's address 10.0.3.4: 10.0.0.0/16"),
+        ("8.8.8.8", "eth0", "route to the head's address 8.8.8.8: 0.0.0.0/0 through 10.0.0.1"),
+    ],
+)
+def test_interface(address: str, interface: str, reason: str) -> None:
+    found = interface_towards(address, net())
+    assert found is not None
+    assert (found.name, found.reason) == (interface, reason)
+
+
+@pytest.mark.parametrize("address", ["head.example", "", "fd00::1"])
+def test_an_interface_that_cannot_be_known(address: str) -> None:
+    assert interface_towards(address, net()) is None
+
+
+def test_no_route_no_interface() -> None:
+    assert interface_towards("10.0.3.4", net(routes=[])) is None
+
+
+def test_an_own_address_whose_interface_is_in_doubt_is_not_guessed() -> None:
+    assert interface_towards("10.0.0.5", net(addresses=[Address("10.0.0.5", None)])) is None

@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the cluster's policy: read as the role has it, refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, OF_CHECKS, Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError, lines
+from ansible_collections.muster.train.tests.support.plan_parts import POLICY
+
+DEFAULTS = Path(__file__).resolve().parents[4] / "roles" / "launch" / "defaults" / "main.yml"
+
+
+def refusal(**changes: Any) -> str:
+    with pytest.raises(PlanError) as caught:
+        Policy.from_variables({**POLICY, **changes})
+    return str(caught.value)
+
+
+def test_the_roles_defaults_are_a_policy() -> None:
+    policy = Policy.from_variables(yaml.safe_load(DEFAULTS.read_text(encoding="utf-8")))
+    assert policy == Policy(
+        env={},
+        head_address="",
+        port_range=(29400, 29999),
+        slot="default",
+        runtime="host",
+        compose_file="~/muster/container/compose.yaml",
+        compose_service="train",
+        docker=["docker"],
+        starter="auto",
+        stop_grace=60,
+        abort_grace=10,
+        join_timeout=600,
+        lost_after=12,
+        log_limit_mib=256,
+    )
+
+
+def test_names_are_all_that_is_read() -> None:
+    assert sorted(NAMES) == sorted([*POLICY, *OF_CHECKS])
+
+
+def test_numbers_may_be_text_as_ini_inventories_have_them() -> None:
+    assert Policy.from_variables({**POLICY, "launch_stop_grace": "90"}).stop_grace == 90
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("launch_stop_grace", "soon", "it is 'soon'; expected a whole number from 1 to 86400"),
+        ("launch_abort_grace", 0, "it is 0; expected a whole number from 1 to 86400"),
+        ("launch_join_timeout", True, "it is True; expected a whole number"),
+        ("launch_lost_after", 5, "it is 5; expected 0 (never), or at least 6"),
+        ("launch_lost_after", -1, "it is -1; expected a whole number from 0 to 86400"),
+        ("launch_log_limit_mib", None, "it is not set; expected a whole number"),
+        ("launch_slot", "../a", "it is '../a'; expected 1 to 40 letters"),
+        ("launch_starter", "cron", "it is 'cron'; expected one of auto, setsid, systemd"),
+        ("launch_runtime", "podman", "it is 'podman'; expected one of host, docker"),
+        ("launch_compose_file", "-f", "it is '-f'; expected a path on the node"),
+        ("launch_compose_service", "a b", "it is 'a b'; expected 1 to 40 letters"),
+        ("launch_docker", [], "it is []; expected the words that call Docker"),
+        ("launch_docker", {"a": 1}, "it is {'a': 1}; expected a list of strings"),
+        ("launch_port_range", "1-2", "it is '1-2'; expected FIRST-LAST"),
+        ("launch_port_range", None, "it is not set; expected FIRST-LAST"),
+        ("launch_head_address", "-x", "it is '-x'; expected an address"),
+        ("launch_head_address", ["a"], "it is ['a']; expected an address"),
+        ("launch_env", "A=1", "it is 'A=1'; expected a mapping"),
+    ],
+)
+def test_refused_by_name(name: str, value: Any, expected: str) -> None:
+    assert refusal(**{name: value}).startswith(f"cluster: {name}: {expected}")
+
+
+def test_everything_is_refused_at_once() -> None:
+    assert len(refusal(launch_stop_grace="x", launch_slot="", launch_env=None).splitlines()) == 3
+
+
+def test_a_node_with_a_policy_of_its_own_is_named_with_both_values() -> None:
+    changes: dict[str, Any] = {**POLICY, "launch_slot": "b", "launch_stop_grace": 90}
+    assert lines(check_alike({"node0": POLICY, "node1": {}, "node2": changes})) == [
+        "node2: launch_slot: it is 'b' for this node; expected 'default' as for the head, node0 "
+        "(variables of the node); put it in group_vars, the same for all",
+        "node2: launch_stop_grace: it is 90 for this node; expected 60 as for the head, node0 "
+        "(variables of the node); put it in group_vars, the same for all",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variable_of_the_policy_is_compared(name: str) -> None:
+    value = {"A": "1"} if name == "launch_env" else "other"
+    [finding] = check_alike({"node0": POLICY, "node1": {name: value}})
+    assert (finding.check, finding.node, finding.status) == (name, "node1", "fail")
+
+
+def test_of_the_environment_only_what_differs_is_shown_and_no_secret() -> None:
+    own = {"SAME": "1", "A": "x", "API_TOKEN": "open sesame"}
+    policies: dict[str, dict[str, Any]] = {"node0": {"launch_env": {"SAME": 1, "B": "y"}}, "node1": {"launch_env": own}}
+    [line] = lines(check_alike(policies))
+    assert line == (
+        "node1: launch_env: it is {'A': 'x', 'API_TOKEN': '…'} for this node; expected {'B': 'y'} as for the head, "
+        "node0 (variables of the node); put it in group_vars, the same for all, "
+        "and what is one node's in launch_node_env"
+    )
+
+
+def test_what_means_the_same_is_the_same() -> None:
+    own = {"launch_stop_grace": "60", "launch_env": {}, "launch_head_address": ""}
+    assert check_alike({"node0": POLICY, "node1": own, "node2": {}}) == []
+    assert check_alike({}) == []

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the run's port."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net, PortHolder
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import Port, pick, read_range
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
+
+
+def net(*listening: int, **holders: PortHolder) -> Net:
+    held = {name.removeprefix("port"): holder for name, holder in holders.items()}
+    return Net(addresses=[], routes=[], listening=list(listening), holders=held)
+
+
+def free(nonce: int, *listening: int) -> int:
+    port, findings = pick(None, "default", (29400, 29409), f"{nonce:032x}", "node0", net(*listening))
+    assert findings == []
+    assert port.reason == "free on node0, of launch_port_range 29400-29409"
+    return port.number
+
+
+@pytest.mark.parametrize(("nonce", "number"), [(0, 29401), (8, 29409), (9, 29401), (13, 29405)])
+def test_the_nonce_decides_where_the_search_begins(nonce: int, number: int) -> None:
+    assert free(nonce) == number
+
+
+def test_taken_ports_are_passed_over_and_the_end_goes_on_at_the_beginning() -> None:
+    assert free(7, 29408, 29409) == 29401
+    assert free(7, 29400, 29409) == 29408
+
+
+def test_the_port_below_has_to_be_free_too() -> None:
+    assert free(0, 29400) == 29402
+    assert free(5, *(port for port in range(29400, 29410) if port not in (29403, 29404, 29406))) == 29404
+
+
+def test_no_free_port_is_an_error() -> None:
+    _port, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
+    assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
+    assert line(findings[0]).startswith("node0: master_port: no two ports of 29400-29401 in a row are free; ")
+
+
+def test_a_wish_is_taken_also_outside_the_range() -> None:
+    assert pick(1234, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29400)) == (
+        Port(1234, "-e master_port"),
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("holder", "text"),
+    [
+        (PortHolder(7, "python3 train.py", "multinode_1"), "process 7 (python3 train.py) of run multinode_1;"),
+        (PortHolder(7, "nginx", None), "process 7 (nginx);"),
+        (PortHolder(None, None, None), "a process that cannot be seen from here;"),
+    ],
+)
+def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) -> None:
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
+    assert [finding.status for finding in findings] == ["fail"]
+    assert line(findings[0]).startswith(f"node0: master_port: port 29500 is taken by {text}")
+
+
+def test_a_wish_whose_neighbour_is_taken() -> None:
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29499))
+    assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: master_port: port 29499"]
+
+
+def test_a_wish_that_is_taken_by_nobody_known() -> None:
+    _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
+    assert "taken by a process that cannot be seen from here" in line(findings[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"), [("29400-29999", (29400, 29999)), ("1024-1025", (1024, 1025)), ("1024-65535", (1024, 65535))]
+)
+def test_read_range(text: str, ports: tuple[int, int]) -> None:
+    assert read_range(text) == ports
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "29400",
+        "29999-29400",
+        "1024-1024",
+        "1023-2000",
+        "60000-65536",
+        "a-b",
+        "29400-29999\n",
+        "29400 - 29999",
+        "1-2-3",
+        "٢٩٤٠٠-29999",
+    ],
+)
+def test_read_range_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="as in 29400-29999"):
+        read_range(text)
+
+
+def test_restarts_stay_within_the_range() -> None:
+    nonces = [f"{nonce:032x}" for nonce in range(20)]
+    chosen = {pick(None, "default", (29400, 29409), nonce, "n1", net(29403), 3)[0].number for nonce in nonces}
+    assert chosen == {29405, 29406}
+
+
+def test_no_room_for_restarts_is_an_error() -> None:
+    _port, findings = pick(None, "default", (29400, 29403), "0" * 32, "n1", net(), 5)
+    assert line(findings[0]).startswith("n1: master_port: no 7 ports of 29400-29403 in a row are free; ")

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of why a host was not reached: the words of OpenSSH and Ansible, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ERRNOS, Tried, why
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
+
+TRIED = Tried("gpu01", "10.0.0.1", 2222, "ann", "inventories/lab/known_hosts.txt", "[10.0.0.1]:2222")
+VIA = "Failed to connect to the host via ssh: "
+# What was said, as it was said: OpenSSH 9.2 and 9.6, ansible-core 2.19.
+SAID = [
+    ("name", VIA + "ssh: Could not resolve hostname gpu01: Name or service not known", "/etc/hosts"),
+    ("name", VIA + "ssh: Could not resolve hostname gpu01: Temporary failure in name resolution", "DNS"),
+    ("port", VIA + "ssh: connect to host 10.0.0.1 port 2222: Connection refused", "start sshd"),
+    ("route", VIA + "ssh: connect to host 10.0.0.1 port 2222: No route to host", "ip route get"),
+    ("route", VIA + "ssh: connect to host 10.0.0.1 port 2222: Network is unreachable", "ip route get"),
+    ("no answer", VIA + "ssh: connect to host 10.0.0.1 port 2222: Connection timed out", "firewall"),
+    ("login", VIA + "ann@10.0.0.1: Permission denied (publickey).", "ssh-copy-id ann@10.0.0.1"),
+    ("login", VIA + "Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "-e user=NAME"),
+    (
+        "host key",
+        VIA + "@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@ ... Host key verification failed.",
+        "ssh-keygen -R '[10.0.0.1]:2222' -f inventories/lab/known_hosts.txt",
+    ),
+    (
+        "host key",
+        VIA + "No ED25519 host key is known for [10.0.0.1]:2222 and you have requested strict checking.\r\n"
+        "Host key verification failed.",
+        "run discover again",
+    ),
+    ("ssh", VIA + "kex_exchange_identification: Connection closed by remote host", "journalctl"),
+    ("ssh", VIA + "Connection reset by 10.0.0.1 port 2222", "journalctl"),
+    ("python", "The module interpreter '/usr/bin/python3' was not found.", "install python3"),
+    ("python", "MODULE FAILURE\n/bin/sh: 1: /usr/bin/python3: not found", "install python3"),
+    (
+        "python",
+        "ansible-core requires a minimum of Python version 3.8. Current version: 3.6.8 (default, ...)",
+        "ansible_python_interpreter",
+    ),
+    ("python", "SyntaxError: future feature annotations is not defined", "ansible_python_interpreter"),
+    ("sudo", "Missing sudo password", "passwordless sudo"),
+    ("sudo", "sudo: a password is required", "passwordless sudo"),
+    (
+        "home",
+        "Failed to create temporary directory. mkdir: cannot create directory: No space left",
+        "ansible_remote_tmp",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "said", "remedy"), SAID)
+def test_the_reason_and_what_to_do(check: str, said: str, remedy: str) -> None:
+    finding = why(said, TRIED, "Ansible")
+    assert (finding.node, finding.check, finding.status) == ("gpu01", check, "error")
+    assert remedy in finding.remedy
+    assert all([finding.observed, finding.expected, finding.source])
+    assert "{" not in finding_line(finding)
+
+
+@pytest.mark.parametrize("said", ERRNOS.values())
+def test_what_the_controllers_sockets_say_is_known(said: str) -> None:
+    assert why(said, TRIED, "this machine's network").check in ("port", "route", "no answer")
+
+
+def test_what_nobody_knows_is_shown_harmless() -> None:
+    finding = why("something\x1b[2J odd\nhappened {user}", TRIED, "Ansible")
+    assert finding.check == "facts"
+    assert finding.observed == "something odd happened {user}"
+    assert "ssh ann@10.0.0.1" in finding.remedy
+    assert why("", TRIED, "Ansible").observed == "it did not answer"
+
+
+def test_without_a_user() -> None:
+    finding = why("Permission denied (publickey).", Tried("n", "h", 22, None, "k", "h"), "Ansible")
+    assert finding.observed == "this user may not log in to h"

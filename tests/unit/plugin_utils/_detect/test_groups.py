@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which nodes are alike, and in what the others differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import Alike, Difference, groups
+from ansible_collections.muster.train.tests.support.detect_parts import answer, cluster, dgx_h100
+
+
+def down(name: str) -> dict[str, Any]:
+    machine = dgx_h100()
+    for hca in machine["rdma"]["hcas"]:
+        if hca["name"] == name:
+            hca["ports"][0].update(state="DOWN", usable=False, reasons=["port is DOWN, not ACTIVE"])
+    return machine
+
+
+def test_all_alike() -> None:
+    assert groups(cluster(*[dgx_h100()] * 8).nodes) == [Alike(tuple(f"node{n}" for n in range(8)), ())]
+
+
+def test_addresses_and_serial_numbers_are_no_difference() -> None:
+    other = dgx_h100()
+    for number, hca in enumerate(other["rdma"]["hcas"]):
+        hca["node_guid"] = f"a088:c203:0012:{number:04x}"
+        hca["ports"][0]["lid"] = number
+        hca["ports"][0]["counters"] = {"link_downed": number}
+    for number, device in enumerate(other["gpu"]["devices"]):
+        device["uuid"] = f"GPU-{number}"
+    assert len(groups(cluster(dgx_h100(), other).nodes)) == 1
+
+
+def test_the_odd_one_is_named_with_what_is_odd() -> None:
+    found = groups(cluster(dgx_h100(), down("mlx5_4"), dgx_h100()).nodes)
+    assert [group.nodes for group in found] == [("node0", "node2"), ("node1",)]
+    assert found[0].differences == ()
+    ports = [each for each in found[1].differences if each.features == ("mlx5_4 port 1",)]
+    assert ports == [
+        Difference(
+            ("mlx5_4 port 1",),
+            "DOWN, 400 Gb/s InfiniBand, not usable",
+            "ACTIVE, 400 Gb/s InfiniBand, usable",
+            "node0",
+        )
+    ]
+
+
+def test_the_same_difference_of_several_features_is_told_once() -> None:
+    other = dgx_h100()
+    for hca in other["rdma"]["hcas"]:
+        hca["fw_ver"] = "28.43.1014"
+    differences = groups(cluster(dgx_h100(), dgx_h100(), other).nodes)[1].differences
+    assert len(differences) == 2  # by NUMA node
+    assert differences[0].features == ("mlx5_0", "mlx5_1", "mlx5_3", "mlx5_4", "mlx5_5")
+    assert "28.43.1014" in differences[0].here and "28.39.1002" in differences[0].there
+
+
+def test_what_only_one_side_has() -> None:
+    other = dgx_h100()
+    del other["rdma"]["hcas"][-1]
+    found = {each.features: (each.here, each.there) for each in groups(cluster(dgx_h100(), other).nodes)[1].differences}
+    assert found["HCAs",] == ("9", "10")
+    assert found["mlx5_7",][0] == "none"
+
+
+def test_nodes_without_an_answer_are_in_no_group() -> None:
+    answers: list[Answer] = [answer("node0", dgx_h100()), Silent("node1", "no route to host")]
+    assert [group.nodes for group in groups(detect(answers, Policy()).nodes)] == [("node0",)]
+    assert groups([]) == []

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lies between GPUs, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, Nearest
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
+    all_to_all,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
+    kind as links_kind,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
+    nearest as links_nearest,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
+    summary as links_summary,
+)
+from ansible_collections.muster.train.tests.support.detect_parts import all_pairs, dgx_h100, mi300x
+
+
+def gpu(links: list[dict[str, Any]], count: int = 4) -> Gpu:
+    return Gpu.from_dict(
+        {"vendor": "nvidia", "count": count, "links": links, "devices": [{"index": n} for n in range(count)]}
+    )
+
+
+def odd(relation: str, a: int, b: int) -> list[dict[str, Any]]:
+    """All pairs NV12, but one."""
+    return [
+        {**link, "relation": relation} if (link["a"], link["b"]) == (a, b) else link for link in all_pairs(4, "NV12")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("links", "count", "text"),
+    [
+        (all_pairs(8, "NV18"), 8, "all 28 pairs NV18"),
+        (all_pairs(2, "SYS"), 2, "SYS"),
+        (odd("SYS", 1, 3), 4, "5 pairs NV12, SYS between 1-3"),
+        (all_pairs(4, "XGMI", 2), 4, "all 6 pairs XGMI x2"),
+        (all_pairs(4, "NV4", 4), 4, "all 6 pairs NV4"),
+        ([], 4, "not known"),
+        ([], 1, ""),
+    ],
+)
+def test_summary(links: list[dict[str, Any]], count: int, text: str) -> None:
+    assert links_summary(gpu(links, count)) == text
+
+
+def test_many_odd_pairs_are_counted() -> None:
+    links = [*all_pairs(8, "NV1")[:14], *({**link, "relation": "SYS"} for link in all_pairs(8, "NV1")[14:])]
+    assert links_summary(gpu(links, 8)) == "14 pairs NV1, 14 pairs SYS"
+
+
+@pytest.mark.parametrize(
+    ("links", "whole"),
+    [
+        (all_pairs(4, "NV12"), True),
+        (odd("SYS", 1, 3), False),
+        (all_pairs(4, "PIX"), False),
+        (all_pairs(3, "NV1"), False),
+    ],
+)
+def test_all_to_all(links: list[dict[str, Any]], whole: bool) -> None:
+    assert all_to_all(gpu(links)) is whole
+
+
+def test_kind() -> None:
+    assert links_kind(Gpu.from_dict(dgx_h100()["gpu"]).links) == "NVLink"
+    assert links_kind(Gpu.from_dict(mi300x()["gpu"]).links) == "xGMI"
+    assert links_kind(gpu(all_pairs(4, "PHB")).links) == ""
+
+
+def test_nearest() -> None:
+    assert links_nearest(Nearest(0, "PIX", ["mlx5_0"])) == "PIX mlx5_0"
+    assert links_nearest(Nearest(0, "SYS", list("abcdef"))) == "SYS a, b, c, d and 2 more"

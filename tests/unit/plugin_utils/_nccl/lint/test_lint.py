@@ -1,0 +1,319 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the lint: every trap has its finding with where it comes from, and the user's value is never touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.fabric import Fabric
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.lint import lint, lint_cluster
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.value_rules import integer
+from ansible_collections.muster.train.tests.support.rdma_parts import (
+    MUST_RDMA,
+    down,
+    gids,
+    gpu,
+    hca,
+    net,
+    port,
+    roce,
+    view,
+)
+
+RDMA, TCP = Fabric("rdma", "every node has usable RDMA ports"), Fabric("tcp", "no node has RDMA devices")
+CLUSTER = "cluster (launch_env)"
+ELEVEN = [hca(f"mlx5_{number}") for number in range(11)]
+SLOW = hca("mlx5_11", port(rate=100.0))
+MIXED = [hca("mlx5_0"), hca("mlx5_1"), roce("mlx5_bond_0", "10.9.0.1", netdev="eth0"), hca("mlx5_2", down())]
+PHANTOM = [hca("mlx5_0"), hca("mlx5_8", port(usable=False, reasons=["no usable GID"]))]
+
+
+def check(hcas: list[Hca] | None = None, **values: str) -> list[Finding]:
+    """Lint a node of these HCAs with these values of the cluster's."""
+    environment = [Variable(name, value, CLUSTER, "") for name, value in values.items()]
+    return lint(view(hcas=hcas or [], net=INTERFACES), environment, RDMA)
+
+
+INTERFACES = net(eth0="10.9.0.1/16", eth1="10.1.0.1/24", eth10="10.10.0.1/24")
+
+
+def seen(findings: list[Finding]) -> str:
+    return "; ".join(finding.observed for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("value", "hcas", "parts"),
+    [
+        ("=mlx5_0", ELEVEN, []),
+        ("=mlx5_0,mlx5_1:1", ELEVEN, []),
+        ("^=mlx5_0", ELEVEN, []),
+        ("mlx5_2", ELEVEN, []),
+        ("mlx5", ELEVEN, []),
+        ("", ELEVEN, ["as if it were not set"]),
+        ("mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
+        ("^mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
+        ("=mlx5_0, mlx5_1", ELEVEN, ["does not trim"]),
+        ("=^mlx5_1", ELEVEN, ["a device named with ^", "leaves no RDMA device"]),
+        ("=mlx5_0,=mlx5_1", ELEVEN, ["^ and = count only"]),
+        ("=mlx5_99", ELEVEN, ["mlx5_99 names no device here", "leaves no RDMA device"]),
+        ("=mlx5_0,mlx5_0:2", ELEVEN, ["mlx5_0:2 names no device here"]),
+        ("^mlx5_", ELEVEN, ["leaves no RDMA device"]),
+        ("^", ELEVEN, ["leaves out every device", "leaves no RDMA device"]),
+        ("=mlx5_0,mlx5_2", MIXED, ["mlx5_2 names no active port (mlx5_2 DOWN)"]),
+        ("^=mlx5_0", [*ELEVEN, SLOW], ["takes mlx5_11 too, which would be left out (mlx5_11: 100 Gb/s)"]),
+        ("mlx5", [*ELEVEN, SLOW], ["takes mlx5_11 too"]),
+        ("", [*ELEVEN, SLOW], ["as if it were not set", "takes mlx5_11 too"]),
+        ("=mlx5_0,mlx5_11", [*ELEVEN, SLOW], []),
+        ("=mlx5_0:1:0:0", ELEVEN, ["NCCL 2.27.3 does not read :rail:plane"]),
+        ("mlx5", MIXED, ["ports of Ethernet and InfiniBand (mlx5_0, mlx5_1, mlx5_bond_0), which cannot work together"]),
+        ("^=mlx5_2", MIXED, ["which cannot work together"]),
+        ("=mlx5_0,mlx5_8", PHANTOM, ["ports that do not work (mlx5_8: no usable GID)"]),
+    ],
+)
+def test_lists_of_hcas(value: str, hcas: list[Hca], parts: list[str]) -> None:
+    findings = check(hcas, NCCL_IB_HCA=value)
+    assert len(findings) == len(parts)
+    for finding, part in zip(findings, parts, strict=True):
+        assert part in finding.observed
+        assert (finding.status, finding.source, finding.node) == ("warn", CLUSTER, "node0")
+
+
+@pytest.mark.parametrize(
+    ("value", "parts"),
+    [
+        ("=eth0", []),
+        ("eth0", []),
+        ("^docker,lo", []),
+        ("=eth0, eth1", ["does not trim"]),
+        ("=eth1", ["matches eth1, but eth0 leads to the head"]),
+        ("eth1", ["eth1 is a prefix and matches eth10 too", "matches eth1, eth10, but eth0 leads to the head"]),
+        ("eth", ["matches eth0, eth1, eth10; NCCL meets over the first that the system lists"]),
+        ("=eth0,absent", ["absent names no interface"]),
+        ("net1,net2", ["matches no interface that has an IPv4 address (eth0, eth1, eth10, lo)"]),
+        ("e", []),
+    ],
+)
+def test_lists_of_interfaces(value: str, parts: list[str]) -> None:
+    findings = check(NCCL_SOCKET_IFNAME=value)
+    assert len(findings) == len(parts)
+    assert all(part in finding.observed for finding, part in zip(findings, parts, strict=True)), seen(findings)
+
+
+@pytest.mark.parametrize(
+    ("value", "part"), [("=eth0", "named =eth0"), ("eth7", "eth7 is no interface"), ("eth0", ""), ("eth0,eth1", "")]
+)
+def test_gloo_knows_plain_names_only(value: str, part: str) -> None:
+    assert part in seen(check(GLOO_SOCKET_IFNAME=value))
+    assert bool(check(GLOO_SOCKET_IFNAME=value)) is bool(part)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("8", 8), ("010", 8), ("0x10", 16), ("-1", -1), ("0", 0), ("08", None), ("8k", None), ("", None), (" 8", 8)],
+)
+def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
+    assert integer(text) == number
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        ({"NCCL_IB_TIMEOUT": "022"}, "a leading zero makes it octal: 18"),
+        ({"NCCL_IB_TIMEOUT": "08"}, "no octal number"),
+        ({"NCCL_IB_TIMEOUT": "22s"}, "no whole number"),
+        ({"NCCL_IB_TIMEOUT": "22"}, ""),
+        ({"NCCL_IB_TIMEOUT": "40"}, "40 is out of range: the adapter has 5 bits"),
+        ({"NCCL_CROSS_NIC": "7"}, "7 is out of range"),
+        ({"NCCL_CROSS_NIC": "0"}, ""),
+        ({"NCCL_IB_SL": "-1"}, ""),
+        ({"NCCL_IB_ADDR_RANGE": "junk"}, "no network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "10.2.0.0"}, "no network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "10.2.0.7/16"}, ""),
+        ({"NCCL_IB_ADDR_FAMILY": "IPv6"}, "NCCL takes AF_INET"),
+        ({"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, ""),
+        ({"NCCL_IB_DISABLE": "0"}, "0 is the default"),
+        ({"NCCL_ALGO": "Rign"}, "the library knows no 'Rign'"),
+        ({"NCCL_ALGO": "tree,Ring"}, ""),
+        ({"NCCL_ALGO": "^tree"}, ""),
+        ({"NCCL_ALGO": "allreduce:tree,ring;broadcast:ring"}, ""),
+        ({"NCCL_PROTO": "LL128,simpel"}, "knows no 'simpel'"),
+        ({"NCCL_NTHREADS": "192"}, "does not take this number"),
+        ({"NCCL_NTHREADS": "256"}, ""),
+        ({"NCCL_MAX_NCHANNELS": "100"}, "does not take this number"),
+        ({"NCCL_MAX_CTAS": "64"}, ""),
+        ({"nccl_ib_hca": "x"}, "nobody reads this one; did you mean NCCL_IB_HCA?"),
+        ({"NCCL_NET_GDR_LEVEL": "5"}, "the number means SYS; it is a distance"),
+        ({"NCCL_NET_GDR_LEVEL": "2"}, "the number means PXB"),
+        ({"NCCL_NET_GDR_LEVEL": "phb"}, "does not know it"),
+        ({"NCCL_P2P_LEVEL": "NVL"}, "removes P2P over PCIe"),
+        ({"NCCL_P2P_LEVEL": "XGMI"}, "NCCL's word is NVL"),
+        ({"NCCL_DEBUG": "TRACE"}, "needs a library built for it"),
+        ({"NCCL_DEBUG": "LOUD"}, "no level"),
+        ({"NCCL_DEBUG": "warn"}, ""),
+        ({"NCCL_NCHANNELS": "8"}, "did you mean"),
+        ({"NCCL_IB_HCAS": "=mlx5_0"}, "did you mean NCCL_IB_HCA?"),
+        ({"RCCL_THREADS_PER_BLOCK": "256"}, "only RCCL reads it"),
+    ],
+)
+def test_values(values: dict[str, str], part: str) -> None:
+    findings = [each for each in check(ELEVEN, **values) if not each.observed.startswith("set for every run")]
+    assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
+    assert all(each.remedy.endswith("it is used as set") for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bad"),
+    [
+        ("NCCL_NTHREADS", "320", True),
+        ("NCCL_NTHREADS", "192", False),
+        ("NCCL_MAX_NCHANNELS", "200", True),
+        ("NCCL_MAX_NCHANNELS", "100", False),
+    ],
+)
+@pytest.mark.parametrize("gpus", [0, 8])
+def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str, bad: bool, gpus: int) -> None:
+    node = view(hcas=[], gpu=gpu(gpus), library=Library("rccl" if gpus else "nccl", None))
+    findings = lint(node, [Variable(name, value, "-e env", "")], TCP, for_one_run=("-e env",))
+    assert ["does not take" in each.observed for each in findings] == [True] * bad
+
+
+@pytest.mark.parametrize("value", ["PHB", "SYS"])
+def test_a_distance_by_its_word_is_no_fault_of_the_value(value: str) -> None:
+    [finding] = check(ELEVEN, NCCL_NET_GDR_LEVEL=value)
+    assert finding.observed == f"set for every run: NCCL_NET_GDR_LEVEL={value}"
+
+
+def test_nvl_is_no_word_of_rccls() -> None:
+    amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
+    findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "")], TCP, for_one_run=("-e env",))
+    assert "RCCL does not know it and takes its default, silently; RCCL's word is XGMI" in seen(findings)
+
+
+GOOD = [roce("mlx5_0", "10.1.0.5"), roce("mlx5_1", "10.1.0.6")]
+UNEVEN = [GOOD[0], roce("mlx5_1", "10.1.0.6", start=4)]
+
+
+@pytest.mark.parametrize(
+    ("hcas", "value", "part"),
+    [
+        (ELEVEN, "3", "ignored on InfiniBand"),
+        (ELEVEN, "-1", ""),
+        (GOOD, "3", ""),
+        (GOOD, "-1", ""),
+        (GOOD, "1", "mlx5_0: RoCE v2 fe80::1, RoCE v2 is 3"),
+        (GOOD, "2", "mlx5_0: IB/RoCE v1 10.1.0.5, RoCE v2 is 3"),
+        (GOOD, "9", "mlx5_0: empty"),
+        (UNEVEN, "3", "(mlx5_1: empty, RoCE v2 is 7)"),
+        ([hca("mlx5_0", port(layer="Ethernet", gids=gids("fe80::1", "2001:db8::5")))], "3", ""),
+    ],
+)
+def test_a_forced_gid_index(hcas: list[Hca], value: str, part: str) -> None:
+    findings = check(hcas, NCCL_IB_GID_INDEX=value)
+    assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
+
+
+def test_a_gid_index_is_looked_at_on_the_named_hcas_only() -> None:
+    assert check(UNEVEN, NCCL_IB_GID_INDEX="3", NCCL_IB_HCA="=mlx5_0") == []
+
+
+@pytest.mark.parametrize(
+    ("least", "most"),
+    [
+        ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"),
+        ("NCCL_MIN_CTAS", "NCCL_MAX_CTAS"),
+        ("NCCL_MIN_NCHANNELS", "NCCL_MAX_CTAS"),
+        ("NCCL_MIN_P2P_NCHANNELS", "NCCL_MAX_P2P_NCHANNELS"),
+    ],
+)
+def test_more_at_least_than_at_most_stops(least: str, most: str) -> None:
+    def stops(low: str, high: str) -> list[Finding]:
+        return [each for each in check(ELEVEN, **{least: low, most: high}) if each.stops]
+
+    [finding] = stops("16", "8")
+    assert f"{least}=16 ({CLUSTER}) is more than {most}=8 ({CLUSTER})" in finding.observed
+    assert finding.source == CLUSTER
+    assert stops("8", "8") == stops("8", "16") == stops("9", "10") == stops("many", "2") == stops("8", "") == []
+
+
+@pytest.mark.parametrize("value", ["1", "0x1"])
+def test_rdma_disabled_on_an_rdma_cluster(value: str) -> None:
+    environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
+    node = view(hcas=ELEVEN)
+    assert [each.status for each in lint(node, environment, RDMA)] == ["warn"]
+    assert [each.status for each in lint(node, environment, RDMA, MUST_RDMA)] == ["fail"]
+    assert lint(node, environment, TCP) == []
+
+
+@pytest.mark.parametrize("value", ["0", "", "0x0"])
+def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
+    environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
+    [finding] = lint(view(hcas=ELEVEN), environment, TCP)
+    assert "where tcp was decided for all" in finding.observed
+    assert "where tcp" not in seen(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
+
+
+@pytest.mark.parametrize("value", ["^mlx5_", "=mlx5_99"])
+def test_a_list_that_leaves_nothing_is_no_rdma_either(value: str) -> None:
+    environment = [Variable("NCCL_IB_HCA", value, CLUSTER, "")]
+    findings = lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA)
+    assert [each.status for each in findings if each.stops] == ["fail"]
+
+
+def test_debugging_that_the_inventory_keeps_is_named_once_per_node() -> None:
+    environment = [
+        Variable("NCCL_ALGO", "Ring", CLUSTER, ""),
+        Variable("NCCL_PROTO", "Simple", CLUSTER, ""),
+        Variable("NCCL_BUFFSIZE", "1024", "-e env", ""),
+        Variable("NCCL_NTHREADS", "256", "cluster (launch_defaults)", "", "D6"),
+    ]
+    [finding] = lint(view(hcas=ELEVEN), environment, RDMA, for_one_run=("-e env",))
+    assert finding.observed == "set for every run: NCCL_ALGO=Ring, NCCL_PROTO=Simple"
+
+
+def cluster(*values: str | None, name: str = "NCCL_ALGO", rule: str = "") -> list[Finding]:
+    return lint_cluster(
+        {
+            f"node{number}": [] if value is None else [Variable(name, value, f"node {number}", "", rule)]
+            for number, value in enumerate(values)
+        }
+    )
+
+
+def test_nodes_that_must_do_the_same() -> None:
+    assert cluster("Ring", "Ring") == cluster(None, None) == []
+    assert [(each.node, each.status) for each in cluster("Ring", "Tree", None)] == [
+        ("node1", "warn"),
+        ("node2", "warn"),
+    ]
+    assert cluster("a", "b", name="NCCL_IB_HCA") == []
+    assert cluster("1", "2", name="NCCL_NTHREADS", rule="D6") == []
+
+
+@pytest.mark.parametrize("value", ["", "^", "=", ",", " ", "é", "x" * 5000, "0x", "-", "=^,=^:::", "9" * 400])
+@pytest.mark.parametrize(
+    "name",
+    ["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_IB_GID_INDEX", "NCCL_P2P_LEVEL", "NCCL_MIN_CTAS"],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_nothing_makes_it_raise(name: str, value: str, known: bool) -> None:
+    changes: dict[str, Any] = {} if known else {"net": None, "gpu": None}
+    node = view(hcas=MIXED if known else None, **changes)
+    assert isinstance(lint(node, [Variable(name, value, CLUSTER, "")], RDMA, MUST_RDMA), list)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("NCCL_NOBODY_KNOWS", "no version of NCCL reads it"), ("NCCL_IB_ADDR_RANGE", ""), ("RCCL_TREES", "")],
+)
+def test_names_are_looked_at_on_nodes_without_gpus_too_where_either_library_may_be_meant(name: str, part: str) -> None:
+    node = view(hcas=[], gpu=gpu(0))
+    findings = lint(node, [Variable(name, "1.0.0.0/8", CLUSTER, "")], TCP)
+    assert [part in each.observed for each in findings] == [True] * bool(part)

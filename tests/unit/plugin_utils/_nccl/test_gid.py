@@ -1,0 +1,228 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of rule D3: which GID NCCL would take, when the index is pinned, what is set for IPv6 and several addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Literal
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.gid_table import pick
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
+from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, gids, hca, net, port, roce, view
+
+OLD, MIDDLE, NEW = (2, 19, 3), (2, 23, 4), (2, 27, 3)
+LINK = "fe80::1"
+
+
+@pytest.mark.parametrize(
+    ("table", "family", "network", "index"),
+    [
+        (gids(LINK, "10.0.0.5"), 4, None, 3),
+        (gids(LINK, "10.0.0.5", start=4), 4, None, 7),
+        (gids(LINK, "2001:db8::5"), 4, None, 0),
+        (gids(LINK, "2001:db8::5"), 6, None, 3),
+        (gids(LINK, "10.0.0.5", "192.168.1.5"), 4, None, 3),
+        (gids(LINK, "10.0.0.5", "192.168.1.5"), 4, "192.168.1.0/24", 5),
+        (gids(LINK, "169.254.3.5", "10.0.0.5"), 4, None, 3),
+        (gids(LINK, "::ffff:10.0.0.5"), 4, None, 3),
+        ([], 4, None, 0),
+    ],
+)
+def test_the_entry_that_nccl_takes(table: list[Gid], family: int, network: str | None, index: int) -> None:
+    assert pick(table, family, ipaddress.IPv4Network(network) if network else None) == index
+
+
+def test_an_address_that_is_not_told_is_read_from_the_gid() -> None:
+    table = [Gid(0, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2", None, "eth2")]
+    assert pick([*gids(LINK), *[Gid(3, table[0].gid, "RoCE v2", None, "eth2")]], 4) == 3
+
+
+def decide(
+    *hcas: Hca, version: tuple[int, ...] | None, library: Literal["nccl", "rccl"] = "nccl", **changes: Any
+) -> tuple[dict[str, str], list[Finding]]:
+    """The variables of D3 and what was found about GIDs."""
+    node = view(hcas=hcas, library=Library(library, version), **changes)
+    found = resolve([node], AUTO)
+    values = {each.name: each.value for each in found.nodes["node0"].variables if each.rule == "D3"}
+    return values, [each for each in found.findings if each.check in ("gid", "library")]
+
+
+def rails(*tables: list[Gid]) -> list[Hca]:
+    """One RoCE device for each table."""
+    return [hca(f"mlx5_{number}", port(layer="Ethernet", gids=table)) for number, table in enumerate(tables)]
+
+
+PLAIN = gids(LINK, "10.0.0.5")
+POD = gids(LINK, "10.0.0.5", start=4)
+HOLE = [each for each in gids(LINK, "10.0.0.4", "10.0.0.5") if each.index not in (2, 3)]
+BLIND = [Gid(1, "", None, LINK, "eth2") if each.index == 1 else each for each in PLAIN]
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW, None])
+def test_infiniband_needs_nothing(version: tuple[int, ...] | None) -> None:
+    assert decide(hca("mlx5_0"), version=version) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("table", "version", "pinned"),
+    [
+        (PLAIN, OLD, "3"),
+        (PLAIN, (2, 20, 5), "3"),
+        (PLAIN, (2, 21, 5), None),
+        (PLAIN, MIDDLE, None),
+        (PLAIN, NEW, None),
+        (POD, OLD, "7"),
+        (POD, (2, 21, 5), "7"),
+        (POD, MIDDLE, "7"),
+        (POD, (2, 25, 1), "7"),
+        (POD, (2, 26, 1), "7"),
+        (POD, (2, 26, 2), None),
+        (POD, NEW, None),
+        (HOLE, MIDDLE, "5"),
+        (BLIND, MIDDLE, "3"),
+        (BLIND, NEW, None),
+        (gids(LINK, "2001:db8::5"), OLD, "3"),
+    ],
+)
+@pytest.mark.parametrize("library", ["nccl", "rccl"])
+def test_the_index_is_pinned_where_the_library_cannot_find_it(
+    table: list[Gid], version: tuple[int, ...], pinned: str | None, library: Literal["nccl", "rccl"]
+) -> None:
+    values, findings = decide(*rails(table, table), version=version, library=library)
+    assert values == ({"NCCL_IB_GID_INDEX": pinned} if pinned else {})
+    assert findings == []
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE])
+def test_one_index_cannot_serve_two_tables(version: tuple[int, ...]) -> None:
+    values, [finding] = decide(*rails(PLAIN, POD), version=version)
+    assert values == {}
+    assert finding.status == "fail"
+    assert "mlx5_0 3, mlx5_1 7" in finding.observed
+    assert decide(*rails(PLAIN, POD), version=NEW) == ({}, [])
+
+
+def test_hosts_may_have_different_indexes() -> None:
+    nodes = [view(name, rails(table), library=Library("nccl", OLD)) for name, table in (("a", PLAIN), ("b", POD))]
+    found = resolve(nodes, AUTO)
+    assert [[each.value for each in own.variables if each.rule == "D3"] for own in found.nodes.values()] == [
+        ["3"],
+        ["7"],
+    ]
+    assert found.findings == []
+
+
+def test_an_unknown_version_is_taken_as_the_newest_and_said() -> None:
+    values, [finding] = decide(*rails(POD), version=None)
+    assert values == {}
+    assert (finding.check, finding.status) == ("library", "warn")
+    assert finding.remedy.endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
+    _values, [differ] = decide(*rails(PLAIN, POD), version=None)
+    assert "mlx5_0 3, mlx5_1 7" in differ.remedy
+
+
+def test_ipv6_only() -> None:
+    assert decide(*rails(gids(LINK, "2001:db8::5")), version=NEW) == ({"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, [])
+
+
+def test_no_common_family() -> None:
+    values, [finding] = decide(*rails(PLAIN, gids(LINK, "2001:db8::5")), version=NEW)
+    assert (values, finding.status) == ({}, "fail")
+    assert "mlx5_0: IPv4; mlx5_1: IPv6" in finding.observed
+
+
+def test_nodes_of_two_families_do_not_meet() -> None:
+    nodes = [view("a", rails(PLAIN)), view("b", rails(gids(LINK, "2001:db8::5")))]
+    assert [(each.node, each.check, each.status) for each in resolve(nodes, AUTO).findings] == [("b", "gid", "fail")]
+
+
+def several(address: str, other: str, first: bool) -> Hca:
+    """A rail with an address of the fabric and another."""
+    pair = (address, other) if first else (other, address)
+    return roce("mlx5_0", *pair, netdev="eth2")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_several_addresses_the_clusters_network_is_chosen_by_range(first: bool) -> None:
+    """The order of the addresses differs between nodes; the networks are told by the routes."""
+    networks = {"eth0": "10.9.0.1/16", "eth2": "10.2.0.5/24"}
+    own = net(**networks)
+    own.routes.append(type(own.routes[0])("192.168.1.0/24", "eth2", None, 0))
+    other = net(**networks)
+    nodes = [
+        view("a", [several("10.2.0.5", "192.168.1.5", first)], net=own),
+        view("b", [roce("mlx5_0", "10.2.0.6", netdev="eth2")], net=other),
+    ]
+    found = resolve(nodes, AUTO)
+    values = [{each.name: each.value for each in node.variables if each.rule == "D3"} for node in found.nodes.values()]
+    assert values == [{"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, {}]
+    assert found.findings == []
+
+
+def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> None:
+    own = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24")
+    values, findings = decide(roce("mlx5_0", "169.254.3.5", "10.2.0.5", netdev="eth2"), version=NEW, net=own)
+    assert (values, findings) == ({"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, [])
+
+
+@pytest.mark.parametrize(
+    ("addresses", "status"), [(("10.2.0.5", "192.168.1.5"), "warn"), (("169.254.3.5", "10.2.0.5"), "fail")]
+)
+def test_without_a_known_network_it_says_so(addresses: tuple[str, str], status: str) -> None:
+    values, [finding] = decide(roce("mlx5_0", *addresses, netdev="eth2"), version=NEW)
+    assert (values, finding.status) == ({}, status)
+    assert "NCCL_IB_ADDR_RANGE" in finding.remedy
+
+
+@pytest.mark.parametrize(("version", "status"), [(OLD, ["fail"]), (MIDDLE, []), (NEW, []), (None, [])])
+def test_tables_that_cannot_be_read(version: tuple[int, ...] | None, status: list[str]) -> None:
+    values, findings = decide(*rails([], []), version=version)
+    assert (values, [finding.status for finding in findings]) == ({}, status)
+
+
+def test_a_users_index_is_the_answer() -> None:
+    assert decide(*rails(PLAIN, POD), version=OLD, given={"NCCL_IB_GID_INDEX": "1"}) == ({}, [])
+
+
+TWO = gids(LINK, "10.0.0.5", "192.168.1.5", start=4)
+SIX = gids(LINK, "fd00::5")
+BOTH = gids(LINK, "10.0.0.5", "fd00::5")
+
+
+@pytest.mark.parametrize(
+    ("table", "version", "given", "expected"),
+    [
+        (POD, MIDDLE, {"NCCL_IB_ADDR_RANGE": "10.0.0.0/8"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (POD, MIDDLE, {"NCCL_IB_ADDR_FAMILY": "AF_INET"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (POD, MIDDLE, {"NCCL_IB_ADDR_RANGE": "junk"}, {"NCCL_IB_GID_INDEX": "7"}),
+        (TWO, MIDDLE, {"NCCL_IB_ADDR_RANGE": "192.168.1.0/24"}, {"NCCL_IB_GID_INDEX": "9"}),
+        (TWO, NEW, {"NCCL_IB_ADDR_RANGE": "192.168.1.0/24"}, {}),
+        (SIX, NEW, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+        (BOTH, NEW, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+        (SIX, NEW, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {}),
+        (BOTH, OLD, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_GID_INDEX": "5"}),
+        (BOTH, OLD, {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "1.0.0.0/8"}, {"NCCL_IB_GID_INDEX": "5"}),
+    ],
+)
+def test_a_users_family_and_range_lead_to_the_index(
+    table: list[Gid], version: tuple[int, ...], given: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert decide(*rails(table), version=version, given=given) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
+)
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], given: dict[str, str]) -> None:
+    values, [finding] = decide(*rails(PLAIN), version=version, given=given)
+    assert (values, finding.status) == ({}, "warn")
+    assert "=".join(*given.items()) in finding.observed
+    assert "mlx5_0: 10.0.0.5" in finding.observed

@@ -1,0 +1,202 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the resolver as a whole: sockets, what is left to NCCL, and that it answers to anything a node may say."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.grammar import parse
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.hcas import choose as choose_hcas
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.lint import lint
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.ports import openable
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import (
+    FabricPolicy,
+    Library,
+    NodeEnvironment,
+    NodeView,
+    resolve,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.sockets import EXACTLY
+from ansible_collections.muster.train.tests.support.rdma_parts import (
+    AUTO,
+    MUST_TCP,
+    gids,
+    gpu,
+    hca,
+    net,
+    port,
+    rdma,
+    roce,
+    view,
+)
+
+EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
+
+
+def own(node: NodeView) -> NodeEnvironment:
+    return resolve([node], AUTO).nodes[node.name]
+
+
+def test_the_interface_towards_the_head_in_either_librarys_syntax() -> None:
+    variables = {each.name: each for each in own(view(hcas=[])).variables}
+    nccl, gloo = variables["NCCL_SOCKET_IFNAME"], variables["GLOO_SOCKET_IFNAME"]
+    assert (nccl.value, nccl.rule, nccl.origin) == ("=eth0", "D4", "fabric")
+    assert nccl.reason == f"route to the head; {EXACTLY}"
+    assert (gloo.value, gloo.reason) == ("eth0", "route to the head")
+
+
+def interfaces(found: NodeEnvironment) -> dict[str, str]:
+    return {each.name: each.value for each in found.variables if each.name.endswith("_SOCKET_IFNAME")}
+
+
+def test_an_unknown_interface_sets_nothing() -> None:
+    found = own(view(hcas=[], interface=None))
+    assert interfaces(found) == {}
+    assert {each.name for each in found.not_set if each.rule == "D4"} == {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}
+
+
+@pytest.mark.parametrize("name", ["docker0", "virbr0", "veth12ab", "cni0", "podman1", "br-0123456789ab"])
+def test_bridges_of_the_machine_are_never_named(name: str) -> None:
+    found = resolve([view(hcas=[], interface=Interface(name, "route"))], MUST_TCP)
+    assert interfaces(found.nodes["node0"]) == {}
+    assert [(each.check, each.status) for each in found.findings] == [("interface", "warn")]
+
+
+@pytest.mark.parametrize("name", ["lo", "bond0", "br-ex", "ib0"])
+def test_other_interfaces_are(name: str) -> None:
+    found = own(view(hcas=[], interface=Interface(name, "route")))
+    assert set(interfaces(found).values()) == {f"={name}", name}
+
+
+def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interface() -> None:
+    rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
+    towards = Interface("eth2", "route")
+    two, one = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24"), net(default="eth2", eth2="10.2.0.5/24")
+    warned = [
+        [each.check for each in resolve([view(hcas=rail, interface=towards, net=there)], AUTO).findings]
+        for there in (two, one)
+    ]
+    assert warned == [["interface"], ["hcas"]]
+
+
+def left(node: NodeView) -> dict[str, str]:
+    return {each.name: each.reason for each in own(node).not_set}
+
+
+def test_what_is_left_to_nccl_on_an_rdma_node() -> None:
+    reasons = left(view(hcas=EIGHT))
+    assert set(reasons) == {
+        "NCCL_ALGO",
+        "NCCL_CROSS_NIC",
+        "NCCL_IB_DISABLE",
+        "NCCL_IB_GID_INDEX",
+        "NCCL_IB_HCA",
+        "NCCL_IB_TIMEOUT",
+        "NCCL_MAX_NCHANNELS",
+        "NCCL_MIN_NCHANNELS",
+        "NCCL_NET_GDR_LEVEL",
+        "NCCL_P2P_LEVEL",
+        "NCCL_PROTO",
+    }
+    assert "GPUDirect RDMA by nvidia_peermem" in reasons["NCCL_NET_GDR_LEVEL"]
+    assert "default 20" in reasons["NCCL_IB_TIMEOUT"]
+
+
+def test_what_is_known_of_gpudirect_is_said() -> None:
+    node = view(hcas=EIGHT)
+    nothing = rdma(EIGHT, nvidia_peermem=False)
+    assert "DMA-BUF: only the driver can tell" in left(view(rdma=nothing))["NCCL_NET_GDR_LEVEL"]
+    assert node.rdma is not None
+
+
+def test_a_cluster_without_gpus_and_rdma_hears_of_neither() -> None:
+    assert left(view(hcas=[], gpu=gpu(0))) == left(view(hcas=EIGHT, gpu=gpu(0))) == {}
+
+
+def test_what_users_set_is_not_listed_as_left_out() -> None:
+    assert "NCCL_ALGO" not in left(view(hcas=EIGHT, given={"NCCL_ALGO": "Ring"}))
+
+
+def test_it_is_plain_data() -> None:
+    assert resolve([view(hcas=EIGHT)], AUTO).to_dict()["fabric"]["value"] == "rdma"
+
+
+NAMES = ("mlx5_0", "mlx5_1", "mlx5_10", "mlx5_2", "mlx5_bond_0", "ibp12s0", "rxe0", "efa_0", "bnxt_re3")
+ADDRESSES = ("10.0.0.5", "10.0.1.5", "169.254.1.1", "2001:db8::5", "fe80::1", "::", "garbage", "", None)
+STATES = ("ACTIVE", "ACTIVE", "ACTIVE", "DOWN", "INIT", None)
+
+
+def random_hca(choose: random.Random, name: str) -> Hca:
+    ports = []
+    for number in range(choose.choice((1, 1, 1, 2))):
+        table = [
+            Gid(
+                index,
+                "",
+                choose.choice(("RoCE v2", "IB/RoCE v1", None)),
+                address,
+                choose.choice(("eth2", "eth0", None)),
+            )
+            for index, address in enumerate(choose.choices(ADDRESSES, k=choose.randrange(6)))
+            if choose.random() < 0.8
+        ]
+        layer: Any = choose.choice(("InfiniBand", "Ethernet", "Ethernet", "Unknown", None))
+        state, sm_lid = choose.choice(STATES), choose.choice((0, 1, None))
+        works = state == "ACTIVE" and (layer == "Ethernet" or (layer == "InfiniBand" and sm_lid != 0))
+        ports.append(
+            port(
+                number + 1,
+                layer,
+                choose.choice((100.0, 200.0, 400.0, None)),
+                state=state,
+                sm_lid=sm_lid,
+                netdev=choose.choice(("eth0", "eth2", None)),
+                gids=table or gids("fe80::1", "10.0.0.5"),
+                usable=works and choose.random() < 0.9,
+            )
+        )
+    pci: Any = choose.choice(("0000:0c:00.0", None))
+    return hca(name, *ports, pci_address=pci, uverbs=choose.choice(("/dev/infiniband/uverbs0", None)))
+
+
+def random_node(choose: random.Random, name: str) -> NodeView:
+    hcas = [random_hca(choose, each) for each in choose.sample(NAMES, choose.randrange(len(NAMES)))]
+    links = [
+        (choose.randrange(4), choose.choice(NAMES), choose.choice(("PIX", "PXB", "SYS")))
+        for _number in range(choose.randrange(12))
+    ]
+    version: Any = choose.choice((None, (2, 19, 3), (2, 23), (2, 26, 2), (2, 30, 7)))
+    return view(
+        name,
+        None if choose.random() < 0.05 else hcas,
+        gpu=choose.choice((None, gpu(0), gpu(2, links))),
+        net=choose.choice((None, net(), net(default="eth2", eth0="10.9.0.1/16", eth2="10.0.0.5/24"))),
+        library=Library(choose.choice(("nccl", "rccl")), version),
+        interface=choose.choice((None, Interface("eth0", "route"), Interface("docker0", "route"))),
+        container=choose.choice((None, True, False)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_cluster_has_an_answer_and_every_list_means_what_was_chosen(seed: int) -> None:
+    choose = random.Random(seed)
+    for _number in range(100):
+        nodes = [random_node(choose, f"node{number}") for number in range(choose.randrange(1, 4))]
+        found = resolve(nodes, FabricPolicy(choose.choice(("auto", "rdma", "tcp")), "-e mode"))
+        assert list(found.nodes) == [node.name for node in nodes]
+        for node in nodes:
+            own = found.nodes[node.name]
+            values = {each.name: each.value for each in own.variables}
+            taken = parse(values.get("NCCL_IB_HCA", ""), node.library.version)
+            if found.fabric.value == "rdma" and own.hcas:
+                there = openable(node.rdma)
+                matched = {each.label for each in there if taken.takes(each.hca.name, each.port.port)}
+                assert matched == {each.label for each in choose_hcas(node).ports}
+            assert lint(node, own.variables, found.fabric) == []

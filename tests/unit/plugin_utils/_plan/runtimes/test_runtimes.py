@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runtime docker in a plan: paths and ranks as on the host, the interpreter and its packages the image's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render
+from ansible_collections.muster.train.tests.support.plan_parts import (
+    NONCE,
+    POLICY,
+    RUN_ID,
+    facts_dict,
+    nodes,
+    policy,
+    request,
+)
+
+ASKED = POLICY["launch_compose_file"]
+FILE = {"path": "/home/ann/muster/container/compose.yaml", "exists": True, "readable": True, "sha256": "3" * 64}
+DOCKER = ["sudo", "-n", "docker"]
+WITH_FILE: dict[str, Any] = {"files": {**facts_dict(0)["files"], ASKED: FILE}}
+
+
+def plan(**changes: Any) -> dict[str, Any]:
+    """A plan of two nodes with the runtime docker; a change is one of the nodes' facts."""
+    return make_plan(request(2), policy(runtime="docker", docker=DOCKER), nodes(2, **{**WITH_FILE, **changes}))
+
+
+def test_the_job_has_its_container() -> None:
+    job = plan()["jobs"]["node1"]
+    run_dir = f"/home/ann/muster/.muster/runs/{RUN_ID}"
+    assert job["container"] == {
+        "docker": DOCKER,
+        "file": "/home/ann/muster/container/compose.yaml",
+        "service": "train",
+        "name": f"muster-{RUN_ID}-1",
+        "python": "python3",
+        "labels": {
+            "muster.run_id": RUN_ID,
+            "muster.node": "node1",
+            "muster.nonce": NONCE,
+            "muster.run_dir": run_dir,
+            "muster.workdir": "/home/ann/muster",
+        },
+    }
+    assert (job["runtime"], job["starter"], job["starter_reason"]) == ("docker", "docker", "launch_runtime")
+    assert job["argv"][:2] == ["python3", f"{run_dir}/torchrun.py"]
+    assert job["starter_fallback"] is None
+
+
+def test_the_nodes_own_python_and_torch_say_nothing() -> None:
+    without: dict[str, Any] = {"python": "3.11.2", "torch": None, "site_packages": ["/usr/lib/python3"], "sources": {}}
+    assert plan(python={"command": "python3", "path": None}, versions=without)["findings"] == []
+
+
+def test_without_its_compose_file_no_launch() -> None:
+    with pytest.raises(PlanError) as refused:
+        plan(files={**facts_dict(0)["files"], ASKED: {**FILE, "exists": False, "readable": False}})
+    text = str(refused.value)
+    assert "node0" in text
+    assert f"{FILE['path']} is not there" in text
+    assert "muster.train.container" in text
+
+
+def test_the_plan_shows_the_container() -> None:
+    assert f"muster-{RUN_ID}-0  # train of {FILE['path']}" in render(plan())
+
+
+def test_docker_is_called_by_at_least_one_word() -> None:
+    with pytest.raises(PlanError, match="launch_docker"):
+        policy(runtime="docker", docker=[])

@@ -1,0 +1,359 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the plan: whole plans of small, mixed and large clusters, and what wins in them."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.tests.support.plan_parts import (
+    NONCE,
+    RUN_ID,
+    facts_dict,
+    node,
+    nodes,
+    policy,
+    refusal,
+    request,
+)
+from ansible_collections.muster.train.tests.support.rdma_parts import hca
+
+RUN_DIR = f"/home/ann/muster/.muster/runs/{RUN_ID}"
+NVIDIA = {"vendor": "nvidia", "count": 8}
+AMD = {"vendor": "amd", "count": 8}
+CLUSTER = "cluster (launch_defaults)"
+
+
+def plan_of(count: int = 2, env: Any = None, facts: dict[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
+    """The plan of `count` like nodes; env is launch_env, facts changes every node."""
+    return make_plan(request(count, **parameters), policy(env=env or {}), nodes(count, **(facts or {})))
+
+
+def environment(plan: dict[str, Any], name: str = "node0") -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in plan["jobs"][name]["environment"]}
+
+
+def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, str, str]:
+    [found] = [item for item in plan["jobs"][of]["environment"] if item["name"] == name]
+    return found["value"], found["origin"], found["reason"]
+
+
+def local_nodes(count: int) -> list[Node]:
+    """Nodes that are one machine, each with its own work directory."""
+    same = facts_dict(0)
+    paths = [f"/srv/muster/node{number}" for number in range(count)]
+    return [node(0, workdir={**same["workdir"], "path": path, "identity": path}) for path in paths]
+
+
+def named(inputs: list[Node]) -> list[Node]:
+    return [dataclasses.replace(each, name=f"node{number}", address="127.0.0.1") for number, each in enumerate(inputs)]
+
+
+# -- whole plans -----------------------------------------------------------------------------------------------------
+
+
+def test_two_cpu_nodes() -> None:
+    plan = plan_of(channels=42)
+    jobs = plan.pop("jobs")
+    asked = request(2, channels=42)
+    assert plan == {
+        "schema": 1,
+        "run_id": RUN_ID,
+        "nonce": NONCE,
+        "created": "2026-11-20T14:30:52Z",
+        "parameters": asked["parameters"],
+        "experiment": f"/home/ann/experiments/{RUN_ID}",
+        "command": "ansible-playbook launch.yml -e channels=42",
+        "controller": {"host": "laptop", "user": "ann"},
+        "versions": asked["versions"],
+        "nodes": ["node0", "node1"],
+        "head": {
+            "node": "node0",
+            "address": "10.0.0.1",
+            "reason": "address of eth0, the interface of node0's default route",
+        },
+        "spares": [],
+        "nnodes": 2,
+        "nproc": 1,
+        "nproc_reason": "no GPU: one rank per node",
+        "world_size": 2,
+        "fabric": {"value": "tcp", "reason": "no node has RDMA devices"},
+        "master_port": 29656,
+        "port_reason": "free on node0, of launch_port_range 29400-29999",
+        "code": {"path": "/home/ann/code", "commit": "a" * 40, "branch": "main", "dirty": False, "changes": None},
+        "findings": [],
+        "not_set": {"node0": [], "node1": []},
+    }
+    assert list(jobs) == ["node0", "node1"]
+    job = jobs["node1"]
+    assert [item["name"] for item in job["environment"]] == sorted(item["name"] for item in job["environment"])
+    assert {item["name"]: (item["value"], item["origin"]) for item in job.pop("environment")} == {
+        "GLOO_SOCKET_IFNAME": ("eth0", "fabric"),
+        "MUSTER_NODE": ("node1", "muster"),
+        "MUSTER_NONCE": (NONCE, "muster"),
+        "MUSTER_OUTPUT_DIR": (f"{RUN_DIR}/outputs", "muster"),
+        "MUSTER_RUN_DIR": (RUN_DIR, "muster"),
+        "MUSTER_RUN_ID": (RUN_ID, "muster"),
+        "NCCL_IB_DISABLE": ("1", "fabric"),
+        "NCCL_MAX_NCHANNELS": ("42", "-e channels"),
+        "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
+        "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
+        "OMP_NUM_THREADS": ("8", "muster"),
+        "PET_NODE_RANK": ("1", "muster"),
+        "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "muster"),
+        "PYTHONUNBUFFERED": ("1", "muster"),
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": ("55", "muster"),
+    }
+    assert job == {
+        "schema": 1,
+        "run_id": RUN_ID,
+        "nonce": NONCE,
+        "node": "node1",
+        "node_rank": 1,
+        "nnodes": 2,
+        "nproc": 1,
+        "world_size": 2,
+        "first_rank": 1,
+        "runtime": "host",
+        "launcher": "torchrun",
+        "workdir": "/home/ann/muster",
+        "run_dir": RUN_DIR,
+        "output_dir": f"{RUN_DIR}/outputs",
+        "code_dir": "/home/ann/code",
+        "slot": "default",
+        "rendezvous": {"address": "10.0.0.1", "port": 29656},
+        "gang": {"port": 29655, "lost_after": 12, "max_restarts": 0, "nodes": []},
+        "argv": [
+            "/usr/bin/python3",
+            f"{RUN_DIR}/torchrun.py",
+            "--nnodes=2",
+            "--nproc-per-node=1",
+            "--rdzv-backend=static",
+            f"--rdzv-id={RUN_ID}",
+            "--rdzv-conf=timeout=300",
+            f"--log-dir={RUN_DIR}/errors",
+            "--max-restarts=0",
+            "/home/ann/code/train.py",
+        ],
+        "starter": "setsid",
+        "starter_reason": "auto: ann does not linger (loginctl enable-linger)",
+        "starter_fallback": None,
+        "time_limit": 0,
+        "stop_grace": 60,
+        "abort_grace": 10,
+        "join_timeout": 20,
+        "log_limit": 256 * 1024 * 1024,
+        "label": None,
+        "created": "2026-11-20T14:30:52Z",
+        "container": None,
+    }
+
+
+def test_one_node_without_a_route_meets_itself() -> None:
+    plan = plan_of(1, facts={"net__routes": [], "gpu": NVIDIA})
+    assert plan["head"] == {"node": "node0", "address": "127.0.0.1", "reason": "all nodes are on one machine"}
+    assert (plan["nnodes"], plan["nproc"], plan["world_size"]) == (1, 8, 8)
+    assert environment(plan)["GLOO_SOCKET_IFNAME"] == "lo"
+
+
+def test_three_nvidia_nodes() -> None:
+    plan = plan_of(3, facts={"gpu": NVIDIA, "hcas": [hca("mlx5_0")]}, threads=512)
+    assert plan["fabric"] == {"value": "rdma", "reason": "every node has usable RDMA ports"}
+    assert [job["first_rank"] for job in plan["jobs"].values()] == [0, 8, 16]
+    assert [job["node_rank"] for job in plan["jobs"].values()] == [0, 1, 2]
+    assert plan["world_size"] == 24
+    for name in plan["nodes"]:
+        assert environment(plan, name)["NCCL_NTHREADS"] == "512"
+        assert environment(plan, name)["OMP_NUM_THREADS"] == "1"
+        assert not {"RCCL_THREADS_PER_BLOCK", "NCCL_IB_DISABLE", "NCCL_MIN_NCHANNELS"} & set(environment(plan, name))
+
+
+def test_amd_nodes_have_their_own_name_for_threads_too() -> None:
+    plan = plan_of(2, facts={"gpu": AMD}, threads={"value": 256, "origin": "environment THREADS"})
+    for name in ("NCCL_NTHREADS", "RCCL_THREADS_PER_BLOCK"):
+        assert variable(plan, name)[:2] == ("256", "environment THREADS")
+
+
+def test_nodes_of_one_machine_share_its_cores_and_may_meet_on_the_loopback() -> None:
+    plan = make_plan(request(2, nproc=2), policy(head_address="127.0.0.1"), named(local_nodes(2)))
+    assert (plan["nproc"], plan["world_size"]) == (2, 4)
+    for name in plan["nodes"]:
+        assert environment(plan, name)["OMP_NUM_THREADS"] == "2"
+        assert environment(plan, name)["NCCL_SOCKET_IFNAME"] == "=lo"
+    assert plan["jobs"]["node0"]["run_dir"] != plan["jobs"]["node1"]["run_dir"]
+
+
+def test_a_gpu_off_the_nvlink_fabric_is_a_warning_of_the_plan() -> None:
+    links = [{"a": a, "b": b, "relation": "SYS" if b == 7 else "NV18"} for a in range(8) for b in range(a + 1, 8)]
+    findings = plan_of(1, mode="tcp", facts={"gpu": {**NVIDIA, "links": links}})["findings"]
+    assert [(finding["node"], finding["status"], finding["check"]) for finding in findings] == [
+        ("node0", "warn", "gpus")
+    ]
+    assert "GPU 7 is SYS to the others" in findings[0]["observed"]
+
+
+def test_a_thousand_nodes() -> None:
+    plan = plan_of(1000, facts={"gpu": NVIDIA})
+    assert (plan["nnodes"], plan["world_size"]) == (1000, 8000)
+    ranks = [job["first_rank"] + rank for job in plan["jobs"].values() for rank in range(job["nproc"])]
+    assert ranks == list(range(8000))
+    assert list(plan["jobs"]) == plan["nodes"] == [f"node{number}" for number in range(1000)]
+    assert {job["rendezvous"]["port"] for job in plan["jobs"].values()} == {plan["master_port"]}
+
+
+def test_a_plan_is_data_and_its_jobs_are_what_a_runner_reads() -> None:
+    plan = plan_of(config="big.yaml", script_args=["--lr", "3e-4"], env={"A": "é"}, label="x", time_limit=60)
+    assert json.loads(json.dumps(plan)) == plan
+    job = Job.from_dict(plan["jobs"]["node0"])
+    assert job.to_dict() == plan["jobs"]["node0"]
+    assert (job.label, job.time_limit) == ("x", 60)
+
+
+def test_the_same_input_gives_the_same_plan_and_is_left_alone() -> None:
+    asked, on = request(2, channels=42, env={"B": "1", "A": "2"}), nodes(2, gpu=AMD)
+    before = copy.deepcopy((asked, on))
+    first = json.dumps(make_plan(asked, policy(env={"Z": "1", "Y": "2"}), on))
+    assert (asked, on) == before
+    again = request(2, channels=42, env={"A": "2", "B": "1"})
+    second = make_plan(again, policy(env={"Y": "2", "Z": "1"}), on)
+    assert json.loads(first)["jobs"] == second["jobs"]
+    assert json.dumps(second["jobs"]) == json.dumps(json.loads(first)["jobs"])
+
+
+# -- command lines ---------------------------------------------------------------------------------------------------
+
+
+def test_paths_are_each_nodes_own_and_the_config_comes_last() -> None:
+    other = {"train.py": facts_dict(0)["files"]["train.py"], "big.yaml": facts_dict(0)["files"]["big.yaml"]}
+    moved = {asked: {**file, "path": f"/srv/{asked}"} for asked, file in other.items()}
+    on = [node(0), node(1, files=moved, python={"command": "python3", "path": "/opt/python"})]
+    plan = make_plan(request(2, config="big.yaml", script_args=["--lr", "3e-4"]), policy(), on)
+    tails = [job["argv"][-5:] for job in plan["jobs"].values()]
+    assert tails == [
+        ["/home/ann/code/train.py", "--lr", "3e-4", "--config", "/home/ann/code/big.yaml"],
+        ["/srv/train.py", "--lr", "3e-4", "--config", "/srv/big.yaml"],
+    ]
+    assert [job["argv"][0] for job in plan["jobs"].values()] == ["/usr/bin/python3", "/opt/python"]
+
+
+def test_a_module_needs_no_file() -> None:
+    plan = plan_of(script=None, module="pkg.train", facts={"files": None})
+    assert plan["jobs"]["node0"]["argv"][-2:] == ["--module", "pkg.train"]
+
+
+def test_the_launcher_python_is_told_by_the_environment() -> None:
+    plan = plan_of(launcher="python", nproc=1, master_port=31000, facts={"gpu": NVIDIA})
+    assert plan["jobs"]["node1"]["argv"] == ["/usr/bin/python3", "/home/ann/code/train.py"]
+    assert plan["jobs"]["node1"]["launcher"] == "python"
+    told = {"RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1", "GROUP_RANK": "1"}
+    told |= {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "31000"}
+    assert told.items() <= environment(plan, "node1").items()
+    assert variable(plan, "RANK", "node1") == ("1", "muster", "launcher python")
+
+
+def test_nothing_becomes_shell_text() -> None:
+    nasty = "; $(reboot) `id` 'x"
+    argv = plan_of(script_args=[nasty])["jobs"]["node0"]["argv"]
+    assert argv[-1] == nasty
+
+
+# -- environment -----------------------------------------------------------------------------------------------------
+
+
+def test_the_run_wins_over_the_node_over_the_cluster_over_what_was_decided() -> None:
+    names = ("NCCL_SOCKET_IFNAME", "A", "B", "C")
+    on = [node(0, env={"B": "node", "C": "node"}), node(1)]
+    layers = {"A": "cluster", "B": "cluster", "C": "cluster", "NCCL_SOCKET_IFNAME": "=eth1"}
+    plan = make_plan(request(2, env={"C": "run"}), policy(env=layers), on)
+    assert [variable(plan, name) for name in names] == [
+        ("=eth1", "cluster (launch_env)", "instead of =eth0 from fabric"),
+        ("cluster", "cluster (launch_env)", ""),
+        ("node", "node (launch_node_env)", "instead of cluster from cluster (launch_env)"),
+        ("run", "-e env", "instead of node from node (launch_node_env), cluster from cluster (launch_env)"),
+    ]
+    assert variable(plan, "B", "node1") == ("cluster", "cluster (launch_env)", "")
+
+
+@pytest.mark.parametrize(("origin", "value"), [("-e channels", "42"), ("environment CHANNELS", "42"), (CLUSTER, "8")])
+def test_channels_of_the_run_win_over_a_nodes_policy_and_those_of_the_cluster_do_not(origin: str, value: str) -> None:
+    on = [node(0, env={"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": 8}), node(1)]
+    plan = make_plan(request(2, channels={"value": 42, "origin": origin}), policy(), on)
+    assert environment(plan)["NCCL_MIN_NCHANNELS"] == environment(plan)["NCCL_MAX_NCHANNELS"] == value
+    assert environment(plan, "node1")["NCCL_MAX_NCHANNELS"] == "42"
+
+
+def test_the_clusters_env_parameter_lies_below_the_nodes() -> None:
+    on = [node(0, env={"A": "node"}), node(1)]
+    plan = make_plan(request(2, env={"value": {"A": "defaults"}, "origin": CLUSTER}), policy(env={"A": "cluster"}), on)
+    assert variable(plan, "A")[:2] == ("node", "node (launch_node_env)")
+    assert variable(plan, "A", "node1")[:2] == ("defaults", CLUSTER)
+
+
+def test_mode_tcp_disables_rdma_on_every_node_and_says_who_wanted_it() -> None:
+    plan = plan_of(mode="tcp", facts={"hcas": [hca("mlx5_0")]})
+    assert plan["fabric"] == {"value": "tcp", "reason": "mode=tcp (-e mode)"}
+    for name in plan["nodes"]:
+        assert variable(plan, "NCCL_IB_DISABLE", name)[:2] == ("1", "-e mode")
+
+
+def test_contradicting_channels_are_an_error_naming_both_and_their_origins() -> None:
+    [line] = refusal(request(2, env={"NCCL_MIN_NCHANNELS": "64"}, channels=42), policy(), nodes(2))
+    assert (
+        "node0 and node1: environment: NCCL_MIN_NCHANNELS=64 (-e env) is more than NCCL_MAX_NCHANNELS=42 (-e channels)"
+        in line
+    )
+
+
+@pytest.mark.parametrize("name", ["RANK", "MUSTER_RUN_ID", "MASTER_ADDR", "WORLD_SIZE", "PET_NNODES"])
+def test_musters_own_names_are_refused_in_every_layer(name: str) -> None:
+    bad = {name: "1"}
+    lines = refusal(request(2, env=bad), policy(env=bad), [node(0, env=bad), node(1)])
+    assert [line.split(":")[0] for line in lines] == ["cluster", "cluster", "node0"]
+    assert [
+        origin in line for origin, line in zip(("launch_env", "-e env", "launch_node_env"), lines, strict=True)
+    ] == [True] * 3
+    assert all(f"{name} is set by Muster" in line for line in lines)
+
+
+def test_a_secret_is_not_shown_when_it_is_refused() -> None:
+    lines = refusal(request(2), policy(env={"HF_TOKEN": "hunter2"}), nodes(2))
+    assert "launch_secrets" in lines[0]
+    assert "hunter2" not in "".join(lines)
+
+
+@pytest.mark.parametrize(("grace", "timeout"), [(60, "55"), (6, "1"), (5, "1"), (1, "1")])
+def test_torchruns_own_grace_ends_before_the_runners(grace: int, timeout: str) -> None:
+    plan = make_plan(request(1), policy(stop_grace=grace), nodes(1))
+    assert environment(plan)["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == timeout
+
+
+# -- what is worth a warning -----------------------------------------------------------------------------------------
+
+
+def test_an_interface_that_cannot_be_known_is_a_warning_and_sets_nothing() -> None:
+    plan = make_plan(request(2), policy(head_address="head.example"), nodes(2))
+    assert [(finding["node"], finding["status"], finding["check"]) for finding in plan["findings"]] == [
+        ("node0", "warn", "interface"),
+        ("node1", "warn", "interface"),
+    ]
+    assert not {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"} & set(environment(plan))
+    assert plan["head"]["address"] == "head.example"
+
+
+def test_warnings_do_not_stop_and_are_not_shown_among_errors() -> None:
+    assert [finding["check"] for finding in plan_of(channels=65, facts={"gpu": NVIDIA})["findings"]] == [
+        *["fabric"] * 2,
+        *["channels"] * 2,
+    ]
+    lines = refusal(request(2, channels=65, mode="rdma"), policy(), nodes(2, gpu=NVIDIA))
+    assert len(lines) == 1
+    assert "fabric" in lines[0]

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the commands that are offered: they must work when they are typed."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import TITLES, call_of, command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+
+RUN_ID = "multinode_42ch_256th_20261120_143052"
+
+
+@pytest.mark.parametrize(
+    ("typed", "options"),
+    [
+        (None, ""),
+        ("ansible-playbook launch.yml -e channels=42", ""),
+        ("ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
+        ("THREADS=256 LABEL='-i x' ansible-playbook -i inventories/lab launch.yml", "-i inventories/lab "),
+        ("ansible-playbook -i a --inventory b launch.yml --inventory=c -id", "-i a -i b -i c -i d "),
+        ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
+        ("ansible-playbook launch.yml -i", ""),
+        ('ansible-playbook --check -e \'{"a": "-i x"}\' -vvv -i a launch.yml -e -i', ""),
+    ],
+)
+def test_command(typed: str | None, options: str) -> None:
+    how = call_of(shlex.split(typed or ""), None)
+    assert command("stop", RUN_ID, how) == f"ansible-playbook {options}muster.train.stop -e run_id={RUN_ID}"
+
+
+def test_command_without_a_run() -> None:
+    assert command("launch", None, None) == "ansible-playbook muster.train.launch"
+
+
+def test_command_where_the_collection_is_not_found_by_its_name() -> None:
+    """An assignment is one only where its name is not quoted."""
+    assert call_of(["ansible-playbook", "launch.yml"], "/a b/c") == "ANSIBLE_COLLECTIONS_PATH='/a b/c' ansible-playbook"
+
+
+def test_nothing_in_a_command_reaches_a_shell_unquoted() -> None:
+    typed = shlex.join(["ansible-playbook", "-i", "$(id);`id`", "launch.yml"])
+    assert shlex.split(command("stop", "a; id", call_of(shlex.split(typed), "/x; id:/y"))) == [
+        "ANSIBLE_COLLECTIONS_PATH=/x; id:/y",
+        "ansible-playbook",
+        "-i",
+        "$(id);`id`",
+        "muster.train.stop",
+        "-e",
+        "run_id=a; id",
+    ]
+
+
+def test_hints() -> None:
+    assert hints(RUN_ID, None, ("follow", "stop")) == [
+        ("follow again", f"ansible-playbook muster.train.follow -e run_id={RUN_ID}"),
+        ("stop", f"ansible-playbook muster.train.stop -e run_id={RUN_ID}"),
+    ]
+
+
+@pytest.mark.parametrize("verb", TITLES)
+def test_every_verb_that_is_offered_takes_a_run_id(verb: str) -> None:
+    assert "run_id" in {parameter.name for parameter in VERBS[verb]}

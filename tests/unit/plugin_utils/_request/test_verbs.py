@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the spec of the verbs' parameters."""
+
+from __future__ import annotations
+
+from ansible_collections.muster.train.plugins.plugin_utils._request import parameters, verbs
+
+LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
+
+
+def test_the_launch_parameters_are_those_of_the_contract() -> None:
+    assert " ".join(LAUNCH) == (
+        "channels threads nproc nnodes config script module script_args launcher label master_port "
+        "max_restarts env follow time_limit mode run_id"
+    )
+
+
+def test_the_other_verbs() -> None:
+    names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
+    assert names == {
+        "status": ["run_id"],
+        "logs": ["run_id", "lines", "node", "rank"],
+        "follow": ["run_id"],
+        "stop": ["run_id"],
+        "collect": ["run_id"],
+        "list": ["run_id"],
+        "detect": ["output", "page", "mode"],
+        "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force"],
+        "teardown": ["images", "days"],
+        "preflight": ["output", "mode"],
+    }
+
+
+def test_the_environment_names_of_the_seed() -> None:
+    assert {p.environment: p.name for p in LAUNCH.values() if p.environment} == {
+        "CHANNELS": "channels",
+        "THREADS": "threads",
+        "CONFIG_FILE": "config",
+        "NPROC_PER_NODE": "nproc",
+        "LABEL": "label",
+        "MASTER_PORT": "master_port",
+    }
+
+
+def test_the_defaults_hold_under_their_own_rules() -> None:
+    for table in verbs.VERBS.values():
+        for parameter in table:
+            if parameter.default is not None:
+                assert parameters.read(parameter, parameter.default) == parameter.default, parameter.name
+
+
+def test_the_built_in_default_is_one_s_own() -> None:
+    first = LAUNCH["env"].built_in()
+    assert isinstance(first, dict)
+    first["X"] = "1"
+    assert LAUNCH["env"].built_in() == {}
+
+
+def test_every_type_can_be_read_and_is_explained() -> None:
+    for table in verbs.VERBS.values():
+        for parameter in table:
+            assert parameter.type in parameters.READERS
+            assert parameters.expected(parameter)
+            assert parameter.description.endswith(".")

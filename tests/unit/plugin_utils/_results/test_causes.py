@@ -1,0 +1,220 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of cause and consequence, on what torch 2.13 really says when ranks of two nodes die together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._results.causes import (
+    Likeness,
+    last_exception,
+    looks_lost,
+    of_run,
+    ordered,
+)
+
+GLOO = (
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer "
+    "[127.0.0.1]:60820. This is typically caused by a remote worker crashing. Check the logs of the remote worker "
+    "before reporting an error."
+)
+GLOO_RESET = (
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:31616: "
+    "Connection reset by peer. This is typically caused by a remote worker hanging or bugs in the application."
+)
+NCCL = (
+    "torch.distributed.DistBackendError: NCCL error in: /pytorch/torch/csrc/distributed/c10d/NCCLUtils.hpp:268, "
+    "remote process exited or there was a network error, NCCL version 2.21.5\n"
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+    "Last error:\nsocketProgressOpt: Call to recv from 10.0.0.2<33759> failed : Connection reset by peer"
+)
+STORE = (
+    "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. "
+    "Did the remote server shutdown or crash?"
+)
+
+
+def failure(rank: int, code: int | None = None, signal: str | None = None, **more: Any) -> dict[str, Any]:
+    record = {"rank": rank, "local_rank": rank % 2, "exit_code": code, "signal": signal, "message": None}
+    return {**record, "traceback": [], "time": 100.0, **more}
+
+
+def failed(node: str, *failures: dict[str, Any], **more: Any) -> dict[str, Any]:
+    run: dict[str, Any] = {"node": node, "phase": "failed", "why": "?", "log_tail": [], "first": None, "ended": None}
+    if failures:
+        run.update(first=failures[0], failures=list(failures))
+    return {**run, **more}
+
+
+def first(*runs: dict[str, Any]) -> str:
+    return ordered(runs)[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GLOO,
+        GLOO_RESET,
+        NCCL,
+        STORE,
+        "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation",
+        "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/socket.cc] Connect timeout [10.0.0.2]",
+        "torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 1/2 clients joined.",
+        "DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29400).",
+        "[c10d] recvValue failed on SocketImpl(fd=3, addr=a, remote=b): Connection reset by peer",
+        "NCCL WARN socketProgress: Connection closed by remote peer node2<42830>",
+        "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE)",
+        "torch.distributed.DistBackendError: [1] is setting up NCCL communicator: wait timeout after 600000ms",
+    ],
+)
+def test_the_words_of_a_lost_peer(text: str) -> None:
+    assert looks_lost(text) is Likeness.PEER
+
+
+@pytest.mark.parametrize(
+    ("text", "likeness"),
+    [
+        ("ValueError: bad loss: nan", Likeness.OWN),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", Likeness.OWN),
+        ("torch.distributed.DistBackendError: NCCL error: unhandled cuda error, ncclUnhandledCudaError", Likeness.OWN),
+        ("ConnectionResetError: [Errno 104] Connection reset by peer", Likeness.UNCLEAR),
+        ("BrokenPipeError: [Errno 32] Broken pipe", Likeness.UNCLEAR),
+        ("", Likeness.OWN),
+    ],
+)
+def test_other_words(text: str, likeness: Likeness) -> None:
+    assert looks_lost(text) is likeness
+
+
+def test_a_segfault_wins_although_torchrun_saw_its_victims_first() -> None:
+    # As measured: rank 3 got SIGSEGV; the seconds of torchrun's records put the others first.
+    head = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGTERM", message=GLOO, time=101))
+    member = failed("node1", failure(2, None, "SIGTERM", message=GLOO, time=100), failure(3, None, "SIGSEGV", time=101))
+    assert first(head, member) == "node1: rank 3 killed by SIGSEGV"
+    assert [found.likeness for found in ordered([head, member])] == [
+        Likeness.OWN,
+        Likeness.PEER,
+        Likeness.ENDED,
+        Likeness.ENDED,
+    ]
+
+
+def test_an_exit_code_wins_although_its_node_reports_a_victim_as_the_first() -> None:
+    # As measured with `sys.exit(7)` on rank 1: torchrun's "root cause" of node0 was rank 0, ended by SIGTERM.
+    head = failed("node0", failure(0, None, "SIGTERM", message=GLOO, time=100), failure(1, 7, time=101))
+    member = failed("node1", failure(2, 1, message=GLOO, time=100), failure(3, None, "SIGTERM", message=GLOO, time=101))
+    assert first(member, head) == "node0: rank 1 exited with code 7"
+
+
+def test_an_exception_wins_over_its_consequences() -> None:
+    head = failed("node0", failure(0, 1, message=GLOO, time=99))
+    member = failed("node1", failure(2, 1, message="ValueError: bad loss: nan", time=105))
+    assert first(head, member) == "node1: rank 2 exited with code 1: ValueError: bad loss: nan"
+
+
+def test_of_two_that_failed_by_themselves_the_earlier_is_the_cause() -> None:
+    assert first(failed("node0", failure(0, 7, time=101)), failed("node1", failure(2, 9, time=100))) == (
+        "node1: rank 2 exited with code 9"
+    )
+
+
+def test_when_all_lost_a_peer_the_earliest_did_first() -> None:
+    late, early = failed("node0", failure(0, 1, message=GLOO, time=101)), failed("node1", failure(2, 1, message=NCCL))
+    assert first(late, early).startswith(
+        "node1: rank 2 exited with code 1: torch.distributed.DistBackendError: NCCL error"
+    )
+
+
+def test_without_a_recorded_exception_the_log_tells_a_lost_peer() -> None:
+    tail = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
+    head = failed("node0", failure(0, 1, time=99, message="<NONE>", log_tail=tail))
+    member = failed("node1", failure(2, 7, time=105))
+    assert first(head, member) == "node1: rank 2 exited with code 7"
+    assert of_run(head)[0].what.startswith("rank 0 exited with code 1: RuntimeError: Connection closed by peer [127.0")
+
+
+def test_an_exception_of_its_own_is_not_excused_by_an_older_warning_in_the_log() -> None:
+    tail = ["[W] [c10d] recvValue failed: Connection reset by peer", "[rank0]: KeyError: 'lr'", "bye"]
+    assert of_run(failed("node0", failure(0, 1, log_tail=tail)))[0].likeness is Likeness.OWN
+
+
+def test_sigterm_is_a_consequence_beside_another_failure_and_unclear_alone() -> None:
+    alone = failed("node1", failure(1, None, "SIGTERM"))
+    assert of_run(alone)[0].likeness is Likeness.UNCLEAR
+    assert first(failed("node0", failure(0, 1, message=GLOO, time=90)), alone) == "node1: rank 1 killed by SIGTERM"
+    beside = failed("node1", failure(2, None, "SIGTERM"), failure(3, 1, message=GLOO))
+    assert [found.likeness for found in of_run(beside)] == [Likeness.ENDED, Likeness.PEER]
+
+
+def test_sigkill_long_after_another_failure_is_torchruns() -> None:
+    ignores_sigterm = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=130))
+    assert [found.likeness for found in of_run(ignores_sigterm)] == [Likeness.PEER, Likeness.ENDED]
+    # As measured: killed from outside, and noted in the second after its victim's.
+    out_of_memory = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=101))
+    assert [found.likeness for found in of_run(out_of_memory)] == [Likeness.PEER, Likeness.OWN]
+
+
+def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
+    watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
+    assert of_run(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
+    own = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
+    assert of_run(own)[0].likeness is Likeness.UNCLEAR
+    assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), own) == "node0: rank 0 killed by SIGABRT"
+
+
+def test_the_words_of_a_rank_that_left_none() -> None:
+    assert first(failed("node0", failure(1, 7, message="<NONE>"))) == "node0: rank 1 exited with code 7"
+
+
+def test_the_launchers_log_is_not_taken_for_the_ranks() -> None:
+    silent = of_run(failed("node0", failure(1, 7, log_tail=[]), log_tail=[GLOO]))[0]
+    assert (silent.tail, silent.likeness) == ([], Likeness.OWN)
+
+
+def test_a_launcher_without_a_failed_rank() -> None:
+    killed = failed("node0", why="the launcher was killed by SIGKILL", ended="2026-11-20T14:30:52Z")
+    assert first(failed("node1", failure(2, 1, message=GLOO, time=1.0)), killed) == (
+        "node0: the launcher was killed by SIGKILL"
+    )
+    late = failed("node1", why="the launcher exited with code 1", log_tail=[STORE])
+    assert of_run(late)[0].likeness is Likeness.PEER
+    assert of_run(late)[0].tail == [STORE]
+
+
+def test_a_lost_or_silent_node_explains_peers_that_were_lost() -> None:
+    victim = failed("node0", failure(0, 1, message=GLOO))
+    lost = {"node": "node1", "phase": "lost", "why": "the node was rebooted while the run was running"}
+    silent = {"node": "node1", "phase": "unreachable", "why": "ssh: connect to host 10.0.0.2: No route to host"}
+    assert first(victim, lost) == "node1: the node was rebooted while the run was running"
+    assert first(victim, silent) == "node1: unreachable: ssh: connect to host 10.0.0.2: No route to host"
+    assert first(failed("node0", failure(0, 7)), lost) == "node0: rank 0 exited with code 7"
+
+
+def test_nothing_went_wrong() -> None:
+    assert ordered([{"node": "a", "phase": "succeeded"}, {"node": "b", "phase": "running", "why": None}]) == []
+
+
+def test_a_node_is_not_named_twice() -> None:
+    assert first(failed("node0", why="node0: cannot start")) == "node0: cannot start"
+
+
+def test_one_line_whatever_the_host_says() -> None:
+    text = first(failed("node0", failure(0, 1, message="ValueError: a\nb\x1b[2J\r\x00c")))
+    assert text == "node0: rank 0 exited with code 1: ValueError: a b \ufffdc"
+
+
+def test_last_exception() -> None:
+    assert last_exception(["x", "ValueError: one", "[rank3]: torch.OutOfMemoryError: two", "bye"]) == (
+        "torch.OutOfMemoryError: two"
+    )
+    assert last_exception(["KeyboardInterrupt"]) == "KeyboardInterrupt"
+    assert last_exception(["all is well", "Errors: none", "loss: 1.0"]) is None
+
+
+@pytest.mark.parametrize("junk", [{"time": "soon"}, {"time": None}, {"message": ["x"]}, {"log_tail": None}])
+def test_records_of_an_unexpected_shape(junk: dict[str, Any]) -> None:
+    assert of_run(failed("node0", failure(0, 1, **junk)))[0].text.startswith("node0: rank 0 exited with code 1")

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where collected files go, and how a node's logs become one text."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
+    merge_logs,
+    node_log_name,
+    ranks_of,
+    target,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "rank", "expected"),
+    [
+        ("plan.json", 0, "plan.json"),
+        ("plan.json", 1, None),
+        ("state.json", 1, "nodes/1/state.json"),
+        ("logs/rank_03.log", 1, "ranks/rank_03.log"),
+        ("logs/rank_03.first.log", 1, "ranks/rank_03.first.log"),
+        ("logs/node.log", 1, "nodes/1/node.log"),
+        ("errors/rank_0.json", 1, "nodes/1/errors/rank_0.json"),
+        ("outputs/rank_03_metrics.jsonl", 1, "outputs/rank_03_metrics.jsonl"),
+        ("outputs/report/a.csv", 0, "outputs/report/a.csv"),
+        ("outputs/report/a.csv", 2, "outputs/node_2/report/a.csv"),
+        ("outputs/../../../etc/passwd", 0, None),
+        ("/etc/passwd", 0, None),
+        ("outputs/./x", 0, None),
+        ("secrets.json", 0, None),
+        ("logs/rank_00.log", 1, None),
+        ("outputs/rank_07_metrics.jsonl", 1, None),
+        ("outputs/rank_x", 1, None),
+    ],
+)
+def test_target(path: str, rank: int, expected: str | None) -> None:
+    assert target(path, rank, range(2 * rank, 2 * rank + 2)) == expected
+
+
+def test_node_log_name() -> None:
+    assert node_log_name(1, "2026-11-20T14:30:52Z") == "logs/node_1_20261120_143052.txt"
+
+
+@pytest.mark.parametrize("created", ["../../x", "", None, "2026-11-20T14:30:52Z/../x"])
+def test_a_time_that_is_none_makes_no_path(created: object) -> None:
+    assert node_log_name(1, created) == "logs/node_1.txt"
+
+
+@pytest.mark.parametrize("first", ["../..", None, 1.5])
+def test_ranks_that_are_no_numbers_are_none(first: object) -> None:
+    assert list(ranks_of({"first_rank": first, "nproc": 2})) == []
+    assert list(ranks_of({"first_rank": 2, "nproc": 2})) == [2, 3]
+
+
+def test_merge_by_time() -> None:
+    merged = merge_logs({"launcher": ["T1Z begin\n", "T4Z end\n"], "rank0": ["T2Z one\n", "T3Z two words\n"]})
+    assert list(merged) == [
+        "T1Z launcher | begin\n",
+        "T2Z rank0 | one\n",
+        "T3Z rank0 | two words\n",
+        "T4Z launcher | end\n",
+    ]

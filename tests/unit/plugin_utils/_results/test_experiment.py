@@ -1,0 +1,284 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what an experiment keeps: the record, what a later look may change in it, and the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+
+RUN_ID = "multinode_42ch_autoth_20261120_143052_base"
+PLAN: dict[str, Any] = {
+    "run_id": RUN_ID,
+    "nonce": "a" * 32,
+    "created": "2026-11-20T14:30:52Z",
+    "parameters": {
+        "channels": {"value": 42, "origin": "-e channels"},
+        "threads": {"value": None, "origin": "default"},
+        "script_args": {"value": ["--lr", "3e-4"], "origin": "-e script_args"},
+        "nproc": {"value": 2, "origin": "cluster (launch_defaults)"},
+        "label": {"value": "base", "origin": "environment LABEL"},
+        "env": {"value": {"A": "1"}, "origin": "-e env"},
+        "follow": {"value": False, "origin": "-e follow"},
+    },
+    "nodes": ["node0", "node1"],
+    "world_size": 4,
+    "fabric": {"value": "tcp", "reason": "no HCA"},
+    "code": {"path": "/code", "commit": "0123456789abcdef", "branch": "main", "dirty": True},
+    "command": "ansible-playbook launch.yml -e channels=42",
+    "controller": {"host": "laptop", "user": "ada"},
+    "versions": {"muster": "0.1.0"},
+}
+
+
+def run(node: str, phase: str, **more: Any) -> dict[str, Any]:
+    progress = {"step": 4, "first_loss": 5.55, "loss": 1.93}
+    record: dict[str, Any] = {"node": node, "phase": phase, "why": None, "nproc": 2, "world_size": 4, "label": "base"}
+    record.update(created="2026-11-20T14:30:52Z", nonce="a" * 32, started="2026-11-20T14:30:53Z", progress=progress)
+    if phase == "succeeded":
+        record.update(ended="2026-11-20T14:31:24Z", exit_code=0, elapsed_s=31.0)
+    return {**record, **more}
+
+
+DONE = [run("node0", "succeeded"), run("node1", "succeeded")]
+
+
+def record(runs: list[dict[str, Any]], plan: Any = ..., **request: Any) -> dict[str, Any]:
+    plan = PLAN if plan is ... else plan
+    return experiment.record(RUN_ID, plan, request, runs, judge(runs) if runs else None)
+
+
+def test_the_record_of_a_run() -> None:
+    assert record(DONE) == {
+        "schema": 1,
+        "run_id": RUN_ID,
+        "label": "base",
+        "verdict": "succeeded",
+        "why": None,
+        "looked": None,
+        "created": "2026-11-20T14:30:52Z",
+        "started": "2026-11-20T14:30:53Z",
+        "ended": "2026-11-20T14:31:24Z",
+        "elapsed_s": 31.0,
+        "exit_codes": {"node0": 0, "node1": 0},
+        "world_size": 4,
+        "loss": {"first": 5.55, "last": 1.93},
+        "command": PLAN["command"],
+        "parameters": {name: item for name, item in PLAN["parameters"].items() if item["value"] is not None},
+        "nodes": ["node0", "node1"],
+        "fabric": "tcp",
+        "code": PLAN["code"],
+        "versions": PLAN["versions"],
+        "controller": PLAN["controller"],
+        "nonce": "a" * 32,
+    }
+
+
+def test_without_a_plan_the_nodes_know_the_least() -> None:
+    seen = record(DONE, None, verb="collect", command="ansible-playbook collect.yml", created="later", nonce=None)
+    assert (seen["created"], seen["nonce"], seen["world_size"], seen["label"]) == (
+        "2026-11-20T14:30:52Z",
+        "a" * 32,
+        4,
+        "base",
+    )
+    assert (seen["command"], seen["parameters"], seen["nodes"]) == (None, {}, ["node0", "node1"])
+
+
+def test_without_a_plan_a_launchs_request_counts() -> None:
+    seen = record([], None, **{**PLAN, "verb": "launch"})
+    assert (seen["command"], seen["verdict"], seen["loss"]) == (PLAN["command"], None, None)
+
+
+def test_what_is_dumped_is_read_back() -> None:
+    for runs in (DONE, [run("node0", "failed", why="rank 3 killed by SIGSEGV\x1b[2J: ä\n- x: {{ y }}", exit_code=1)]):
+        text = experiment.dump(record(runs))
+        assert experiment.load(text) == record(runs) == yaml.safe_load(text)
+        assert all(line.isprintable() for line in text.splitlines())
+    assert "  channels: {value: 42, origin: -e channels}\n" in experiment.dump(record(DONE))
+
+
+def test_the_same_look_changes_nothing() -> None:
+    assert experiment.merge(record(DONE), record(DONE)) == record(DONE)
+
+
+def test_a_later_look_knows_the_end() -> None:
+    going = record([run("node0", "running"), run("node1", "prepared")])
+    assert going["why"]
+    merged = experiment.merge(going, record(DONE))
+    assert merged == record(DONE)
+
+
+def test_the_end_is_not_forgotten() -> None:
+    nothing = [{"node": node, "phase": "not_found", "why": "nothing"} for node in ("node0", "node1")]
+    merged = experiment.merge(record(DONE), record(nothing, None))
+    assert merged == record(DONE)
+    unasked = experiment.record(RUN_ID, None, {}, [], None)
+    assert experiment.merge(record(DONE), unasked) == record(DONE)
+
+
+def test_the_nodes_words_replace_what_a_lost_contact_left() -> None:
+    lost = record([run("node0", "succeeded"), run("node1", "lost", why="killed?")])
+    assert experiment.merge(lost, record(DONE))["verdict"] == "succeeded"
+    assert experiment.merge(lost, record(DONE))["why"] is None
+
+
+def test_a_second_launch_by_the_same_name_starts_anew() -> None:
+    again = {**PLAN, "nonce": "b" * 32, "created": "2026-11-21T00:00:00Z"}
+    old = {**record(DONE), "notes": "kept"}
+    merged = experiment.merge(old, experiment.record(RUN_ID, again, {}, [], None))
+    assert (merged["verdict"], merged["loss"], merged["created"], merged["notes"]) == (
+        None,
+        None,
+        "2026-11-21T00:00:00Z",
+        "kept",
+    )
+
+
+def test_earlier_launches_are_kept_as_attempts() -> None:
+    def launched(nonce: str, created: str) -> dict[str, Any]:
+        return experiment.record(RUN_ID, {**PLAN, "nonce": nonce * 32, "created": created}, {}, [], None)
+
+    second = experiment.merge({**record(DONE), "notes": "kept"}, launched("b", "2026-11-21T00:00:00Z"))
+    assert second["attempts"] == [
+        {
+            "created": "2026-11-20T14:30:52Z",
+            "started": "2026-11-20T14:30:53Z",
+            "ended": "2026-11-20T14:31:24Z",
+            "verdict": "succeeded",
+            "why": None,
+            "elapsed_s": 31.0,
+            "loss": {"first": 5.55, "last": 1.93},
+            "exit_codes": {"node0": 0, "node1": 0},
+            "command": PLAN["command"],
+            "nonce": "a" * 32,
+        }
+    ]
+    # A later look at the same launch keeps them; the next one adds to them.
+    looked = experiment.merge(second, launched("b", "2026-11-21T00:00:00Z"))
+    assert (looked["attempts"], looked["notes"]) == (second["attempts"], "kept")
+    third = experiment.merge(looked, launched("c", "2026-11-22T00:00:00Z"))
+    assert [attempt["nonce"][0] for attempt in third["attempts"]] == ["a", "b"]
+    assert experiment.load(experiment.dump(third)) == third
+    assert [*third][-2:] == ["attempts", "notes"]
+
+
+def test_attempts_that_a_user_spoiled_are_begun_anew() -> None:
+    again = experiment.record(RUN_ID, {**PLAN, "nonce": "b" * 32}, {}, [], None)
+    assert len(experiment.merge({**record(DONE), "attempts": "mine"}, again)["attempts"]) == 1
+    assert "attempts" not in experiment.merge({}, again)
+
+
+def test_keys_of_the_user_are_kept() -> None:
+    assert experiment.merge({**record(DONE), "notes": "the good one"}, record(DONE))["notes"] == "the good one"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a", "a: [", "a: \x00", "[" * 5000, "!!python/object/apply:os.getcwd []", "a: 2026-99-99"]
+)
+def test_load_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^no (YAML|mapping)"):
+        experiment.load(text)
+
+
+def test_of_a_run_that_goes_on_it_is_kept_when_it_was_looked_at() -> None:
+    going = [run("node0", "running"), run("node1", "running")]
+    first = record(going, created="2026-11-20T14:31:00Z")
+    assert first["looked"] == "2026-11-20T14:31:00Z"
+    later = record(going, created="2026-11-20T14:32:00Z")
+    assert experiment.merge(first, later)["looked"] == "2026-11-20T14:32:00Z"
+    assert experiment.merge(first, record(DONE, created="2026-11-20T14:33:00Z"))["looked"] is None
+    unasked = experiment.record(RUN_ID, None, {"created": "2026-11-20T14:33:00Z"}, [], None)
+    assert experiment.merge(first, unasked)["looked"] == "2026-11-20T14:31:00Z"
+    # A node that has forgotten the run is no later look at it.
+    assert experiment.merge(record(DONE), first)["looked"] is None
+
+
+def test_the_line_of_an_experiment() -> None:
+    entry = experiment.summarize(RUN_ID, experiment.dump(record(DONE)))
+    assert entry == experiment.Entry(
+        run_id=RUN_ID,
+        label="base",
+        commit="01234567+",
+        verdict="succeeded",
+        loss="1.93",
+        elapsed="31 s",
+        created="2026-11-20T14:30:52Z",
+        parameters=("channels=42", "script_args=[--lr 3e-4]", "env={A=1}"),
+    )
+
+
+def test_the_line_of_a_run_that_nobody_has_seen_end() -> None:
+    going = record([run("node0", "running"), run("node1", "running")], created="2026-11-20T14:31:00Z")
+    entry = experiment.summarize(RUN_ID, experiment.dump(going))
+    assert (entry.verdict, entry.looked) == ("running?", "2026-11-20T14:31:00Z")
+    assert experiment.unseen([entry, experiment.Entry("b", verdict="failed")]) == [entry]
+    unknown = experiment.summarize(RUN_ID, "{}")
+    assert (unknown.verdict, experiment.unseen([unknown])) == ("unknown", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "unreadable: no run.yml"),
+        ("- a", "unreadable run.yml: no mapping"),
+        ("a: [", "unreadable run.yml: no YAML"),
+        ("parameters: [a]", "unreadable run.yml: "),
+        ("parameters: {a: {value: 1}}", "unreadable run.yml: "),
+        ("code: text", "unreadable run.yml: "),
+    ],
+)
+def test_what_can_not_be_read_is_listed_all_the_same(text: str | None, problem: str) -> None:
+    entry = experiment.summarize("name", text)
+    assert entry.run_id == "name"
+    assert entry.problem.startswith(problem)
+
+
+def test_an_experiment_with_little_in_it() -> None:
+    assert experiment.summarize("name", "{}") == experiment.Entry("name", verdict="unknown")
+
+
+def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
+    entries = [
+        experiment.Entry("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
+        experiment.Entry("run_c", problem="unreadable: no run.yml"),
+        experiment.Entry("run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters=("channels=42",)),
+    ]
+    assert experiment.list_table(entries, 100) == [
+        "run id  commit     verdict    created (UTC)     parameters",
+        "run_a              succeeded  2026-11-20 11:00  channels=42",
+        "run_b   01234567+  failed     2026-11-20 14:30",
+        "run_c                                           unreadable: no run.yml",
+    ]
+    assert experiment.list_table([], 100) == []
+
+
+def test_the_list_fits_its_width_a_line_for_each_run() -> None:
+    chosen = ("channels=42", "nproc=2", "script_args=[--override training.steps=100 --override training.lr=0.02]")
+    full = {"label": "base", "commit": "01234567+", "verdict": "succeeded", "loss": "1.93", "elapsed": "12 min 31 s"}
+    entries = [
+        experiment.Entry(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
+        experiment.Entry(RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters=chosen[:1]),
+    ]
+    # What the run id tells goes first: when it was created, its label, its channels.
+    assert experiment.list_table(entries, 100) == [
+        "run id                                      commit     verdict    loss  elapsed      parameters",
+        "multinode_42ch_autoth_20261120_143052_base  01234567+  succeeded  1.93  12 min 31 s  nproc=2 script…",
+        "multinode_42ch_autoth_20261120_143052_b                                              channels=42",
+    ]
+    wide = experiment.list_table(entries, 220)
+    assert "label" in wide[0] and "created (UTC)" in wide[0]
+    assert wide[1].endswith(" ".join(chosen))
+    for width in (60, 80, 100, 140, 160):
+        assert len(experiment.list_table(entries, width)) == 3
+
+
+def test_a_label_that_no_run_id_tells_stays_in_the_list() -> None:
+    entries = [experiment.Entry(RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,))]
+    assert "label" in experiment.list_table(entries, 100)[0]

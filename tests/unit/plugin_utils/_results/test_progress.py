@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The progress line, from samples."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
+    Sample,
+    clock,
+    eta_s,
+    progress_line,
+    read_sample,
+    told,
+)
+
+
+def sample(elapsed: float, step: object = None, **more: object) -> Sample:
+    return Sample("running", 1, elapsed, None if step is None else {"step": step, "total_steps": 400, **more})
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (75.9, "1:15"), (3723, "1:02:03")])
+def test_clock(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+def test_whole_line() -> None:
+    now = sample(22, 120, loss=2.13412, tokens_per_s=4123.4)
+    assert (
+        progress_line(sample(12, 20), now) == "running  step 120/400  loss 2.134  4.1k tokens/s  0:22 elapsed  ETA 0:28"
+    )
+
+
+def test_before_the_first_step() -> None:
+    assert progress_line(sample(3), sample(3)) == "running  no step yet  0:03 elapsed"
+
+
+@pytest.mark.parametrize(
+    ("phase", "text"),
+    [
+        ("succeeded", "succeeded, no metrics reported  0:03 elapsed"),
+        ("failed", "failed  0:03 elapsed"),
+        ("stopping", "stopping  no step yet  0:03 elapsed"),
+    ],
+)
+def test_the_end_of_a_run_without_metrics(phase: str, text: str) -> None:
+    end = Sample(phase, 1, 3, None)
+    assert progress_line(end, end) == text
+
+
+def test_what_is_told_has_no_times() -> None:
+    assert told(sample(1, 20, loss=2.0)) == told(sample(9, 20, loss=2.0)) == "running  step 20/400  loss 2"
+    assert told(sample(1, 21, loss=2.0)) != told(sample(1, 20, loss=2.0))
+
+
+@pytest.mark.parametrize("step", [None, "12", True, float("nan")])
+def test_odd_progress_makes_no_eta_and_no_crash(step: object) -> None:
+    assert eta_s(sample(1, 1), sample(2, step)) is None or not isinstance(step, int)
+    assert "elapsed" in progress_line(sample(1, 1), sample(2, step))
+
+
+def test_no_eta_without_movement() -> None:
+    assert eta_s(sample(1, 5), sample(2, 5)) is None
+
+
+def test_nothing_is_left_after_the_last_step() -> None:
+    assert progress_line(sample(12, 20), sample(22, 400)) == "running  step 400/400  0:22 elapsed"
+
+
+def test_who_waits_says_for_whom() -> None:
+    state = {"phase": "waiting", "why": "1 of 2 nodes have not joined yet: node1"}
+    sample = read_sample(json.dumps(state))
+    assert sample is not None and not sample.begun
+    assert told(sample) == "waiting  1 of 2 nodes have not joined yet: node1"
+
+
+@pytest.mark.parametrize(
+    ("phase", "started", "gang", "begun"),
+    [
+        ("waiting", None, None, False),
+        ("running", "2026-11-20T14:30:52Z", None, False),
+        ("running", "2026-11-20T14:30:52Z", {"nodes": 2}, True),
+        ("failed", "2026-11-20T14:30:52Z", None, True),
+        ("failed", None, None, False),
+    ],
+)
+def test_a_run_has_begun_when_every_launcher_was_started(
+    phase: str, started: str | None, gang: dict[str, int] | None, begun: bool
+) -> None:
+    sample = read_sample(json.dumps({"phase": phase, "started": started, "gang": gang}))
+    assert sample is not None and sample.begun is begun
+
+
+def test_the_last_line_has_the_runs_verdict_and_a_restarted_run_its_attempt() -> None:
+    state = {"phase": "running", "attempt": 1}
+    beat = {"count": 9, "elapsed_s": 20, "progress": {"step": 8, "total_steps": 400}}
+    now = read_sample(json.dumps(state) + "\n" + json.dumps(beat))
+    assert now is not None
+    assert progress_line(sample(10, 4), now) == "running, attempt 2  step 8/400  0:20 elapsed  ETA 16:20"
+    state.update(phase="stopped", end={"verdict": "failed"}, attempt=0)
+    now = read_sample(json.dumps(state) + "\n" + json.dumps(beat))
+    assert now is not None
+    assert (now.phase, progress_line(sample(10, 4), now)) == ("stopped", "failed  step 8/400  0:20 elapsed")

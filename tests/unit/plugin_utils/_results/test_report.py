@@ -1,0 +1,266 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what the user reads: tables, summaries, explanations, logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._results import report
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+
+RUN_ID = "multinode_42ch_256th_20261120_143052"
+
+
+def run(node: str, phase: str, rank: int = 0, **more: Any) -> dict[str, Any]:
+    progress = {"step": 400, "total_steps": 400, "first_loss": 5.5512, "loss": 1.9301, "tokens_per_s": 41234.5}
+    record: dict[str, Any] = {"node": node, "node_rank": rank, "phase": phase, "nproc": 2, "world_size": 4}
+    record.update(first_rank=2 * rank, progress=progress, elapsed_s=31.2, why=None, run_dir=f"/w{rank}/runs/{RUN_ID}")
+    return {**record, **more}
+
+
+def test_status_table() -> None:
+    runs = [run("node0", "succeeded"), run("node1", "failed", 1, progress=None, why="rank 3 killed by SIGSEGV")]
+    assert report.status_table(runs, 100) == [
+        "node   node rank  phase      ranks  step     loss          tokens/s  elapsed  why",
+        "node0  0          succeeded  0-1    400/400  5.55 -> 1.93  41,234    31 s",
+        "node1  1          failed     2-3                                     31 s     rank 3 killed by SIGSEGV",
+    ]
+
+
+def test_the_row_of_a_failed_node_names_the_rank_that_failed_by_itself() -> None:
+    victim = {
+        "rank": 0,
+        "exit_code": None,
+        "signal": "SIGTERM",
+        "message": "gloo: Connection closed by peer",
+        "time": 1,
+    }
+    own = {"rank": 1, "exit_code": 7, "signal": None, "message": None, "time": 2}
+    why = "rank 0 killed by SIGTERM: gloo: Connection closed by peer"
+    rows = report.status_table([run("node0", "failed", why=why, first=victim, failures=[victim, own])], 100)
+    assert rows[1].endswith("31 s     rank 1 exited with code 7")
+
+
+def test_a_node_that_did_not_answer_is_a_row() -> None:
+    infos = read_infos(
+        [("node0", {"run": run("node0", "running")}), ("node1", {"unreachable": True, "msg": "no route"})]
+    )
+    assert report.status_table(_report_runs(infos), 100)[2].split() == ["node1", "unreachable", "no", "route"]
+
+
+def _report_runs(infos: Any) -> list[dict[str, Any]]:
+    return [info.run for info in infos]
+
+
+def test_remarks_on_a_run() -> None:
+    text = " ".join(
+        report.status_table([run("node0", "running", alive=True, heartbeat_age_s=40.0, left=3, log_dropped=1024)], 200)[
+            1
+        ].split()
+    )
+    assert (
+        "no sign of life for 40 s; 3 processes of it are left: stop ends them; 1024 bytes of log were dropped" in text
+    )
+    calm = report.status_table([run("node0", "running", alive=True, heartbeat_age_s=1.0, left=0, log_dropped=0)], 200)
+    assert "why" not in calm[0]
+
+
+@pytest.mark.parametrize(
+    ("starter", "soft", "alive", "told"),
+    [
+        ("systemd", 8 << 20, True, True),
+        ("systemd-user", 8 << 20, True, True),
+        ("systemd", -1, True, False),
+        ("setsid", 8 << 20, True, False),
+        ("systemd", 8 << 20, False, False),
+    ],
+)
+def test_a_unit_that_has_less_than_it_asks_for_is_told(starter: str, soft: int, alive: bool, told: bool) -> None:
+    row = run("node0", "running", alive=alive, starter=starter, memlock={"soft": soft, "hard": soft})
+    text = " ".join(report.status_table([row], 200)[1].split())
+    assert ("may lock only 8192 KiB of memory, though its unit asks for no limit" in text) is told
+
+
+def test_a_long_reason_is_wrapped_not_cut() -> None:
+    why = " ".join(f"word{number}" for number in range(60))
+    lines = report.status_table([run("node0", "stopped", why=why)], 100)
+    assert max(map(len, lines)) <= 100
+    assert " ".join(" ".join(lines).split()).endswith("word57 word58 word59")
+
+
+def test_progress_of_an_unexpected_shape() -> None:
+    progress = {"step": "many", "total_steps": None, "loss": float("nan"), "tokens_per_s": True}
+    row = report.status_table([run("node0", "running", progress=progress)], 100)[1]
+    assert row.split() == ["node0", "0", "running", "0-1", "nan", "31", "s"]
+    assert report.losses({"loss": 2.0}) == "2"
+    assert report.losses(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (31.9, "31 s"),
+        (60, "1 min 0 s"),
+        (725, "12 min 5 s"),
+        (3600, "1 h 00 min"),
+        (11220, "3 h 07 min"),
+        (187200, "2 d 4 h"),
+        (None, ""),
+        (float("nan"), ""),
+        ("1", ""),
+    ],
+)
+def test_duration(seconds: object, text: str) -> None:
+    assert report.duration(seconds) == text
+
+
+def test_summary() -> None:
+    runs = [run("node0", "succeeded"), run("node1", "succeeded", 1)]
+    assert report.summary(RUN_ID, judge(runs), runs) == (
+        f"{RUN_ID}  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s"
+    )
+    one = [run("node0", "waiting", nproc=1, world_size=1, progress=None, elapsed_s=None)]
+    assert report.summary(RUN_ID, judge(one), one) == f"{RUN_ID}  waiting · 1 rank on 1 node"
+    mute = [run("node0", "succeeded", nproc=1, world_size=1, progress=None)]
+    assert report.summary(RUN_ID, judge(mute), mute).startswith(
+        f"{RUN_ID}  succeeded, no metrics reported · 1 rank on "
+    )
+    nothing = [{"node": "node0", "phase": "not_found", "why": "x"}]
+    assert report.summary(None, judge(nothing), nothing) == "no run  not_found"
+
+
+def test_explanation_of_a_failure() -> None:
+    tail = [f"line {number}" for number in range(30)]
+    first = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "time": 2.0, "log_tail": tail}
+    peer = {"rank": 0, "exit_code": 1, "signal": None, "message": "gloo: Connection closed by peer", "time": 1.0}
+    verdict = judge([run("node0", "failed", first=peer), run("node1", "failed", 1, first=first)])
+    assert report.explanation(verdict) == [
+        "  node1: rank 3 killed by SIGSEGV",
+        "    then node0: rank 0 exited with code 1: gloo: Connection closed by peer",
+        "  last lines of node1/rank3:",
+        *(f"    | line {number}" for number in range(15, 30)),
+    ]
+
+
+def test_explanation_falls_back_to_the_traceback() -> None:
+    first = {
+        "rank": 0,
+        "exit_code": 1,
+        "signal": None,
+        "message": "ValueError: x",
+        "traceback": ["Traceback", "\x1b[1mx"],
+    }
+    verdict = judge([run("node0", "failed", first=first, world_size=2)])
+    assert report.explanation(verdict)[-2:] == ["    | Traceback", "    | x"]
+
+
+def test_many_consequences_are_counted() -> None:
+    failures = [{"rank": rank, "exit_code": rank + 1, "signal": None, "time": rank} for rank in range(12)]
+    verdict = judge([run("node0", "failed", first=failures[0], failures=failures)])
+    lines = report.explanation(verdict)
+    assert len(lines) == 10
+    assert lines[-1] == "    and 3 more"
+
+
+def test_nothing_to_explain() -> None:
+    assert report.explanation(judge([run("node0", "succeeded"), run("node1", "succeeded", 1)])) == []
+
+
+def test_places() -> None:
+    runs = [run(f"node{rank}", "succeeded", rank) for rank in range(6)]
+    assert report.places([*runs[:1], run("node1", "not_found")], "experiments/x") == [
+        ("experiment", "experiments/x"),
+        ("on node0", f"/w0/runs/{RUN_ID}"),
+    ]
+    assert report.places(runs, None)[-1] == ("and", "on 2 more nodes")
+
+
+def test_not_started() -> None:
+    held = "slot 'default' is held by run multinode_1ch_64th_20261120_100000 (launch 0a1b2c3d) on node1"
+    infos = read_infos(
+        [
+            ("node0", {"run": run("node0", "running")}),
+            ("node1", {"failed": True, "msg": f"node1: {held}", "log_tail": ["last word"]}),
+            ("node2", {"unreachable": True, "msg": "no route"}),
+        ]
+    )
+    why, lines = report.not_started(infos, None)
+    assert why == f"node1: {held}"
+    assert lines == [
+        f"  node1: {held}",
+        "  node2: unreachable: no route",
+        "  last lines of node1/-:",
+        "    | last word",
+    ]
+
+
+def test_not_started_blames_no_victim() -> None:
+    infos = read_infos(
+        [
+            ("node0", {"failed": True, "msg": "failed: rank 0: gloo: Connection closed by peer"}),
+            ("node1", {"failed": True, "msg": "failed: rank 2 exited with code 7"}),
+        ]
+    )
+    assert report.not_started(infos, None)[0] == "node1: failed: rank 2 exited with code 7"
+
+
+def test_not_started_although_all_started() -> None:
+    infos = read_infos([("node0", {"run": run("node0", "running")})])
+    assert report.not_started(infos, None) == ("every node had started, a later task failed", [])
+    assert report.not_started(infos, "node1 did not join") == ("node1 did not join", [])
+
+
+def entry(node: str, rank: int | None, time: str, text: str) -> dict[str, Any]:
+    return {"node": node, "rank": rank, "time": time, "text": text}
+
+
+LOGS = read_infos(
+    [
+        (
+            "node0",
+            {
+                "run": run("node0", "running"),
+                "log": [
+                    entry("node0", 0, "2026-11-20T14:30:52.100Z", "step 1"),
+                    entry("node0", None, "2026-11-20T14:30:52.300Z", "torchrun says\x1b[0m {{ x }}"),
+                ],
+            },
+        ),
+        (
+            "node1",
+            {"run": run("node1", "running"), "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")]},
+        ),
+        ("node2", {"failed": True, "msg": "boom"}),
+    ]
+)
+
+
+def test_log_lines_are_merged_by_time() -> None:
+    assert report.log_lines(LOGS, 50) == [
+        "2026-11-20 14:30:52.100 node0/rank0  | step 1",
+        "2026-11-20 14:30:52.200 node1/rank12 | step 2",
+        "2026-11-20 14:30:52.300 node0/-      | torchrun says {{ x }}",
+    ]
+
+
+def test_log_lines_the_last_of_a_node_or_rank() -> None:
+    assert [line[24:] for line in report.log_lines(LOGS, 1)] == ["node0/- | torchrun says {{ x }}"]
+    assert [line[24:] for line in report.log_lines(LOGS, None, node="node1")] == ["node1/rank12 | step 2"]
+    assert [line[24:] for line in report.log_lines(LOGS, 50, rank=0)] == ["node0/rank0 | step 1"]
+    assert report.log_lines(LOGS, 50, node="node0", rank=12) == []
+    assert report.log_lines([], 50) == []
+
+
+def test_a_line_without_a_time_comes_first() -> None:
+    odd = read_infos([("node0", {"run": run("node0", "running"), "log": [entry("node0", 0, "", "odd")]})])
+    assert report.log_lines([*LOGS, *odd], 50)[0] == " " * 24 + "node0/rank0  | odd"
+
+
+def test_unanswered() -> None:
+    assert report.unanswered(LOGS) == ["node2: boom"]

@@ -1,0 +1,329 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role memlock writes, whom it waits for, and what it takes for a proof."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._setup import memlock
+from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock import LIMITS_FILE, parse_limit, plan, verdict
+from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock_engine import (
+    ENGINE_FILE,
+    MEMORY_FILE,
+    merge_engine,
+)
+
+MIB = 2**20
+LOGIN = {"user": "ann", "uid": 1000, "linger": False, "soft": 8 * MIB, "hard": 8 * MIB, "effective": 8 * MIB}
+SSH = {"pid": 70, "configured": 8 * MIB, "reload": False, "soft": 8 * MIB, "hard": 8 * MIB}
+ENGINE: dict[str, Any] = {
+    "running": True,
+    "why": None,
+    "containers": [],
+    "live_restore": False,
+    "stale": False,
+    "flag": False,
+    "container": {"image": "i", "soft": 8 * MIB, "hard": 8 * MIB, "why": None},
+}
+NODE: dict[str, Any] = {
+    "login": {"hard": 8 * MIB, "can_raise": True},
+    "units": {"ssh.service": SSH, "docker.service": {**SSH}},
+    "unit_files": ["ssh.service", "user@.service"],
+    "files": {},
+    "runs": [],
+    "engine": ENGINE,
+}
+
+
+def node(**changes: Any) -> dict[str, Any]:
+    return copy.deepcopy({**NODE, **changes})
+
+
+def engine(**changes: Any) -> dict[str, Any]:
+    return {**ENGINE, **changes}
+
+
+def planned(there: dict[str, Any], limit: Any = "unlimited", name: str = "", state: str = "present") -> dict[str, Any]:
+    return plan(there, LOGIN, name, limit, state, True)
+
+
+def written(there: dict[str, Any], limit: Any = "unlimited") -> dict[str, Any]:
+    """The node after what was planned for it was written, and nothing else."""
+    done = copy.deepcopy(there)
+    for each in planned(there, limit)["write"]:
+        done["files"][each["path"]] = each["text"]
+    return done
+
+
+def test_a_node_without_anything() -> None:
+    found = planned(node())
+    texts = {each["path"]: each["text"] for each in found["write"]}
+    assert list(texts) == [
+        LIMITS_FILE,
+        "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
+        "/etc/systemd/system/user@.service.d/50-muster-memlock.conf",
+        MEMORY_FILE,
+        ENGINE_FILE,
+    ]
+    assert texts[LIMITS_FILE].splitlines()[1:] == ["ann - memlock unlimited"]
+    assert texts["/etc/systemd/system/ssh.service.d/50-muster-memlock.conf"].endswith(
+        "[Service]\nLimitMEMLOCK=infinity\n"
+    )
+    assert json.loads(texts[ENGINE_FILE]) == {
+        "default-ulimits": {"memlock": {"Name": "memlock", "Hard": -1, "Soft": -1}}
+    }
+    assert (found["for"], found["wanted"], found["reload"], found["remove"]) == ("ann", -1, True, [])
+    assert found["restart"] == ["ssh.service", "docker.service"]
+    assert (found["pending"], found["changes"]) == ([], True)
+
+
+def test_sizes_are_written_in_each_files_own_unit() -> None:
+    texts = {each["path"]: each["text"] for each in planned(node(), "4MiB", "@ml")["write"]}
+    assert texts[LIMITS_FILE].endswith("@ml - memlock 4096\n")
+    assert "LimitMEMLOCK=4194304\n" in texts["/etc/systemd/system/ssh.service.d/50-muster-memlock.conf"]
+    assert '"Soft": 4194304' in texts[ENGINE_FILE]
+
+
+def test_a_node_that_has_all_is_left_alone() -> None:
+    there = written(node())
+    there["units"]["ssh.service"].update(configured=-1, soft=-1)
+    there["engine"].update(stale=True, container={"image": "i", "soft": -1, "hard": -1, "why": None})
+    found = planned(there)
+    assert (found["write"], found["remove"], found["reload"], found["restart"]) == ([], [], False, [])
+    assert found["changes"] is False
+
+
+@pytest.mark.parametrize(
+    ("there", "who"),
+    [
+        (node(runs=["multinode_42ch"]), "run multinode_42ch is up"),
+        (
+            node(engine=engine(containers=[{"name": "train", "gpu": True, "privileged": False}], live_restore=True)),
+            "container train has GPUs",
+        ),
+        (node(engine=engine(why="half an answer")), "what the engine runs is not known (half an answer)"),
+    ],
+)
+def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(there: dict[str, Any], who: str) -> None:
+    found = planned(there)
+    assert found["write"]
+    assert (found["reload"], found["restart"]) == (False, [])
+    assert len(found["pending"]) == 2
+    assert all(f"because {who}: run this again when that has ended" in line for line in found["pending"])
+    # The files are there, and somebody still is.
+    later = written(there)
+    later["units"]["ssh.service"]["reload"] = True
+    later["engine"]["stale"] = True
+    assert planned(later)["changes"] is False
+    assert len(planned(later)["pending"]) == 2
+    # He has left.
+    later.update(runs=[])
+    later["engine"].update(containers=[], why=None)
+    found = planned(later)
+    assert (found["reload"], found["restart"], found["pending"]) == (True, ["ssh.service", "docker.service"], [])
+    assert found["write"] == []
+
+
+def test_a_container_without_gpus_stops_the_restart_of_the_engine_only() -> None:
+    there = node(engine=engine(containers=[{"name": "web", "gpu": False, "privileged": False}]))
+    found = planned(there)
+    assert (found["reload"], found["restart"]) == (True, ["ssh.service"])
+    assert ["container web would be stopped" in line for line in found["pending"]] == [True]
+    there["engine"]["live_restore"] = True
+    assert planned(there)["restart"] == ["ssh.service", "docker.service"]
+
+
+def test_an_engine_that_is_down_is_not_started() -> None:
+    there = node(engine=engine(running=False, why="cannot connect", container=None))
+    there["units"]["docker.service"]["pid"] = None
+    found = planned(there)
+    assert (found["restart"], found["pending"]) == (["ssh.service"], [])
+
+
+def test_no_engine() -> None:
+    assert ENGINE_FILE not in {each["path"] for each in planned(node(engine=None))["write"]}
+
+
+def test_a_service_with_another_limit_than_its_unit_is_restarted() -> None:
+    there = written(node(engine=None))
+    there["units"]["ssh.service"]["configured"] = -1
+    assert planned(there)["restart"] == ["ssh.service"]
+
+
+def test_absent_takes_away_what_present_wrote() -> None:
+    there = written(node(files={ENGINE_FILE: '{"log-driver": "local"}'}))
+    found = planned(there, state="absent")
+    assert found["remove"] == [
+        LIMITS_FILE,
+        "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
+        "/etc/systemd/system/user@.service.d/50-muster-memlock.conf",
+        MEMORY_FILE,
+    ]
+    assert [json.loads(each["text"]) for each in found["write"]] == [{"log-driver": "local"}]
+    assert (found["wanted"], found["reload"]) == (None, True)
+    assert planned(node(), state="absent")["changes"] is False
+    assert planned(written(node()), state="absent")["remove"][-2:] == [ENGINE_FILE, MEMORY_FILE]
+
+
+def limited(soft: int, hard: int | None = None) -> str:
+    """A daemon.json that an administrator wrote."""
+    hard = soft if hard is None else hard
+    return json.dumps({"default-ulimits": {"memlock": {"Name": "memlock", "Hard": hard, "Soft": soft}}})
+
+
+def test_absent_restores_the_administrators_own_limit() -> None:
+    there = node(files={ENGINE_FILE: limited(MIB, 2 * MIB)})
+    # Twice with different limits: what was there first is what counts.
+    there = written(written(there, "8MiB"), "4MiB")
+    assert json.loads(there["files"][ENGINE_FILE]) == json.loads(limited(4 * MIB))
+    found = planned(there, state="absent")
+    assert [json.loads(each["text"]) for each in found["write"]] == [json.loads(limited(MIB, 2 * MIB))]
+    assert (found["remove"][-1], found["stays"]) == (MEMORY_FILE, [])
+
+
+@pytest.mark.parametrize("limit", [MIB, -1])
+def test_absent_leaves_a_limit_alone_that_nobody_says_is_ours(limit: int) -> None:
+    there = node(files={ENGINE_FILE: limited(limit)})
+    found = planned(there, state="absent")
+    assert (found["write"], found["remove"], found["changes"]) == ([], [], False)
+    [line] = found["stays"]
+    assert line.startswith("default-ulimits.memlock in /etc/docker/daemon.json stays, because no ")
+    # The one that is wanted is there already: it does not become ours.
+    assert MEMORY_FILE not in written(node(files={ENGINE_FILE: limited(-1)}))["files"]
+
+
+def test_absent_leaves_a_limit_alone_that_was_changed_since() -> None:
+    there = written(node())
+    there["files"][ENGINE_FILE] = limited(MIB)
+    found = planned(there, state="absent")
+    assert ENGINE_FILE not in [*found["remove"], *(each["path"] for each in found["write"])]
+    assert found["remove"][-1] == MEMORY_FILE
+    assert "it was changed since" in found["stays"][0]
+    # Written over, the administrator's is what comes back.
+    assert json.loads(written(there)["files"][MEMORY_FILE])["before"]["Soft"] == MIB
+
+
+@pytest.mark.parametrize("memory", ["", "{", "[]", "{}", '{"wrote": 7}'])
+def test_a_memory_that_is_not_understood_is_none(memory: str) -> None:
+    there = node(files={ENGINE_FILE: limited(MIB), MEMORY_FILE: memory})
+    assert planned(there, state="absent")["stays"]
+
+
+def test_check_mode_predicts_by_the_configuration_only() -> None:
+    there = written(node(engine=engine(container=None, stale=True)))
+    assert "docker.service" not in planned(there)["restart"]
+    assert "docker.service" in planned(node(engine=engine(container=None)))["restart"]
+    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    there["engine"]["container"] = without
+    assert "docker.service" in planned(there)["restart"]
+
+
+def test_a_lingering_users_manager_is_told_of_and_left_alone() -> None:
+    there = node(engine=None)
+    there["units"]["user@1000.service"] = {**SSH, "pid": 9}
+    login = {**LOGIN, "linger": True}
+    found = plan(there, login, "", "unlimited", "present", True)
+    assert "user@1000.service" not in found["restart"]
+    assert [line.partition(":")[0] for line in found["pending"]] == ["the service manager of ann keeps 8 MiB"]
+    assert plan(there, LOGIN, "", "unlimited", "present", True)["pending"] == []
+
+
+def test_what_the_machine_cannot_do_is_refused_before_anything_is_written() -> None:
+    there = node(login={"hard": 8 * MIB, "can_raise": False})
+    with pytest.raises(ValueError, match=r"nothing here can raise the limit above 8 MiB: root has no CAP_SYS_RESOURCE"):
+        planned(there)
+    assert planned(there, "8MiB")["wanted"] == 8 * MIB
+
+
+def test_an_engine_with_limits_on_its_command_line_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"has --default-ulimit on its command line"):
+        planned(node(engine=engine(flag=True)))
+
+
+@pytest.mark.parametrize("name", ["*", "%", "a b", "-x", "1000", "1000:2000", "a\nb", "@", "a#b"])
+def test_limits_are_for_one_name(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^memlock_for .*never \*"):
+        planned(node(), name=name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("unlimited", -1), ("infinity", -1), (-1, -1), ("-1", -1), ("64GiB", 2**36), ("64g", 2**36), (8388608, 8388608)],
+)
+def test_limits(text: object, expected: int) -> None:
+    assert parse_limit(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "1000", "64 parsecs", "-2", True, None, "1e9", "9" * 30])
+def test_no_limits(text: object) -> None:
+    with pytest.raises(ValueError, match=r"^memlock_limit "):
+        parse_limit(text)
+
+
+def test_the_engines_configuration_keeps_what_is_there_and_its_order() -> None:
+    text = '{"z": [1], "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 1, "Soft": 1}}, "a": {"b": null}}'
+    limit = {"Name": "memlock", "Hard": -1, "Soft": -1}
+    merged = merge_engine(text, limit)
+    assert merged is not None
+    data = json.loads(merged)
+    assert list(data) == ["z", "a", "default-ulimits"]
+    assert set(data["default-ulimits"]) == {"nofile", "memlock"}
+    assert merge_engine(merged, limit) == merged
+    assert json.loads(merge_engine(merged, None) or "") == json.loads(text)
+    assert merge_engine('{"a":1}', None) == '{"a":1}'
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "7", '{"default-ulimits": []}'])
+def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^/etc/docker/daemon\.json"):
+        merge_engine(text, {})
+
+
+@pytest.mark.parametrize(
+    ("effective", "container", "problems"),
+    [
+        (-1, -1, 0),
+        (8 * MIB, -1, 1),
+        (-1, 8 * MIB, 1),
+        (None, None, 2),
+    ],
+)
+def test_only_processes_are_a_proof(effective: int | None, container: int | None, problems: int) -> None:
+    measured = engine(container={"image": "i", "soft": container, "hard": container, "why": None})
+    found = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, [])
+    assert len(found["problems"]) == problems
+
+
+def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
+    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    for container, why in ((without, "no image is there (memlock_image)"), (None, "check mode starts none")):
+        assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
+            "problems": [],
+            "unknown": [f"the limit of a container was not looked at: {why}"],
+        }
+    assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not looked at: this login is ann"]
+    refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
+    found = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])
+    assert found["problems"] == ["no container of i starts to tell its limit: error setting rlimit type 8"]
+
+
+def test_what_waits_is_no_problem() -> None:
+    waits = planned(node(runs=["r"]))["pending"]
+    assert verdict(-1, {**LOGIN, "effective": -1}, "ann", ENGINE, waits) == {"problems": [], "unknown": []}
+    assert verdict(None, LOGIN, "ann", ENGINE, []) == {"problems": [], "unknown": []}
+
+
+def test_words() -> None:
+    assert [memlock.say(size) for size in (None, -1, 8 * MIB, 2**36, 1000)] == [
+        "unknown",
+        "unlimited",
+        "8 MiB",
+        "64 GiB",
+        "1000 bytes",
+    ]
