@@ -495,7 +495,8 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
@@ -537,7 +538,7 @@ def main() -> None:
         for path in paths:
             if path is not None and not path.startswith("/"):
                 module.fail_json(msg=f"{name} must be an absolute path on the node, or begin with ~; it is {path!r}")
-    asked = Asked(
+    asked = FactsQuery(
         workdir=params["workdir"],
         code_dir=params["code_dir"] or params["workdir"],
         python=params["python"],

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import IDENTITY
 from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings import find_gpus
@@ -36,7 +37,7 @@ from ansible_collections.muster.train.tests.machines._script import Parser, comp
 MODES = ("auto", "rdma", "tcp")
 # What a launch asks for, as far as any machine can answer.
 # How a node is today is nothing to show, and nothing to keep: logs and processes are private.
-ASKED = Asked(workdir="/home/ann/muster", code_dir="/home/ann/muster/code", subset=IDENTITY)
+ASKED = FactsQuery(workdir="/home/ann/muster", code_dir="/home/ann/muster/code", subset=IDENTITY)
 NO_NET = Net(addresses=[], routes=[], listening=[], holders={})
 
 

@@ -17,7 +17,7 @@ from .._rdma.devices import read_rdma
 from .._records.gpu import Gpu
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
-from .._records.subsets import HEALTH, SUBSETS
+from .._records.subsets import HEALTH
 from .._records.system import Disk, Limit, Memlock
 from .._runs.slot import read_holder
 from .._software.code import read_code
@@ -29,31 +29,10 @@ from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
 from .._system.workdir import read_workdir
+from .query import FactsQuery
 
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a launch wants to know of a node. Relative files are below code_dir."""
-
-    workdir: str
-    code_dir: str
-    python: str = "python3"
-    files: tuple[str, ...] = ()
-    config: str | None = None
-    data_dirs: tuple[str, ...] = ()
-    ports: tuple[int, ...] = ()
-    slot: str = "default"
-    subset: tuple[str, ...] = SUBSETS
-    asked_at: float | None = None
-    names: tuple[str, ...] = ()
-    docker: tuple[str, ...] = ("docker",)
-    images: tuple[str, ...] = ()
-    reach: tuple[str, ...] = ()
-    as_root: tuple[str, ...] = ()
-    probe_disks: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,16 +44,16 @@ class Gathered:
     gpu: Gpu | None
     warnings: list[str]
 
-    def to_facts(self, asked: Asked) -> dict[str, Any]:
+    def to_facts(self, query: FactsQuery) -> dict[str, Any]:
         """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
         own = {"rdma": self.rdma, "gpu": self.gpu}
         return {
             "node": self.node.to_dict(),
-            **{name: found.to_dict() if found else None for name, found in own.items() if name in asked.subset},
+            **{name: found.to_dict() if found else None for name, found in own.items() if name in query.subset},
         }
 
 
-def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
+def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts and, in words, what could not be seen. No part waits for another or takes more than cap s."""
     warnings: list[str] = []
     identity = read_identity(host)
@@ -82,27 +61,27 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     if cpus is None:
         warnings.append("/proc/self/status does not list the CPUs of this process: counting 1")
     subsets: dict[str, Callable[[], Any]] = {
-        "net": lambda: read_net(host, asked.ports, warnings.append),
+        "net": lambda: read_net(host, query.ports, warnings.append),
         "rdma": lambda: read_rdma(host, warnings.append),
         "gpu": lambda: read_gpu(host, warnings.append),
-        "code": lambda: read_code(host, asked.code_dir, warnings.append),
-        "files": lambda: _read_files(host, asked, warnings.append),
+        "code": lambda: read_code(host, query.code_dir, warnings.append),
+        "files": lambda: _read_files(host, query, warnings.append),
         "limits": lambda: _read_limits(host, warnings.append),
-        "slot": lambda: read_holder(host, asked.workdir, asked.slot),
+        "slot": lambda: read_holder(host, query.workdir, query.slot),
         "container": lambda: read_container(host),
-        "versions": lambda: read_versions(host, asked.code_dir, asked.python, warnings.append),
+        "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append),
         "tools": lambda: read_tools(host),
         "kernel": lambda: read_kernel(host),
     }
     probes: dict[str, Callable[[], Any]] = {
-        "workdir": lambda: read_workdir(host, asked.workdir, identity.mark),
-        "python": lambda: find_python(host, asked.code_dir, asked.python),
-        **{name: probe for name, probe in subsets.items() if name in asked.subset},
-        **_health_probes(host, asked),
+        "workdir": lambda: read_workdir(host, query.workdir, identity.mark),
+        "python": lambda: find_python(host, query.code_dir, query.python),
+        **{name: probe for name, probe in subsets.items() if name in query.subset},
+        **_health_probes(host, query),
     }
-    disks = _disks(asked) if "disk" in asked.subset else []
+    disks = _disks(query) if "disk" in query.subset else []
     # One each: of data directories on five file servers, the one that is gone takes no other along.
-    probes.update({f"disk {path}": _disk_probe(host, asked, path) for path in disks})
+    probes.update({f"disk {path}": _disk_probe(host, query, path) for path in disks})
     times: dict[str, int] = {}
     found, failures = run_probes(probes, cap, times)
     files, config = found.get("files") or (None, None)
@@ -114,9 +93,9 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
         user=read_user(host),
         cpus=cpus or 1,
         net=found.get("net"),
-        workdir=found["workdir"] or Workdir(asked.workdir, None, False, None),
+        workdir=found["workdir"] or Workdir(query.workdir, None, False, None),
         code=found.get("code"),
-        python=found["python"] or TrainingPython(asked.python, None),
+        python=found["python"] or TrainingPython(query.python, None),
         files=files,
         config=config,
         systemd=read_systemd(host),
@@ -124,7 +103,7 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
         holder=found.get("slot"),
         limits=limits,
         container=found.get("container"),
-        disks=[found[f"disk {path}"] or Disk(path) for path in disks] if "disk" in asked.subset else None,
+        disks=[found[f"disk {path}"] or Disk(path) for path in disks] if "disk" in query.subset else None,
         versions=found.get("versions"),
         tools=found.get("tools"),
         kernel=found.get("kernel"),
@@ -134,8 +113,8 @@ def gather(host: Host, asked: Asked, cap: float = PROBE_CAP_S) -> Gathered:
     return Gathered(node, found.get("rdma"), found.get("gpu"), failures + warnings)
 
 
-def _disks(asked: Asked) -> list[str]:
-    return list(dict.fromkeys([asked.workdir, asked.code_dir, *asked.data_dirs, *ALWAYS]))
+def _disks(query: FactsQuery) -> list[str]:
+    return list(dict.fromkeys([query.workdir, query.code_dir, *query.data_dirs, *ALWAYS]))
 
 
 def _timings(times: dict[str, int]) -> dict[str, int]:
@@ -147,27 +126,27 @@ def _timings(times: dict[str, int]) -> dict[str, int]:
     return found
 
 
-def _disk_probe(host: Host, asked: Asked, path: str) -> Callable[[], Disk]:
+def _disk_probe(host: Host, query: FactsQuery, path: str) -> Callable[[], Disk]:
     # Data and code are not a run's to write; shared memory always can be.
-    probe = asked.probe_disks and path in (asked.workdir, "/tmp")
+    probe = query.probe_disks and path in (query.workdir, "/tmp")
     return lambda: read_disk(host, path, probe)
 
 
-def _health_probes(host: Host, asked: Asked) -> dict[str, Callable[[], Any]]:
+def _health_probes(host: Host, query: FactsQuery) -> dict[str, Callable[[], Any]]:
     """Return the probes of HEALTH that are asked for; their readers are imported only then."""
-    wanted = [name for name in HEALTH if name in asked.subset]
+    wanted = [name for name in HEALTH if name in query.subset]
     if not wanted:
         return {}
     from .health import probes
 
-    return {name: probe for name, probe in probes(host, asked).items() if name in wanted}
+    return {name: probe for name, probe in probes(host, query).items() if name in wanted}
 
 
-def _read_files(host: Host, asked: Asked, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:
-    files = {name: read_file(host, locate(host, asked.code_dir, name)) for name in asked.files}
-    if asked.config is None:
+def _read_files(host: Host, query: FactsQuery, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:
+    files = {name: read_file(host, locate(host, query.code_dir, name)) for name in query.files}
+    if query.config is None:
         return files, None
-    return files, read_config(host, locate(host, asked.code_dir, asked.config), warn)
+    return files, read_config(host, locate(host, query.code_dir, query.config), warn)
 
 
 def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
         Resolution,
         Sudo,
     )
-    from .gather import Asked
+    from .query import FactsQuery
 
 
-def probes(host: Host, asked: Asked) -> dict[str, Callable[[], Any]]:
+def probes(host: Host, query: FactsQuery) -> dict[str, Callable[[], Any]]:
     """Return the probe of every part by its name, which is that of the subset and of the field of NodeFacts."""
 
     def clock() -> Clock | None:
         from .._system.clock import read_clock
 
-        return read_clock(host, asked.asked_at)
+        return read_clock(host, query.asked_at)
 
     def names() -> dict[str, Resolution]:
         from .._net.names import read_names
 
-        return read_names(host, asked.names)
+        return read_names(host, query.names)
 
     def devices() -> list[DeviceFile]:
         from .._system.device_nodes import read_devices
@@ -50,17 +50,17 @@ def probes(host: Host, asked: Asked) -> dict[str, Callable[[], Any]]:
     def engine() -> Engine | None:
         from .._container.engine import read_engine
 
-        return read_engine(host, asked.docker, asked.images)
+        return read_engine(host, query.docker, query.images)
 
     def reach() -> list[Reach] | None:
         from .._net.reach import read_reach
 
-        return read_reach(host, asked.reach)
+        return read_reach(host, query.reach)
 
     def kernel_log() -> KernelLog | None:
         from .._system.kernel_log import read_kernel_log
 
-        return read_kernel_log(host, asked.as_root)
+        return read_kernel_log(host, query.as_root)
 
     def processes() -> Processes:
         from .._system.processes import read_processes

@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import Config, File, TrainingPython
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import SUBSETS
@@ -23,7 +24,7 @@ from ansible_collections.muster.train.tests.support.machines import MACHINES, Ma
 def test_laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("PATH", "/usr/bin")
-    asked = Asked(
+    asked = FactsQuery(
         "/home/me/muster", "/home/me/code", files=("train.py", "no.py"), config="configs/tiny.yaml", ports=(29500,)
     )
     gathered = gather(load("laptop", tmp_path), asked)
@@ -63,7 +64,7 @@ def test_laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_what_was_asked_for(tmp_path: Path) -> None:
     laptop = load("laptop", tmp_path)
-    gathered = gather(laptop, Asked("/w", "/home/me/code", config="c.yaml", subset=("kernel",)))
+    gathered = gather(laptop, FactsQuery("/w", "/home/me/code", config="c.yaml", subset=("kernel",)))
     facts = gathered.node
     assert facts.kernel is not None
     assert set(facts.timings) == {"workdir", "python", "kernel"}
@@ -73,23 +74,23 @@ def test_only_what_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_rdma_and_gpu_are_facts_of_their_own_when_they_are_asked_for(tmp_path: Path) -> None:
-    asked = Asked("/w", "/c", subset=("gpu", "rdma"))
+    asked = FactsQuery("/w", "/c", subset=("gpu", "rdma"))
     facts = gather(load("hgx_h100", tmp_path), asked).to_facts(asked)
     assert list(facts) == ["node", "rdma", "gpu"]
     assert (facts["gpu"]["vendor"], facts["gpu"]["count"]) == ("nvidia", 8)
     assert [hca["name"] for hca in facts["rdma"]["hcas"]]
-    none = Asked("/w", "/c", subset=())
+    none = FactsQuery("/w", "/c", subset=())
     assert list(gather(load("hgx_h100", tmp_path / "again"), none).to_facts(none)) == ["node"]
 
 
 def test_no_files_asked_for(tmp_path: Path) -> None:
-    facts = gather(load("laptop", tmp_path), Asked("/w", "/c", subset=("files",))).node
+    facts = gather(load("laptop", tmp_path), FactsQuery("/w", "/c", subset=("files",))).node
     assert facts.files == {}
     assert facts.config is None
 
 
 def test_a_container_says_what_it_could_not_see(tmp_path: Path) -> None:
-    gathered = gather(load("container", tmp_path), Asked("/workspace", "/workspace", subset=("net", "limits")))
+    gathered = gather(load("container", tmp_path), FactsQuery("/workspace", "/workspace", subset=("net", "limits")))
     assert gathered.node.memlock is None
     assert gathered.node.net is not None
     assert gathered.node.net.addresses == []
@@ -101,7 +102,7 @@ def test_a_container_says_what_it_could_not_see(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_says_nothing(tmp_path: Path) -> None:
-    gathered = gather(Machine({}, tmp_path), Asked("/w", "/c"))
+    gathered = gather(Machine({}, tmp_path), FactsQuery("/w", "/c"))
     facts = gathered.node
     assert (facts.cpus, facts.machine_id, facts.workdir.identity) == (1, None, None)
     assert "/proc/self/status does not list the CPUs of this process: counting 1" in gathered.warnings
@@ -126,7 +127,7 @@ class Hung(Machine):
 
 def test_a_part_that_hangs_or_fails_is_null_and_the_rest_is_told(tmp_path: Path) -> None:
     laptop = Hung({"files": {"/proc/self/status": "Cpus_allowed_list:\t0-3\n", "/data/x": "y"}}, tmp_path)
-    asked = Asked("/nfs/me/muster", "/data", files=("x",), subset=("net", "files", "disk"))
+    asked = FactsQuery("/nfs/me/muster", "/data", files=("x",), subset=("net", "files", "disk"))
     gathered = gather(laptop, asked, cap=1.0)
     Hung.released.set()
     facts = gathered.node
@@ -151,5 +152,5 @@ def test_every_machine_of_the_collection_is_read_without_a_mishap(tmp_path: Path
     names = [path.stem for path in MACHINES.glob("*.yml")]
     assert len(names) >= 4
     for name in names:
-        gathered = gather(load(name, tmp_path / name), Asked("/w", "/c", ports=(22,)))
+        gathered = gather(load(name, tmp_path / name), FactsQuery("/w", "/c", ports=(22,)))
         assert not [warning for warning in gathered.warnings if "could not look" in warning]

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Holder, NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr
@@ -71,7 +72,7 @@ def test_a_job_is_taken_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("name", ["laptop", "hgx_h100", "mi300x", "container"])
 @pytest.mark.parametrize("subset", [SUBSETS, ()])
 def test_facts_survive_the_way_to_the_controller(tmp_path: Path, name: str, subset: tuple[str, ...]) -> None:
-    asked = Asked(
+    asked = FactsQuery(
         "/home/me/muster", "/home/me/code", files=("train.py",), config="c.yaml", ports=(29500,), subset=subset
     )
     facts = gather(load(name, tmp_path), asked).node
@@ -79,7 +80,7 @@ def test_facts_survive_the_way_to_the_controller(tmp_path: Path, name: str, subs
 
 
 def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    facts = gather(load("laptop", tmp_path), Asked("/home/me/muster", "/home/me/code")).node
+    facts = gather(load("laptop", tmp_path), FactsQuery("/home/me/muster", "/home/me/code")).node
     data = facts.to_dict()
     data["new"] = 1
     data["user"]["new"] = 1
@@ -91,7 +92,7 @@ def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> 
 
 
 def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
-    asked = Asked("/home/me/muster", "/home/me/code", subset=("net", "limits"))
+    asked = FactsQuery("/home/me/muster", "/home/me/code", subset=("net", "limits"))
     facts = gather(load("laptop", tmp_path), asked).node
     data = facts.to_dict()
     for name in ("limits", "container", "disks", "versions", "tools", "kernel", "timings"):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import Asked, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, Policy, detect
@@ -21,7 +22,7 @@ from ansible_collections.muster.train.tests.support.machines import MACHINES, lo
 
 ROOT = Path(__file__).resolve().parents[4]
 TEMPLATE = (ROOT / "roles" / "detect" / "templates" / "detect.html.j2").read_text(encoding="utf-8")
-ASKED = Asked(workdir="/home/ann/muster", code_dir="/home/ann/muster")
+ASKED = FactsQuery(workdir="/home/ann/muster", code_dir="/home/ann/muster")
 
 
 @pytest.fixture(scope="module", params=sorted(path.stem for path in MACHINES.glob("*.yml")))
