@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -23,5 +24,5 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         args = dict(self._task.args)
         if args.get("state", "started") == "started":
-            args["runner"] = base64.b64encode(runner_zipapp()).decode()
+            args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
         return {**result, **self._execute_module("muster.train.job", args, task_vars=task_vars)}

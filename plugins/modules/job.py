@@ -40,7 +40,7 @@ options:
     description: The run's key, by which its runners know each other. It never enters the job's data.
     type: str
   runner:
-    description: The runner as one file, in base64. The action adds it; whatever is given here is replaced.
+    description: The runner as one file, compressed, in base64. The action adds it; what is given here is replaced.
     type: str
   secrets:
     description: Environment variables of the ranks that must not be seen in files, process lists or logs.
@@ -118,12 +118,15 @@ log_tail:
 """
 
 import base64
+import dataclasses
 import json
+import zlib
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID, read_ended
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._runs.read import read_ended
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 # Each state imports what it needs: on the node every file of a module is compiled anew.
@@ -140,12 +143,12 @@ def _start(module: AnsibleModule) -> None:
     module.no_log_values = {value for value in module.no_log_values if value not in open_words}
     if module.check_mode:
         module.exit_json(changed=True)
-    runner = base64.b64decode(module.params["runner"])
+    runner = zlib.decompress(base64.b64decode(module.params["runner"]))
     try:
         changed, run = start(Host(), job, runner, *(module.params[name] for name in ("plan", "key", "secrets")))
     except StartError as error:
         module.fail_json(msg=clean(f"{job.node}: {error}"), log_tail=error.tail)
-    module.exit_json(changed=changed, run=run)
+    module.exit_json(changed=changed, run=run.to_dict())
 
 
 def _read(module: AnsibleModule) -> None:
@@ -153,16 +156,17 @@ def _read(module: AnsibleModule) -> None:
 
     params, host = module.params, Host()
     run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
-    here = run["phase"] != "not_found"  # of a directory that is not Muster's nothing is read
-    files = list_files(host, run["run_dir"], params["limit_mib"] << 20) if here else []
-    module.exit_json(changed=False, run=run, files=files)
+    files = []
+    if run.phase != "not_found":  # of a directory that is not Muster's nothing is read
+        files = list_files(host, str(run.run_dir), params["limit_mib"] << 20)
+    module.exit_json(changed=False, run=run.to_dict(), files=files)
 
 
 def _stop(module: AnsibleModule) -> None:
     from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 
     params = module.params
-    changed, run = stop(
+    changed, run, swept = stop(
         Host(),
         params["node"],
         params["workdir"],
@@ -172,10 +176,11 @@ def _stop(module: AnsibleModule) -> None:
         module.check_mode,
         params["docker"],
     )
-    if run["unkillable"]:
-        pids = ", ".join(map(str, run["unkillable"]))
-        module.fail_json(msg="{}: processes that SIGKILL does not end stay: pid {}".format(run["node"], pids), run=run)
-    module.exit_json(changed=changed, run=run)
+    answer = {**run.to_dict(), **dataclasses.asdict(swept)}
+    if swept.unkillable:
+        pids = ", ".join(map(str, swept.unkillable))
+        module.fail_json(msg=f"{run.node}: processes that SIGKILL does not end stay: pid {pids}", run=answer)
+    module.exit_json(changed=changed, run=answer)
 
 
 def main() -> None:
@@ -205,7 +210,7 @@ def main() -> None:
     )
     run_id = module.params["run_id"]
     if run_id is not None and not RUN_ID.fullmatch(run_id):
-        module.fail_json(msg=f"run_id: {run_id!r} is no run id")
+        module.fail_json(msg=f"run_id: {run_id!r} is not a valid run ID")
     {"started": _start, "stopped": _stop, "read": _read}[module.params["state"]](module)
 
 

@@ -177,11 +177,14 @@ log:
   elements: dict
 """
 
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.files import read_logs
-from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID, list_runs, nothing_of, read_ended
+from ansible_collections.muster.train.plugins.module_utils._runs.read import list_runs, nothing_of, read_ended
 
 
 def main() -> None:
@@ -199,19 +202,20 @@ def main() -> None:
     )
     params = module.params
     if params["run_id"] is not None and not RUN_ID.fullmatch(params["run_id"]):
-        module.fail_json(msg=f"run_id: {params['run_id']!r} is no run id")
+        module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
     host = Host()
     runs = list_runs(host, params["workdir"])
-    run_id = params["run_id"] or (runs[0]["run_id"] if runs else None)
+    run_id = params["run_id"] or (runs[0].run_id if runs else None)
     run = (
         read_ended(host, params["node"], params["workdir"], run_id, params["docker"], params["wait"])
         if run_id
         else nothing_of(params["node"])
     )
-    result = {"run": run, "runs": runs}
+    result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
     if params["lines"] > 0:
-        here = run["phase"] != "not_found"
-        result["log"] = read_logs(host, run["run_dir"], run["node"], params["lines"], params["rank"]) if here else []
+        here = run.phase != "not_found"
+        shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])
+        result["log"] = read_logs(host, *shown) if here else []
     module.exit_json(changed=False, **result)
 
 

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, Job, JobContainer
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, Job, JobContainer, container_name
 from ansible_collections.muster.train.plugins.module_utils._runs import job_container
 from ansible_collections.muster.train.plugins.module_utils._runs.start import runner_command
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
@@ -41,7 +41,7 @@ def _boxed(job: Job, home: Path) -> Job:
         job_container.NONCE: job.nonce,
         job_container.WORKDIR: job.workdir,
     }
-    name = job_container.container_name(run_id, job.node_rank)
+    name = container_name(run_id, job.node_rank)
     return dataclasses.replace(
         job,
         run_id=run_id,

@@ -39,17 +39,17 @@ def stop_meets_start(home: Path, turn: random.Random) -> float:
         starting.start()
         time.sleep(turn.random() * STARTING_S)
         began = time.monotonic()
-        _changed, told = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, gangs.DOCKER)
+        _changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, gangs.DOCKER)
         seconds = time.monotonic() - began
         starting.join(gangs.PATIENCE_S)
         assert not starting.is_alive(), "the start does not end"
-        if told["phase"] == "not_found":  # it came before there was anything to stop
+        if run.phase == "not_found":  # it came before there was anything to stop
             gangs.stop_module(job, 1.0)
         left = [process_tree.command(process.pid) for process in process_tree.of_run(job.run_id, job.run_dir)]
-        assert left == [], f"stop told {told['phase']}, and now these run: {left}"
+        assert left == [], f"stop returned {run.phase}, and now these run: {left}"
         phase = state_of(job).get("phase")
         # Of what was gone before there was a job nothing is told.
-        assert phase in ("stopped", None), f"stop told {told['phase']}, and the state is {phase}"
+        assert phase in ("stopped", None), f"stop returned {run.phase}, and the state is {phase}"
         return seconds
     finally:
         gangs.stop_module(job, 0.0)

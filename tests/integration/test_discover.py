@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils.runner.state import utc
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 from ansible_collections.muster.train.tests.support import sshd
 from ansible_collections.muster.train.tests.support.cluster import PLAYBOOK, ROOT, Played
 

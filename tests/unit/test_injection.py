@@ -24,9 +24,9 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID as RUN_NAME
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job, Variable
 from ansible_collections.muster.train.plugins.module_utils._runs import start
-from ansible_collections.muster.train.plugins.module_utils._runs.read import RUN_ID as read_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory
 from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
@@ -195,10 +195,10 @@ def test_a_list_of_hosts(texts: dict[str, str]) -> None:
 
 def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
     for text in texts.values():
-        if read_RUN_ID.fullmatch(text):
+        if RUN_NAME.fullmatch(text):
             assert run_directory(str(tmp_path), text) == str(tmp_path / ".muster" / "runs" / text)
         else:
-            with pytest.raises(ValueError, match="is no run id") as refused:
+            with pytest.raises(ValueError, match="is not a valid run ID") as refused:
                 run_directory(str(tmp_path), text)
             assert str(refused.value).isprintable()
 

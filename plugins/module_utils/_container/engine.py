@@ -12,7 +12,6 @@ containerd, which starts the containers; as the file may be newer than the engin
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from .._host.command import CommandResult
 from .._host.host import Host
 from .._host.probe import run_probes
 from .._records.health import Engine, Image
+from .._records.known import parse_json
 from .._system.limits import parse_memlock
 from .._text.printable import clean
 from .engine_output import GPU_NODES, IMAGE, INSPECT, Info, is_missing, parse_gpu_containers, parse_image, parse_info
@@ -118,8 +118,8 @@ def _cdi(host: Host, info: Info) -> bool | None:
 def parse_daemon(text: str) -> int | None:
     """Return the soft limit in daemon.json's default-ulimits, -1 for unlimited."""
     try:
-        soft = json.loads(text)["default-ulimits"]["memlock"]["Soft"]
-    except (ValueError, RecursionError, KeyError, TypeError, IndexError):
+        soft = parse_json(text)["default-ulimits"]["memlock"]["Soft"]
+    except (KeyError, TypeError, IndexError):
         return None
     return soft if isinstance(soft, int) and not isinstance(soft, bool) and soft >= -1 else None
 

@@ -9,12 +9,12 @@ Pure. Fields are those of the Engine's API (`docker info --format json`), as far
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from .._records.health import Image
+from .._records.known import parse_json
 
 IMAGE = "[{{json .Id}},{{json .RepoDigests}}]"
 INSPECT = (
@@ -50,7 +50,7 @@ class Info:
 
 def parse_info(text: str) -> Info:
     """Return what is in the JSON of `docker info`; what is not as expected is left out."""
-    data = _loads(text)
+    data = parse_json(text)
     if not isinstance(data, dict):
         return Info()
     client = data.get("ClientInfo")
@@ -73,7 +73,7 @@ def parse_info(text: str) -> Info:
 
 def parse_image(text: str) -> Image | None:
     """Return the image of an answer in the form IMAGE."""
-    data = _loads(text)
+    data = parse_json(text)
     if not (isinstance(data, list) and len(data) == 2 and isinstance(data[0], str)):
         return None
     return Image(data[0], sorted(digest for digest in _list(data[1]) if isinstance(digest, str)))
@@ -83,7 +83,7 @@ def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
     """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
     found = []
     for line in text.splitlines():
-        name, *settings = _list(_loads(line) if line.startswith("[") else None) or [None]
+        name, *settings = _list(parse_json(line) if line.startswith("[") else None) or [None]
         whole = isinstance(name, str) and len(settings) == len(_SETTINGS)
         if whole and has_gpu(dict(zip(_SETTINGS, settings)), gpus_here):
             found.append(str(name).lstrip("/"))
@@ -110,13 +110,6 @@ def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
 def is_missing(why: str) -> bool:
     """Return whether an error says that there is no engine, or none that is up."""
     return _MISSING.search(why) is not None
-
-
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _list(value: Any) -> list[Any]:

@@ -9,13 +9,13 @@ Limits are those of processes: what a unit or a file says is not what its proces
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from .._container.engine_output import GPU_NODES, has_gpu
 from .._host.host import Host
+from .._records.known import parse_json
 from .._system.limits import parse_memlock, read_memlock
 from ..runner import process_tree
 
@@ -46,10 +46,7 @@ def parse_units(text: str) -> dict[str, dict[str, Any]]:
 
 def parse_containers(text: str, gpus_here: bool = False) -> list[dict[str, Any]]:
     """Return name and GPU use of each container in the answer of `docker inspect`."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return []
+    found = parse_json(text)
     return [_container(each, gpus_here) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 

@@ -9,12 +9,12 @@ what the SR-IOV device plugin granted.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 
 from .._host import pci, sysfs
 from .._host.host import Host
+from .._records.known import as_dict, parse_json
 
 CLASS = "/sys/class/infiniband_verbs"
 NODES = "/dev/infiniband"
@@ -90,11 +90,7 @@ def parse_grants(environment: str) -> Grants:
         if not name.endswith("_INFO"):
             addresses.update(filter(None, map(pci.normalize, value.split(","))))
             continue
-        try:
-            devices = json.loads(value)
-        except (ValueError, RecursionError):
-            continue
-        for address, device in devices.items() if isinstance(devices, dict) else ():
+        for address, device in as_dict(parse_json(value)).items():
             addresses.update(filter(None, [pci.normalize(address)]))
             rdma = device.get("rdma") if isinstance(device, dict) else None
             hca = rdma.get("rdma_dev") if isinstance(rdma, dict) else None

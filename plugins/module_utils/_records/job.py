@@ -10,13 +10,24 @@ takes this file along.
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
+# A run ID is the name of a directory on every machine; what Muster makes of it is the controller's `_runid`.
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# Phases of nodes that gave no answer, that have no runner, and that have one.
+SILENT = ("unreachable", "unknown")
+NOT_BEGUN = ("not_found", "prepared")
 ACTIVE = ("waiting", "running", "drained", "stopping")
 # The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"
+
+
+def container_name(run_id: str, node_rank: int) -> str:
+    """Return the name of a run's container on a node."""
+    return f"muster-{run_id}-{node_rank}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,14 +9,14 @@ is called comes from the controller alone: a run's files lie in a directory that
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .._host.host import Host
-from .._records.job import ENDED, JobContainer
+from .._records.job import ENDED, JobContainer, container_name
+from .._records.known import parse_json
+from .._records.run import JobOwner, RunRecord
 from ..runner.attempt.launcher_failure import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
@@ -62,7 +62,7 @@ class ContainerState:
 def parse_inspect(text: str) -> ContainerState | None:
     """Read what `docker inspect --type container NAME` prints."""
     try:
-        found = json.loads(text)[0]
+        found = parse_json(text)[0]
         state = found["State"]
         running = bool(state["Running"])
         never = state.get("Status") == "created"
@@ -127,26 +127,10 @@ def recorded(host: Host, run_dir: str, docker: Sequence[str], nonce: str | None 
     """
     for name in host.list_dir(run_dir) or []:
         if name.startswith("job.") and name.endswith(".json"):
-            rank = _container_rank(host.read_text(os.path.join(run_dir, name)) or "", nonce)
-            if rank is not None:
-                return ContainerReference(docker, container_name(os.path.basename(run_dir), rank))
+            job = JobOwner.from_dict(parse_json(host.read_text(os.path.join(run_dir, name))))
+            if job.container and nonce in (None, job.nonce) and job.node_rank is not None and job.node_rank >= 0:
+                return ContainerReference(docker, container_name(os.path.basename(run_dir), job.node_rank))
     return None
-
-
-def container_name(run_id: str, node_rank: int) -> str:
-    """Return the name of a run's container on a node, as plans give it."""
-    return f"muster-{run_id}-{node_rank}"
-
-
-def _container_rank(text: str, nonce: str | None) -> int | None:
-    try:
-        job: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(job, dict) or (nonce is not None and job.get("nonce") != nonce) or job.get("container") is None:
-        return None
-    rank = job.get("node_rank")
-    return rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None
 
 
 def ended_elsewhere(host: Host, container: JobContainer | ContainerReference, workdir: str) -> dict[str, str]:
@@ -160,11 +144,7 @@ def ended_elsewhere(host: Host, container: JobContainer | ContainerReference, wo
 
 def has_verdict(host: Host, run_dir: str) -> bool:
     """Return whether a run's end is written down: until then its container is the last that tells of it."""
-    try:
-        state = json.loads(host.read_text(os.path.join(run_dir, "state.json")) or "{}")
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(state, dict) and state.get("phase") in ENDED
+    return RunRecord.from_dict(parse_json(host.read_text(os.path.join(run_dir, "state.json")))).phase in ENDED
 
 
 def tell(host: Host, container: JobContainer | ContainerReference, run_dir: str) -> tuple[str, int]:

@@ -10,10 +10,7 @@ ended. What lives, or nobody can judge, stays, with the reason.
 
 from __future__ import annotations
 
-import calendar
-import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +18,12 @@ from typing import Any
 
 from .._host.host import Host
 from .._records.job import ENDED
+from .._records.known import parse_json
+from .._records.run import JobOwner, RunRecord
 from .._system.disks import mounts_in, parse_mountinfo
+from .._text.stamps import seconds_of
 from ..runner import locks
+from ..runner.state import HEARTBEAT, STATE
 from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from .read import list_runs, muster_dir, read_run, strange
 
@@ -55,22 +56,22 @@ def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: 
     base = _base(host, workdir)
     candidates = []
     for listed in list_runs(host, workdir):
-        run_id = listed["run_id"]
+        run_id = str(listed.run_id)
         path = os.path.join(base, run_id)
         run = read_run(host, "", workdir, run_id, docker)
         age = _age(host, path, run, now)
-        if age is not None and age < days * DAY_S and not run["alive"]:
+        if age is not None and age < days * DAY_S and not run.alive:
             continue
         why = _why_not(host, path, run_id, run, age) or strange(host, workdir, path)
         candidates.append(PruneCandidate("run", run_id, why))
     return candidates
 
 
-def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float | None) -> str | None:
-    if run["alive"]:
-        return f"it is {run['phase']}: stop it first"
-    if run["left"]:
-        return f"{run['left']} of its processes are still here: stop it first"
+def _why_not(host: Host, path: str, run_id: str, run: RunRecord, age: float | None) -> str | None:
+    if run.alive:
+        return f"it is {run.phase}: stop it first"
+    if run.left:
+        return f"{run.left} of its processes are still here: stop it first"
     if host.is_link(path):
         return "it is a link, which Muster does not make"
     if run_id not in _named(host, path):
@@ -78,8 +79,8 @@ def _why_not(host: Host, path: str, run_id: str, run: dict[str, Any], age: float
     owner, of_all = host.owner(path), host.owner(os.path.dirname(path))
     if owner is None or owner.uid not in (host.user_id(), of_all and of_all.uid):
         return f"it belongs to {f'uid {owner.uid}' if owner else 'nobody knows whom'}"
-    if age is None or (run["phase"] not in ENDED and age < UNJUDGED_S):
-        return f"it is {run['phase']}, and not yet for long"
+    if age is None or (run.phase not in ENDED and age < UNJUDGED_S):
+        return f"it is {run.phase}, and not yet for long"
     return _mounted(host, path)
 
 
@@ -100,28 +101,17 @@ def _remove_tree(host: Host, path: str) -> str | None:
 def _named(host: Host, path: str) -> Iterator[str]:
     """Return the run ids that state and job files of a directory say."""
     for name in host.list_dir(path) or []:
-        if name == "state.json" or (name.startswith("job.") and name.endswith(".json")):
-            document = _document(host.read_text(os.path.join(path, name)))
-            yield str(document.get("run_id"))
+        if name == STATE or (name.startswith("job.") and name.endswith(".json")):
+            yield str(JobOwner.from_dict(parse_json(host.read_text(os.path.join(path, name)))).run_id)
 
 
-def _document(text: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _age(host: Host, path: str, run: dict[str, Any], now: float) -> float | None:
+def _age(host: Host, path: str, run: RunRecord, now: float) -> float | None:
     """Return the seconds since a run ended, or since its files last changed where no end is written down."""
-    try:
-        ended = calendar.timegm(time.strptime(str(run.get("ended")), "%Y-%m-%dT%H:%M:%SZ"))
-    except ValueError:
-        files = [host.modified(os.path.join(path, name)) for name in (".", "state.json", "heartbeat.json")]
-        times = [modified for modified in files if modified is not None]
-        return max(0.0, now - max(times)) if times else None
-    return max(0.0, now - ended)
+    ended = seconds_of(run.ended)
+    if ended is None:
+        files = [host.modified(os.path.join(path, name)) for name in (".", STATE, HEARTBEAT)]
+        ended = max((modified for modified in files if modified is not None), default=None)
+    return None if ended is None else max(0.0, now - ended)
 
 
 def remove_run(host: Host, workdir: str, run_id: str) -> str | None:

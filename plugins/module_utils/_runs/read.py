@@ -5,22 +5,20 @@
 
 from __future__ import annotations
 
-import calendar
-import json
+import dataclasses
 import os
-import re
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from .._host.host import Host
-from .._records.job import ENDED
+from .._records.job import ENDED, RUN_ID
+from .._records.known import parse_json
+from .._records.run import Heartbeat, JobOwner, ListedRun, RunRecord, UnitEnd
+from .._text.stamps import seconds_of, utc
 from ..runner import locks, process_tree, unit
-from ..runner.state import utc
+from ..runner.state import HEARTBEAT, STATE
 from . import job_container
-
-# A run id becomes a directory's name; what it may look like in full is the controller's to say.
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def muster_dir(workdir: str) -> str:
@@ -31,7 +29,7 @@ def muster_dir(workdir: str) -> str:
 def run_directory(workdir: str, run_id: str) -> str:
     """Return the directory of one run on this node: a real path, as the run's processes carry it."""
     if not RUN_ID.fullmatch(run_id):
-        raise ValueError(f"{run_id!r} is no run id")
+        raise ValueError(f"{run_id!r} is not a valid run ID")
     return os.path.join(muster_dir(os.path.realpath(workdir)), "runs", run_id)
 
 
@@ -42,7 +40,7 @@ def strange(host: Host, workdir: str, directory: str) -> str | None:
     """
     real = os.path.realpath(workdir)
     trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
-    files = (os.path.join(directory, name) for name in ("state.json", "job.json"))
+    files = (os.path.join(directory, name) for name in (STATE, "job.json"))
     for path in (muster_dir(real), os.path.join(muster_dir(real), "runs"), directory, *files):
         if host.is_link(path):
             return f"{path} is a link, which Muster does not make: nothing of it is read"
@@ -52,143 +50,101 @@ def strange(host: Host, workdir: str, directory: str) -> str | None:
     return None
 
 
-def _document(host: Host, path: str) -> dict[str, Any] | None:
-    text = host.read_text(path)
-    try:
-        value = json.loads(text or "")
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _seconds(stamp: str | None) -> float | None:
-    return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")) if stamp else None
+def _read_json(host: Host, directory: str, name: str) -> Any:
+    return parse_json(host.read_text(os.path.join(directory, name)))
 
 
 def judge(
-    state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, ended: str | None = None
+    state: RunRecord | None, prepared: bool, alive: bool, boot_id: str, ended: str | None = None
 ) -> tuple[str, str | None]:
-    """Return (phase, why) of a run: what the runner wrote, unless the lock says that nobody can have meant it.
+    """Return (phase, why) of a run: what the runner wrote, unless the lock says that it cannot hold any more.
 
-    `lost` is written by nobody who lives: the lock is free and the state is not terminal. `ended` is how, in systemd's
-    words.
+    state is None without a state file; one that is no state has the phase `unknown`. No living runner writes `lost`:
+    the lock is free and the state is not terminal. `ended` is how, in systemd's words.
     """
     if state is None:
         if prepared:
             return "prepared", "its files are here, its runner has not begun"
         return "not_found", "nothing of this run is on this node"
-    phase, why = str(state.get("phase")), state.get("why")
-    if phase in ENDED or alive:
-        return phase, why
-    if state.get("boot_id") and boot_id and state["boot_id"] != boot_id:
-        return "lost", f"the node was rebooted while the run was {phase}"
-    return "lost", "the runner (pid {}) ended without a verdict while the run was {}: {}".format(
-        state.get("pid"), phase, ended or "killed?"
-    )
+    if state.phase == "unknown":
+        return ("running" if alive else "lost"), "state.json could not be read"
+    if state.phase in ENDED or alive:
+        return state.phase, state.why
+    if state.boot_id and boot_id and state.boot_id != boot_id:
+        return "lost", f"the node was rebooted while the run was {state.phase}"
+    how = ended or "killed?"
+    return "lost", f"the runner (pid {state.pid}) ended without a verdict while the run was {state.phase}: {how}"
 
 
-_FROM_STATE = [
-    "nonce",
-    "label",
-    "world_size",
-    "nnodes",
-    "nproc",
-    "first_rank",
-    "created",
-    "started",
-    "ended",
-    "exit_code",
-    "signal",
-    "first",
-    "failures",
-    "log_tail",
-    "starter",
-    "memlock",
-    "pid",
-    "attempt",
-    "gang",
-    "end",
-]
+def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None) -> RunRecord:
+    """Return the record of a run that this node knows nothing of."""
+    why = "nothing of this run is on this node" if run_id else "no run is in this node's work directory"
+    return dataclasses.replace(RunRecord(), run_id=run_id, run_dir=run_dir, node=node, phase="not_found", why=why)
 
 
-def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None) -> dict[str, Any]:
-    """Return the `run` record of a run that this node knows nothing of."""
-    return {
-        "run_id": run_id,
-        "run_dir": run_dir,
-        "node": node,
-        "node_rank": None,
-        "phase": "not_found",
-        "why": "nothing of this run is on this node" if run_id else "no run is in this node's work directory",
-        "alive": False,
-        "left": 0,
-        "elapsed_s": None,
-        "progress": None,
-        "heartbeat_age_s": None,
-        "log_dropped": 0,
-        **dict.fromkeys(_FROM_STATE),
-        "failures": [],
-        "log_tail": [],
-    }
-
-
-def how_ended(host: Host, directory: str, nonce: object) -> str | None:
+def how_ended(host: Host, directory: str, nonce: str | None) -> str | None:
     """Return what systemd said of the end of a runner that it started, None where there is no such word."""
-    return unit.explain(_document(host, unit.unit_path(directory, str(nonce))))
+    name = os.path.basename(unit.unit_path(directory, nonce or ""))
+    return unit.explain(UnitEnd.from_dict(_read_json(host, directory, name)))
 
 
-def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str]) -> dict[str, Any]:
-    """Return the `run` record of one run on this node (its keys are documented in `job_info`).
+def read_state(host: Host, directory: str) -> RunRecord | None:
+    """Return the state that lies in a run's directory, None where there is no such file."""
+    text = host.read_text(os.path.join(directory, STATE))
+    return None if text is None else RunRecord.from_dict(parse_json(text))
+
+
+def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str]) -> RunRecord:
+    """Return one run as it is on this node.
 
     docker is how Docker is called: the controller's word, never the run's.
     """
     directory = run_directory(workdir, run_id)
-    record = nothing_of(node, run_id, directory)
+    nothing = nothing_of(node, run_id, directory)
     refused = strange(host, workdir, directory)
     if refused is not None:
-        return {**record, "why": refused}
+        return dataclasses.replace(nothing, why=refused)
     names = host.list_dir(directory)
     if names is None:
-        return record
-    state = _document(host, os.path.join(directory, "state.json"))
-    job = _document(host, os.path.join(directory, "job.json")) or {}
-    beat = _document(host, os.path.join(directory, "heartbeat.json")) or {}
+        return nothing
+    state = read_state(host, directory)
+    known = state or nothing
+    job = JobOwner.from_dict(_read_json(host, directory, "job.json"))
+    beat = Heartbeat.from_dict(_read_json(host, directory, HEARTBEAT))
     alive = locks.Lock(locks.run_path(directory)).holder() is not None
     prepared = any(name.startswith("job.") for name in names)
-    known = state or {}
-    phase, why = judge(state, prepared, alive, process_tree.boot_id(), how_ended(host, directory, known.get("nonce")))
+    phase, why = judge(state, prepared, alive, process_tree.boot_id(), how_ended(host, directory, known.nonce))
     left = 0 if alive else len(process_tree.of_run(run_id, directory))
-    container = None if alive or known.get("phase") in ENDED else job_container.recorded(host, directory, docker)
+    container = None if alive or known.phase in ENDED else job_container.recorded(host, directory, docker)
     if container is not None:
-        # Of a container's processes another user sees no mark, and why it died only Docker knows.
-        told, inside = job_container.tell(host, container, directory)
-        why, left = f"{why}; {told}", max(left, inside)
-    started, ended = _seconds(known.get("started")), _seconds(known.get("ended"))
-    until = ended or (time.time() if alive else None)
-    record.update({key: known[key] for key in _FROM_STATE if key in known})
-    record.update(
-        node=known.get("node") or job.get("node") or node,
-        node_rank=known.get("node_rank", job.get("node_rank")),
+        # Another user sees no mark of a container's processes, and why it died only Docker knows.
+        end, inside = job_container.tell(host, container, directory)
+        why, left = f"{why}; {end}", max(left, inside)
+    started = seconds_of(known.started)
+    until = seconds_of(known.ended) or (time.time() if alive else None)
+    return dataclasses.replace(
+        known,
+        run_id=run_id,
+        run_dir=directory,
+        node=(state and state.node) or job.node or node,
+        node_rank=job.node_rank if known.node_rank is None else known.node_rank,
         phase=phase,
         why=why,
         alive=alive,
         left=left,
         elapsed_s=max(0.0, until - started) if until is not None and started is not None else None,
-        progress=beat.get("progress"),
-        heartbeat_age_s=_age(host, os.path.join(directory, "heartbeat.json")),
-        log_dropped=beat.get("log_dropped") or known.get("log_dropped") or 0,
+        progress=beat.progress,
+        heartbeat_age_s=_age(host, os.path.join(directory, HEARTBEAT)),
+        log_dropped=beat.log_dropped or known.log_dropped,
     )
-    return record
 
 
-def read_ended(
-    host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str], patience: float
-) -> dict[str, Any]:
-    """Return the `run` record once its runner has ended, or as it is after `patience` seconds."""
+def read_ended(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str], patience: float) -> RunRecord:
+    """Return the run once its runner has ended, or as it is after `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
         run = read_run(host, node, workdir, run_id, docker)
-        if not run["alive"] or time.monotonic() >= deadline:
+        if not run.alive or time.monotonic() >= deadline:
             return run
         time.sleep(0.2)
 
@@ -198,21 +154,17 @@ def _age(host: Host, path: str) -> float | None:
     return None if modified is None else max(0.0, time.time() - modified)
 
 
-def list_runs(host: Host, workdir: str) -> list[dict[str, Any]]:
-    """Return every run in this work directory, newest first: run_id, created, phase as last written, alive."""
+def list_runs(host: Host, workdir: str) -> list[ListedRun]:
+    """Return every run in this work directory, newest first."""
     base = os.path.join(muster_dir(workdir), "runs")
     runs = []
     for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
-        if not any(
-            file == "state.json" or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []
-        ):
-            continue  # somebody else's directory
+        if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
+            continue  # not a run's directory
         path = os.path.join(base, name)
-        # Listed all the same: asked for by name, it is told why.
-        refused = strange(host, workdir, path) is not None
-        state = {} if refused else _document(host, os.path.join(path, "state.json")) or {}
-        created = state.get("created") or utc(host.modified(path))
-        phase = state.get("phase")
-        alive = phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
-        runs.append({"run_id": name, "created": created, "phase": phase, "alive": alive})
-    return sorted(runs, key=lambda run: (run["created"], run["run_id"]), reverse=True)
+        # One that is refused is listed all the same: asked for by name, it says why.
+        state = (None if strange(host, workdir, path) is not None else read_state(host, path)) or RunRecord()
+        created = state.created or utc(host.modified(path))
+        alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
+        runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))
+    return sorted(runs, key=lambda run: (run.created or "", run.run_id or ""), reverse=True)

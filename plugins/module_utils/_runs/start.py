@@ -17,10 +17,11 @@ from typing import Any
 
 from .._host.host import Host
 from .._records.job import ENDED, Job
+from .._records.run import RunRecord, StopRequest
 from ..runner import files
 from ..runner.claim import SLOT_WITH_HEAD_S
 from ..runner.inherited import base_environment
-from .read import muster_dir, read_run
+from .read import muster_dir, read_run, read_state
 from .starters.base import Starter, StartError
 from .starters.detached import starter_named
 
@@ -71,7 +72,7 @@ def _sweep_leftovers(job: Job) -> None:
             os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
 
 
-def _read(host: Host, job: Job) -> dict[str, Any]:
+def _read(host: Host, job: Job) -> RunRecord:
     docker = ["docker"] if job.container is None else job.container.docker
     return read_run(host, job.node, job.workdir, job.run_id, docker)
 
@@ -83,10 +84,10 @@ def start(
     plan: dict[str, Any] | None = None,
     key: str | None = None,
     secrets: dict[str, str] | None = None,
-) -> tuple[bool, dict[str, Any]]:
+) -> tuple[bool, RunRecord]:
     """Start the job by this runner (a zipapp); return (changed, run record) once it runs, or raise StartError."""
     now = _read(host, job)
-    if now["alive"] and now["nonce"] == job.nonce:
+    if now.alive and now.nonce == job.nonce:
         return False, now
     private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
     if job.container is None:  # a container has an environment of its own
@@ -124,7 +125,7 @@ def _begin(host: Host, job: Job, starter: Starter) -> tuple[Starter, int | None]
         return _begin(host, job, starter_named(str(job.starter_fallback)))
 
 
-def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> dict[str, Any]:
+def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> RunRecord:
     deadline = time.monotonic() + SLOT_WITH_HEAD_S + START_PATIENCE_S
     next_look = time.monotonic() + starter.look_every
     ended: str | None = None
@@ -133,15 +134,14 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> d
         refused = files.read_json(refusal)
         if refused is not None:
             os.unlink(refusal)
-            raise StartError(str(refused.get("why")))
-        text = host.read_text(os.path.join(job.run_dir, "state.json"))
-        state = json.loads(text) if text else {}
-        # A runner of several waits for the others, who may not have been started yet.
-        begun = state.get("phase") != "waiting" or job.nnodes > 1
-        if state.get("node_rank") == job.node_rank and state.get("nonce") == job.nonce and begun:
+            raise StartError(str(StopRequest.from_dict(refused).why))
+        state = read_state(host, job.run_dir) or RunRecord()
+        # A runner of several waits for the others, which may not have been started yet.
+        begun = state.phase != "waiting" or job.nnodes > 1
+        if state.node_rank == job.node_rank and state.nonce == job.nonce and begun:
             run = _read(host, job)
-            if state["phase"] in ENDED and state["phase"] != "succeeded":
-                raise StartError("{}: {}".format(state["phase"], state.get("why")), run["log_tail"])
+            if state.phase in ENDED and state.phase != "succeeded":
+                raise StartError(f"{state.phase}: {state.why}", run.log_tail)
             return run
         if ended is None and time.monotonic() >= next_look:
             ended = starter.ended(host, job, pid)

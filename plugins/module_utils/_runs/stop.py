@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import re
 import signal
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from .._host.host import Host
 from .._records.job import ENDED, Job
+from .._records.known import as_dict
+from .._records.run import JobOwner, RunRecord, StopRequest
+from .._text.stamps import utc
 from ..runner import files, locks, process_tree
-from ..runner.state import HEARTBEAT, State, identity, utc
+from ..runner.state import HEARTBEAT, STATE, State, identity
 from . import job_container
 from .job_container import ContainerReference, EngineError
-from .read import how_ended, judge, read_run, run_directory, strange
+from .read import how_ended, judge, read_run, read_state, run_directory, strange
 
 POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
@@ -36,6 +39,14 @@ NONCE = re.compile(r"[0-9a-f]{32}")
 PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
 
 
+@dataclasses.dataclass(frozen=True)
+class Swept:
+    """How many processes were ended that had no runner, and the pids that SIGKILL does not end."""
+
+    swept: int = 0
+    unkillable: list[int] = dataclasses.field(default_factory=list)
+
+
 def _nonces(directory: str, host: Host) -> set[str]:
     """Return the launches that prepared or hold this run directory."""
     found: set[str] = set()
@@ -43,17 +54,17 @@ def _nonces(directory: str, host: Host) -> set[str]:
         if match := PREPARED.fullmatch(name):  # of one that is still being laid out there is no job yet
             found.add(match.group(1))
         if name.startswith("job.") and name.endswith(".json"):
-            document = files.read_json(os.path.join(directory, name)) or {}
             # A path is made of it, and a container can write these files.
-            found.update(filter(NONCE.fullmatch, [str(document.get("nonce"))]))
+            nonce = JobOwner.from_dict(files.read_json(os.path.join(directory, name))).nonce
+            found.update(filter(NONCE.fullmatch, [nonce or ""]))
     return found
 
 
 def _ask(directory: str, nonces: set[str], grace: float) -> None:
     for nonce in nonces:
         # An empty file asks as well, with the run's own grace.
-        request = {"why": "stop was asked for", "grace": grace}
-        files.write_request(os.path.join(directory, "stop." + nonce), request)
+        request = StopRequest("stop was asked for", grace)
+        files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
 
 
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[process_tree.Process]:
@@ -102,15 +113,15 @@ def stop(
     grace: float,
     check: bool,
     docker: Sequence[str],
-) -> tuple[bool, dict[str, Any]]:
-    """Stop the run here; return (changed, run record with `swept` and `unkillable`).
+) -> tuple[bool, RunRecord, Swept]:
+    """Stop the run here; return (changed, run record, what had no runner).
 
     With a nonce only that launch is stopped: the loser of a race must not stop the winner.
     docker is how Docker is called.
     """
     directory = run_directory(workdir, run_id)
     if strange(host, workdir, directory) is not None:
-        return False, {**read_run(host, node, workdir, run_id, docker), "swept": 0, "unkillable": []}
+        return False, read_run(host, node, workdir, run_id, docker), Swept()
     container: ContainerReference | None = None
     found = False
     swept = 0
@@ -141,11 +152,10 @@ def stop(
         _record_lost(host, directory, swept, container)
     run = read_run(host, node, workdir, run_id, docker)
     # A runner that was killed before its first word has no end to be told.
-    told = run["phase"] in ENDED or not host.exists(os.path.join(directory, "state.json"))
-    if container is not None and not check and told:
+    over = run.phase in ENDED or not host.exists(os.path.join(directory, STATE))
+    if container is not None and not check and over:
         _drop(host, container, directory, nonce)
-    run.update(swept=swept, unkillable=unkillable)
-    return found, run
+    return found, run, Swept(swept, unkillable)
 
 
 def _runs_in(host: Host, container: ContainerReference | None, directory: str, nonce: str | None) -> bool:
@@ -197,7 +207,7 @@ def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool
     names = _prepared(host, directory, nonce)
     if check or not names:
         return bool(names)
-    if nonce is None and not host.exists(os.path.join(directory, "state.json")):
+    if nonce is None and not host.exists(os.path.join(directory, STATE)):
         for name in names:
             if not name.startswith("job."):
                 continue
@@ -216,16 +226,17 @@ def _is_runner(process: process_tree.Process) -> bool:
 
 def _record_lost(host: Host, directory: str, swept: int, container: ContainerReference | None) -> None:
     """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
-    path = os.path.join(directory, "state.json")
-    state = files.read_json(path)
-    if not isinstance(state, dict) or state.get("phase") in ENDED:
+    state = read_state(host, directory)
+    if state is None or state.phase in ENDED:
         return
     if locks.Lock(locks.run_path(directory)).holder() is not None:
         return
-    why = judge(state, False, False, process_tree.boot_id(), how_ended(host, directory, state.get("nonce")))[1]
+    why = judge(state, False, False, process_tree.boot_id(), how_ended(host, directory, state.nonce))[1]
     why = f"{why}; stop swept {swept} process{'es' * (swept != 1)}"
     if container is not None:
         why += f"; {job_container.tell(host, container, directory)[0]}"
-    last = host.modified(os.path.join(directory, HEARTBEAT))  # nobody knows better when that was
-    state.update(phase="lost", why=why, ended=utc(last))
-    files.write_json(path, state)
+    last = host.modified(os.path.join(directory, HEARTBEAT))  # the best known time of its end
+    document = as_dict(files.read_json(os.path.join(directory, STATE)))
+    document.update(phase="lost", why=why, ended=utc(last))
+    document.setdefault("run_id", os.path.basename(directory))
+    files.write_json(os.path.join(directory, STATE), document)

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shlex
 from typing import Callable
 
 from .._host.host import Host
+from .._records.known import parse_json
 from .._records.node import Code
 from .._system.disks import in_checkout
 
@@ -40,10 +40,7 @@ def parse_status(text: str) -> tuple[str | None, str | None, bool]:
 
 def parse_marker(text: str, path: str) -> Code | None:
     """Return what the controller's checkout was when the code was brought here; None for a text that is no marker."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return None
+    data = parse_json(text)
     if not isinstance(data, dict):
         return None
 

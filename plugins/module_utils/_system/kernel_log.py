@@ -12,7 +12,6 @@ code and mlx5 (pcie_print_link_status, mlx5/core/events.c).
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -20,6 +19,7 @@ from .._host import pci
 from .._host.budget import Budget
 from .._host.host import Host
 from .._records.health import KernelError, KernelLog
+from .._records.known import as_dict, parse_json
 
 JOURNAL = (
     *("journalctl", "--dmesg", "--boot", "--output=json", "--no-pager", "--quiet"),
@@ -89,10 +89,7 @@ def parse_journal(text: str) -> list[Line]:
 
 
 def _entry(line: str) -> Line:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return Line(None, "")
+    entry = as_dict(parse_json(line))
     message, moment = (
         entry.get("MESSAGE"),
         entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP"),

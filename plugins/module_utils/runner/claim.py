@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._records.job import Job
+from .._text.stamps import utc
 from .locks import Lock, run_path, slot_path
-from .state import utc
 
 TRY_S = 0.2
 # A member whose slot is taken waits for the loser of a race; longer while its own head is there to wait for it.

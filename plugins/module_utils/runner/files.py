@@ -14,6 +14,8 @@ import stat
 import time
 from typing import Any
 
+from .._records.known import parse_json
+
 RESERVE = "reserve"
 RESERVE_BYTES = 256 * 1024
 # Of it, what a request to the runner may take: some blocks of any file system.
@@ -98,8 +100,8 @@ def read_json(path: str) -> Any:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:
-            return json.loads(stream.read())
-    except (OSError, ValueError):
+            return parse_json(stream.read())
+    except OSError:
         return None
 
 

@@ -15,6 +15,8 @@ import time
 from typing import Any
 
 from .._records.job import Job
+from .._records.run import Progress, StopRequest
+from .._text.stamps import utc
 from . import files, locks, process_tree, unit
 from .attempt.attempt import Attempt
 from .attempt.child import adopt_orphans, wake_at_signals
@@ -25,7 +27,7 @@ from .gang.head import Head
 from .gang.member import Member
 from .inherited import environment_of
 from .requests import StopRequests
-from .state import State, identity, utc
+from .state import State, identity
 
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
@@ -49,7 +51,7 @@ class Runner:
         self._locks: list[locks.Lock] = []
         self._selector = selectors.DefaultSelector()
         self._attempt: Attempt | None = None
-        self._request: dict[str, Any] | None = None
+        self._request: StopRequest | None = None
         self._asked_at: float | None = None
         self._began: float | None = None
         self._next_beat = self._next_give_back = self._next_told = 0.0
@@ -92,7 +94,7 @@ class Runner:
         state.change("waiting")
         request = self.requests.look()
         if request is not None and job.node_rank == 0:  # any other still tells the head
-            end = {"verdict": "stopped", "why": request["why"], "node": None, "rank": None}
+            end = {"verdict": "stopped", "why": request.why, "node": None, "rank": None}
             self._write_last(state, "stopped", why="stopped before it began", end=end)
             return 0
         adopt_orphans()
@@ -220,9 +222,9 @@ class Runner:
         """End the attempt where somebody wants its end: the user, the clock, or the gang."""
         request = self.requests.look()
         if request is None and self.job.time_limit and now - (self._began or now) >= self.job.time_limit:
-            request = {"why": f"time limit of {self.job.time_limit} s reached"}
+            request = StopRequest(f"time limit of {self.job.time_limit} s reached")
         if self._heed_request(gang, request, now) and request is not None:
-            attempt.stop(str(request["why"]), self.requests.grace(request))
+            attempt.stop(str(request.why), self.requests.grace(request))
         while gang.orders and gang.orders[0]["type"] == "stop":
             order = gang.orders.popleft()
             attempt.stop(str(order["why"]), float(order["grace"]))
@@ -231,7 +233,7 @@ class Runner:
         if attempt.why is not None and state.phase == "running":
             state.change("stopping", why=attempt.why)
 
-    def _heed_request(self, gang: Gang, request: dict[str, Any] | None, now: float) -> bool:
+    def _heed_request(self, gang: Gang, request: StopRequest | None, now: float) -> bool:
         """Tell the gang of a request to stop that is new; whether it is."""
         if request is None or request == self._request:
             return False
@@ -239,9 +241,9 @@ class Runner:
         self._asked_at = now + self.requests.grace(request) + END_S
         if self.requests.is_signal and self.job.is_spare and self._attempt is None:
             # The run can do without it.
-            gang.orders.append({"type": "end", "verdict": None, "why": request["why"]})
+            gang.orders.append({"type": "end", "verdict": None, "why": request.why})
         else:
-            gang.request_stop(str(request["why"]), self.requests.grace(request))
+            gang.request_stop(str(request.why), self.requests.grace(request))
         return True
 
     def _write_end(
@@ -288,7 +290,7 @@ class Runner:
 def _told(attempt: Attempt) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return how an attempt has ended, or is ending: its phase, the state's fields, and the report for the gang."""
     phase, fields, stuck = attempt.verdict()
-    step = (attempt.progress() or {}).get("step")
+    step = (attempt.progress() or Progress()).step
     return phase, fields, report_of(phase, fields, step, attempt.has_saved(), stuck)
 
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-from typing import Any
 
 from .._records.job import Job
+from .._records.run import StopRequest
 from . import files
 from .attempt import launcher_failure
 
@@ -32,18 +33,20 @@ class StopRequests:
         """Whether the runner itself was told to end."""
         return self._signal is not None
 
-    def look(self) -> dict[str, Any] | None:
-        """Return what is asked for: why, and the grace in seconds if another than the job's; None for nothing."""
+    def look(self) -> StopRequest | None:
+        """Return what is asked for, None for nothing; without a grace the job's own holds."""
         if self._signal is not None:
-            return {"why": f"{self._node}: the runner got {launcher_failure.signal_name(self._signal)}"}
-        if os.path.exists(self._file):
-            request = files.read_json(self._file)
-            return {"why": "stop was asked for", **(request if isinstance(request, dict) else {})}
-        return None
+            return StopRequest(f"{self._node}: the runner got {launcher_failure.signal_name(self._signal)}")
+        if not os.path.exists(self._file):
+            return None
+        # An empty file asks as well.
+        request = StopRequest.from_dict(files.read_json(self._file))
+        grace = request.grace if request.grace is not None and 0 <= request.grace < math.inf else None
+        return StopRequest(request.why or "stop was asked for", grace)
 
-    def grace(self, request: dict[str, Any]) -> float:
+    def grace(self, request: StopRequest) -> float:
         """Return the seconds from SIGTERM to SIGKILL."""
-        return float(request.get("grace", self._usual_grace))
+        return float(self._usual_grace if request.grace is None else request.grace)
 
     def answered(self) -> None:
         """Take the file away, once the run has ended."""

@@ -8,21 +8,17 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import time
 from typing import Any
 
 from .._records.job import ENDED, Job
+from .._records.run import Heartbeat, Progress
+from .._text.stamps import utc
 from . import files, process_tree
 
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
 # Of the job, what its state repeats.
 IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
-
-
-def utc(seconds: float | None = None) -> str:
-    """Return a UTC time like ``2026-11-20T14:30:52Z``."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def memlock() -> dict[str, int]:
@@ -78,14 +74,9 @@ class State:
             self.fields["ended"] = utc()
         return files.write_state(self._run_dir, STATE, self.fields, last=phase in ENDED)
 
-    def beat(self, progress: dict[str, Any] | None, elapsed_s: float, log_dropped: int) -> None:
+    def beat(self, progress: Progress | None, elapsed_s: float, log_dropped: int) -> None:
         """Write the next heartbeat; a full disk costs this beat only."""
         self._beats += 1
-        document = {
-            "count": self._beats,
-            "progress": progress,
-            "elapsed_s": round(elapsed_s, 1),
-            "log_dropped": log_dropped,
-        }
+        document = Heartbeat(self._beats, progress, round(elapsed_s, 1), log_dropped).to_dict()
         with contextlib.suppress(OSError):
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
+from .._records.run import UnitEnd
 from . import files
 
 NAMES = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")
@@ -28,10 +28,9 @@ def note_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
     return 0
 
 
-def explain(unit: Mapping[str, Any] | None) -> str | None:
+def explain(unit: UnitEnd) -> str | None:
     """Return how the runner ended in words, None where systemd does not say."""
-    words = {name: str((unit or {}).get(name.lower()) or "") for name in NAMES}
-    result, code, status = (words[name] for name in NAMES)
+    result, code, status = unit.service_result, unit.exit_code, unit.exit_status or ""
     if not result:
         return None
     if result == "oom-kill":

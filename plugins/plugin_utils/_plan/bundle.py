@@ -15,20 +15,23 @@ from pathlib import Path
 
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner knows of the nodes' side beside its own package.
-_BESIDE = ("_records/__init__.py", "_records/job.py")
+_BESIDE = (
+    *(f"_records/{name}.py" for name in ("__init__", "job", "known", "run")),
+    *(f"_text/{name}.py" for name in ("__init__", "stamps")),
+)
 _MAIN = b"import sys\n\nfrom muster.runner.main import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def runner_zipapp() -> bytes:
-    """Return the bytes of ``runner.pyz``, the same for the same sources."""
+    """Return the bytes of ``runner.pyz``, the same for the same sources; it is stored, and compressed as a whole."""
     files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
     files.update({f"muster/{name}": (_SOURCES / name).read_bytes() for name in _BESIDE})
     files.update(
         {f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in (_SOURCES / "runner").rglob("*.py")}
     )
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, data in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
     return stream.getvalue()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._action.errors import UserError
 from .._results.infos import Info
 from .._text.table import names
 from .hints import command
-from .run_id import NAME
 
 # How many runs are offered in place of one that does not exist.
 NEWEST = 5
@@ -40,10 +40,11 @@ def pick(
         raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run['why']}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
     alive = set()
-    for run in (run for info in infos for run in info.runs if NAME.fullmatch(str(run["run_id"]))):
-        created[run["run_id"]] = max(run["created"], created.get(run["run_id"], ""))
-        if verb == "stop" and run.get("alive"):
-            alive.add(run["run_id"])
+    for run in (run for info in infos for run in info.runs if RUN_ID.fullmatch(run.run_id or "")):
+        run_id = str(run.run_id)
+        created[run_id] = max(run.created or "", created.get(run_id, ""))
+        if verb == "stop" and run.alive:
+            alive.add(run_id)
     newest = sorted(created, key=lambda run_id: (created[run_id], run_id), reverse=True)
     if asked is None and newest:
         return next((run_id for run_id in newest if run_id in alive), newest[0])

@@ -10,8 +10,6 @@ from datetime import datetime
 
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 RUN_ID = re.compile(r"multinode_([0-9]+|auto)ch_([0-9]+|auto)th_[0-9]{8}_[0-9]{6}(_" + LABEL.pattern + ")?")
-# What a host may call a run: a name that is one path component on every machine.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]"
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun
+
 from .._text.table import one_line
 
 # What every action takes that works on the nodes' answers.
@@ -28,7 +30,7 @@ class Info:
 
     node: str
     run: dict[str, Any]
-    runs: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[ListedRun] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
     answered: bool = True
     changed: bool = False
@@ -64,7 +66,8 @@ def _read(node: str, result: Any) -> Info:
         run = {**run, "node": run.get("node") or node}
         if result.get("failed"):
             run["why"] = one_line(result.get("msg") or run.get("why"))
-        return Info(node, run, result.get("runs") or [], result.get("log") or [], changed=bool(result.get("changed")))
+        runs = [ListedRun.from_dict(listed) for listed in result.get("runs") or []]
+        return Info(node, run, runs, result.get("log") or [], changed=bool(result.get("changed")))
     # What the node said is in the message; a module that crashed says the rest on its standard error.
     said = str(result.get("msg") or "no reason given").removeprefix("Task failed: ").removeprefix(f"{node}: ")
     phase = "unreachable" if result.get("unreachable") else "unknown"

@@ -136,7 +136,7 @@ def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, An
 
 def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list[str]:
     """Say, before a stop that may take its time, whom it asks and for how long; nothing where no runner lives."""
-    alive = [info.node for info in infos if any(run["run_id"] == run_id and run.get("alive") for run in info.runs)]
+    alive = [info.node for info in infos if any(run.run_id == run_id and run.alive for run in info.runs)]
     if not alive:
         return []
     return [

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import Sequence
 from typing import Any
 from unittest.mock import MagicMock
@@ -60,7 +61,7 @@ def test_a_module_that_cannot_be_made_ready_does_not_matter_yet() -> None:
 def test_a_start_brings_the_runner() -> None:
     _ready, [(module, args)] = run(job, {"job": {}, "runner": "another"})
     assert (module, args["job"]) == ("muster.train.job", {})
-    assert base64.b64decode(args["runner"]) == runner_zipapp()
+    assert zlib.decompress(base64.b64decode(args["runner"])) == runner_zipapp()
 
 
 def test_a_stop_needs_no_runner() -> None:

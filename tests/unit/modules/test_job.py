@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep
 
 def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str, Any]:
     if "job" in args:
-        args["runner"] = base64.b64encode(RUNNER).decode()  # which the action adds
+        args["runner"] = base64.b64encode(zlib.compress(RUNNER)).decode()  # which the action adds
     module = importlib.import_module(f"ansible_collections.muster.train.plugins.modules.{name}")
     with patch_module_args(args), pytest.raises(SystemExit):
         module.main()
@@ -145,7 +146,7 @@ def test_a_run_id_that_is_a_path_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, more: dict[str, Any]
 ) -> None:
     refused = call(capsys, module, workdir=str(tmp_path), run_id="../../x", **more)
-    assert refused["msg"] == "run_id: '../../x' is no run id"
+    assert refused["msg"] == "run_id: '../../x' is not a valid run ID"
 
 
 def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

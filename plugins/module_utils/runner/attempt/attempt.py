@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from ..._records.job import Job
+from ..._records.run import Progress
 from .. import process_tree
 from . import launcher_failure
 from .child import Child
@@ -72,7 +73,7 @@ class Attempt:
             self._stop_why is None or bool(launcher_failure.parse_report(self.output.report))
         )
 
-    def progress(self) -> dict[str, Any] | None:
+    def progress(self) -> Progress | None:
         """Return what its ranks have written of how far they are, None before the first word."""
         return read_progress(self._job.output_dir, self.began_at)
 

@@ -5,29 +5,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
-import json
 import os
-from typing import Any
+
+from ..._records.known import parse_json
+from ..._records.run import Progress
 
 TAIL_BYTES = 16 * 1024
-KEYS = ("step", "total_steps", "loss", "tokens_per_s")
 CHECKPOINTS = "checkpoints"
 # A checkpoint is a file here, a directory of files, or one more below; of more than this the first tell enough.
 CHECKPOINT_DEPTH, MOST_ENTRIES = 3, 10_000
 
 
-def parse_last(text: str) -> dict[str, Any] | None:
+def parse_last(text: str) -> Progress | None:
     """Return the last whole JSON object of a JSON-lines text (its last line may be half written)."""
-    lines = text.split("\n")[:-1]
-    for line in reversed(lines):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            return record
-    return None
+    records = (parse_json(line) for line in reversed(text.split("\n")[:-1]))
+    return next((Progress.from_dict(record) for record in records if isinstance(record, dict)), None)
 
 
 def _read(path: str, offset: int, size: int) -> str:
@@ -36,8 +30,8 @@ def _read(path: str, offset: int, size: int) -> str:
         return stream.read(size).decode("utf-8", "replace")
 
 
-def read_progress(output_dir: str, since: float = 0.0) -> dict[str, Any] | None:
-    """Return KEYS and first_loss as the lowest rank here wrote them; None before the first record.
+def read_progress(output_dir: str, since: float = 0.0) -> Progress | None:
+    """Return the last record of the lowest rank here, with the first one's loss; None before the first.
 
     A file that was last written before `since` (unix seconds) is an earlier launch's.
     """
@@ -52,11 +46,7 @@ def read_progress(output_dir: str, since: float = 0.0) -> dict[str, Any] | None:
         first = parse_last(_read(paths[0], 0, TAIL_BYTES).partition("\n")[0] + "\n")
     except OSError:
         return None
-    if last is None:
-        return None
-    progress = {key: last.get(key) for key in KEYS}
-    progress["first_loss"] = (first or last).get("loss")
-    return progress
+    return None if last is None else dataclasses.replace(last, first_loss=(first or last).loss)
 
 
 def has_saved(output_dir: str, since: float) -> bool:

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
+from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer, container_name
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._cluster.policy import Policy
@@ -33,7 +33,7 @@ def way(policy: Policy, facts: NodeFacts, part: Part) -> Way:
         docker=list(policy.docker),
         file=asked.path if asked else policy.compose_file,
         service=policy.compose_service,
-        name=f"muster-{part.run_id}-{part.node_rank}",
+        name=container_name(part.run_id, part.node_rank),
         python=facts.python.command,
         labels={
             "muster.run_id": part.run_id,

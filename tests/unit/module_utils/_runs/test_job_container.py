@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs import job_cont
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
-from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils._runs.stop import Swept, stop
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
 
 NAME = "muster-test_run-0"
@@ -213,22 +213,22 @@ def lost(tmp_path: Path) -> Job:
 def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> None:
     job = lost(tmp_path)
     run = read_run(Engine(labels_of(job), ExitCode=137, OOMKilled=True).host, "node0", job.workdir, job.run_id, DOCKER)
-    assert run["phase"] == "lost"
-    assert run["why"].endswith(f"its container {NAME} was killed by SIGKILL, for its memory ran out (exit code 137)")
-    assert run["left"] == 0
+    assert run.phase == "lost"
+    assert str(run.why).endswith(f"its container {NAME} was killed by SIGKILL, for its memory ran out (exit code 137)")
+    assert run.left == 0
 
 
 def test_processes_of_a_container_that_nobody_supervises_are_counted(tmp_path: Path) -> None:
     job = lost(tmp_path)
-    assert read_run(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id, DOCKER)["left"] == 2
+    assert read_run(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id, DOCKER).left == 2
 
 
 def test_stop_ends_and_removes_a_container_without_a_runner(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine(labels_of(job), Running=True)
-    changed, run = stop(engine.host, "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
-    assert (changed, run["phase"], run["swept"], run["unkillable"]) == (True, "lost", 2, [])
-    assert "was killed by SIGKILL (exit code 137)" in run["why"]
+    changed, run, swept = stop(engine.host, "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
+    assert (changed, run.phase, swept) == (True, "lost", Swept(2, []))
+    assert "was killed by SIGKILL (exit code 137)" in str(run.why)
     assert engine.told == ["top", "stop", "rm"]
 
 

@@ -23,8 +23,8 @@ from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
 from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
     prune as prune_prune,
 )
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
-from ansible_collections.muster.train.plugins.module_utils.runner.state import utc
 
 DAY = 86400
 NOW = time.time()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._runs import read
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files, unit
@@ -50,7 +51,8 @@ RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-
 def test_judge(
     state: dict[str, Any] | None, prepared: bool, alive: bool, boot_id: str, phase: str, why: str | None
 ) -> None:
-    assert read.judge(state, prepared, alive, boot_id) == (phase, why)
+    record = None if state is None else RunRecord.from_dict(state)
+    assert read.judge(record, prepared, alive, boot_id) == (phase, why)
 
 
 @pytest.mark.parametrize(
@@ -72,19 +74,18 @@ def test_the_unit_says_how_a_runner_ended(
     said = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
     unit.note_end(str(run_dir), "n1", {name: value for name, value in said.items() if value})
     run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
-    assert run["why"] == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
+    assert run.why == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
 
 
 def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
     unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
-    assert read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["why"].endswith("killed?")
+    assert str(read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"]).why).endswith("killed?")
 
 
 def test_a_run_that_is_not_here(tmp_path: Path) -> None:
     run = read.read_run(Host(), "node7", str(tmp_path), "nothing", ["docker"])
-    assert (run["phase"], run["node"], run["run_id"], run["alive"]) == ("not_found", "node7", "nothing", False)
-    assert set(run) == set(read.nothing_of("node7"))
+    assert (run.phase, run.node, run.run_id, run.alive) == ("not_found", "node7", "nothing", False)
 
 
 def write_run(workdir: Path, run_id: str, **fields: object) -> Path:
@@ -103,8 +104,8 @@ def test_a_run_with_a_living_runner(tmp_path: Path) -> None:
         run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
     finally:
         lock.release()
-    assert (run["phase"], run["alive"], run["progress"]) == ("running", True, {"step": 4})
-    assert read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])["phase"] == "lost"
+    assert (run.phase, run.alive, run.progress) == ("running", True, Progress(step=4))
+    assert read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"]).phase == "lost"
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
         ("b", "2026-11-20T11:00:00Z"),
     ):
         write_run(tmp_path, run_id, phase="succeeded", created=created)
-    assert [run["run_id"] for run in read.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
+    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
     assert read.list_runs(Host(), str(tmp_path / "none")) == []
 
 
@@ -127,8 +128,8 @@ def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
     finally:
         for lock in locks:
             lock.release()
-    assert {run["run_id"]: run["alive"] for run in listed} == {"a": True, "b": False}
-    assert {run["alive"] for run in read.list_runs(Host(), str(tmp_path))} == {False}
+    assert {run.run_id: run.alive for run in listed} == {"a": True, "b": False}
+    assert {run.alive for run in read.list_runs(Host(), str(tmp_path))} == {False}
 
 
 def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
@@ -136,12 +137,12 @@ def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
     (tmp_path / ".muster/runs/notes").mkdir()
     (tmp_path / ".muster/runs/file").touch()
     write_run(tmp_path, "-rf", phase="running")
-    assert [run["run_id"] for run in read.list_runs(Host(), str(tmp_path))] == ["real"]
+    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path))] == ["real"]
 
 
 @pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
 def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
-    with pytest.raises(ValueError, match="is no run id"):
+    with pytest.raises(ValueError, match="is not a valid run ID"):
         read.run_directory(str(tmp_path), run_id)
 
 
@@ -162,15 +163,15 @@ def assert_refused(workdir: Path, why: str) -> None:
         read.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
         stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
     ):
-        assert (run["phase"], run["why"]) == ("not_found", why)
+        assert (run.phase, run.why) == ("not_found", why)
     assert not list(workdir.rglob("stop.*"))
-    assert all(run["phase"] is None for run in read.list_runs(Host(), str(workdir)))
+    assert all(run.phase is None for run in read.list_runs(Host(), str(workdir)))
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
     finished_run(tmp_path)
-    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"
+    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"]).phase == "succeeded"
     path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
     os.rename(path, elsewhere)
     path.symlink_to(elsewhere)
@@ -191,4 +192,4 @@ def test_roots_word_and_that_of_the_directorys_owner_are_taken(tmp_path: Path) -
     run_dir = finished_run(tmp_path)
     for path in (tmp_path, tmp_path / ".muster", run_dir):
         os.chown(path, NOBODY, NOBODY)
-    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"])["phase"] == "succeeded"
+    assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"]).phase == "succeeded"

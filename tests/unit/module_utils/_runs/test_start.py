@@ -57,7 +57,7 @@ def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
     job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
     try:
         changed, run = start.start(host, job, RUNNER)
-        assert (changed, run["phase"], run["starter"]) == (True, "running", "setsid")
+        assert (changed, run.phase, run.starter) == (True, "running", "setsid")
     finally:
         stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     with pytest.raises(StartError, match="systemd-run failed: no bus"):

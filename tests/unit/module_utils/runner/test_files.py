@@ -94,9 +94,9 @@ def test_a_run_on_a_full_disk_can_be_stopped(small_disk: Path) -> None:
     try:
         wait_for((small_disk / "deaf").exists, "it runs")
         fill(small_disk)
-        changed, run = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])
+        changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])
         # By the runner's own hand, after the grace that was asked for and not its own, which is longer.
-        assert (changed, run["phase"], run["why"].partition(";")[0]) == (True, "stopped", "stop was asked for")
+        assert (changed, run.phase, str(run.why).partition(";")[0]) == (True, "stopped", "stop was asked for")
         assert runner.wait(10) == 0
     finally:
         runner.kill()

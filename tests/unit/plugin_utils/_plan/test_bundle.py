@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._runs import read
+from ansible_collections.muster.train.plugins.plugin_utils._plan import bundle
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 
@@ -21,7 +22,7 @@ def test_the_zipapp_is_whole_and_always_the_same() -> None:
     source = Path(read.__file__).parents[1]
     shipped = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
     expected = {f"muster/{path.relative_to(source)}" for path in (source / "runner").rglob("*.py")}
-    beside = {"muster/_records/__init__.py", "muster/_records/job.py"}
+    beside = {f"muster/{name}" for name in bundle._BESIDE}
     assert shipped == expected | beside | {"__main__.py", "muster/__init__.py"}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.read("muster/runner/locks.py") == (source / "runner" / "locks.py").read_bytes()

@@ -9,6 +9,7 @@ import json
 import os
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import has_saved, read_progress
 
 
@@ -20,13 +21,7 @@ def test_the_last_whole_record_and_the_first_loss(tmp_path: Path) -> None:
     text = "\n".join([record(1, 5.5), record(2, 4.0), record(3, 3.0)]) + "\n" + record(4, 2.0)[:20]
     (tmp_path / "rank_00_metrics.jsonl").write_text(text)
     (tmp_path / "rank_01_metrics.jsonl").write_text(record(9, 9.0) + "\n")
-    assert read_progress(str(tmp_path)) == {
-        "step": 3,
-        "total_steps": 100,
-        "loss": 3.0,
-        "tokens_per_s": 10.0,
-        "first_loss": 5.5,
-    }
+    assert read_progress(str(tmp_path)) == Progress(3, 100, 3.0, 10.0, 5.5)
 
 
 def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
@@ -34,7 +29,7 @@ def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
     (tmp_path / "rank_00_metrics.jsonl").write_text("\n".join(lines) + "\n")
     progress = read_progress(str(tmp_path))
     assert progress is not None
-    assert (progress["step"], progress["first_loss"]) == (999, 1000.0)
+    assert (progress.step, progress.first_loss) == (999, 1000.0)
 
 
 def test_an_earlier_launch_is_not_ours(tmp_path: Path) -> None:
