@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
@@ -106,6 +108,13 @@ def test_role_variables_are_described_and_have_the_roles_prefix(role: str) -> No
         assert not name.startswith(f"{role}__"), f"{name} is internal"
         assert option["description"]
         assert option["type"]
+
+
+@pytest.mark.parametrize("playbook", sorted(VERBS))
+def test_every_verb_begins_with_its_request(playbook: str) -> None:
+    first = load(f"playbooks/{playbook}.yml")[0]
+    assert first["ansible.builtin.import_playbook"] == "_request.yml"
+    assert first["vars"] == {"launch__verb": playbook}
 
 
 @pytest.mark.parametrize("path", SOURCES)
