@@ -21,16 +21,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import OF_ENVIRONMENT, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import groups
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_page
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import subtitled
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render as render_text
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, NODE
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import DEFAULT
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
@@ -49,15 +49,17 @@ class ActionModule(ControllerAction):
     OPTIONS = OPTIONS
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        request, settings = args["request"], values(args["request"])
+        request, parameters = args["request"], values(args["request"])
         nodes = args["nodes"] or request["nodes"]
-        own = {"launch_node_env": NODE}
-        policy, refused = _policy(variables, request)
-        report = detect(read_answers(variables["hostvars"], nodes, args["register"], own), policy)
-        report = dataclasses.replace(report, findings=[*refused, *report.findings])
+        head = variables["hostvars"].get(request["nodes"][0]) or {} if request["nodes"] else {}
+        policy, faults = ClusterPolicy.read(native_of(head, OF_ENVIRONMENT))
+        settings, refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
+        answers = read_answers(variables["hostvars"], nodes, args["register"], {"launch_node_env": NODE})
+        report = detect(answers, policy, users_of(settings, policy.env))
+        report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"
         # The directory is the default, so that a page asked for elsewhere leaves none here.
-        page = Path(settings["page"] or Path(args["dir"], "detect.html")).expanduser()
+        page = Path(parameters["page"] or Path(args["dir"], "detect.html")).expanduser()
         beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
         wanted = {page: _html(report, request), beside: document}
         result = {
@@ -68,7 +70,7 @@ class ActionModule(ControllerAction):
         if not self._task.check_mode:
             for path, text in wanted.items():
                 write_text(path, text, "page", "a file in a directory of yours; give another with -e page=PATH")
-        if settings["output"] == "json":
+        if parameters["output"] == "json":
             show([document.rstrip("\n")])
         else:
             show(["", *render_text(report, WIDTH)])
@@ -78,26 +80,6 @@ class ActionModule(ControllerAction):
         if stopping:
             return {**result, "failed": True, "msg": "\n".join(finding_lines(stopping))}
         return result
-
-
-def _policy(variables: dict[str, Any], request: dict[str, Any]) -> tuple[Policy, list[Finding]]:
-    """Read the cluster's policy as its first node has it; the roles' defaults are all empty."""
-    nodes, mode = request["nodes"], request["parameters"]["mode"]
-    own = variables["hostvars"].get(nodes[0]) or {} if nodes else {}
-    names = ("launch_head_address", "nccl_env_library", "nccl_env_version")
-    head, library, version = (str(own.get(name) or "") for name in names)
-    settings, refused = standing(native(own, "launch_defaults"))
-    if mode["origin"] == DEFAULT:
-        mode = settings["mode"]
-    return Policy(
-        mode=mode["value"],
-        mode_origin=mode["origin"],
-        head_address=head,
-        library=library,
-        version=version,
-        layers=[(native(own, "launch_env"), CLUSTER), (settings["env"]["value"], settings["env"]["origin"])],
-        tuning=settings,
-    ), refused
 
 
 def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, alike_told, conf_name
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER as CLUSTER_ENV
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE, ROLE_MODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 
 CLUSTER = "cluster (nccl_env_variables)"
@@ -51,24 +53,16 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
         head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
-        settings, findings = standing(native(head, "launch_defaults"))
-        mode = settings["mode"] if args["mode"] == "auto" else {"value": args["mode"], "origin": ROLE_MODE}
-        of_launch = str(head.get("launch_head_address") or "")
-        policy = Policy(
-            mode=mode["value"],
-            mode_origin=mode["origin"],
-            head_address=args["head_address"] or of_launch,
-            head_address_origin="nccl_env_head_address" if args["head_address"] else "launch_head_address",
-            library=args["library"],
-            version=args["version"],
-            layers=[
-                (native(head, "launch_env"), CLUSTER_ENV),
-                (settings["env"]["value"], settings["env"]["origin"]),
-                (args["variables"], CLUSTER),
-            ],
-            tuning=settings,
-        )
-        report = detect(read_answers(variables["hostvars"], nodes, args["register"], OF_NODE), policy)
+        mode = {"value": args["mode"], "origin": DEFAULT if args["mode"] == "auto" else ROLE_MODE}
+        settings, findings = standing(native(head, "launch_defaults"), mode)
+        policy, faults = ClusterPolicy.read(native_of(head, ("launch_env", "launch_head_address")))
+        policy = dataclasses.replace(policy, library=args["library"], version=args["version"])
+        if args["head_address"]:
+            origin = "nccl_env_head_address"
+            policy = dataclasses.replace(policy, head_address=args["head_address"], head_address_origin=origin)
+        answers = read_answers(variables["hostvars"], nodes, args["register"], OF_NODE)
+        report = detect(answers, policy, users_of(settings, policy.env, [(args["variables"], CLUSTER)]))
+        findings += faults
         findings += [_called_here(finding) for finding in report.all_findings]
         files = {}
         for node in alike_told(report.nodes):

@@ -12,14 +12,16 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
 from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES, CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, lines
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 REGISTER = "launch__facts"
+READ = (*NAMES, *VARIABLES)
 NO_REQUEST = (
     "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
     "run the whole playbook, with -e nnodes=N for fewer nodes"
@@ -38,7 +40,7 @@ class ActionModule(ControllerAction):
         if not request:
             raise UserError(NO_REQUEST)
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
-        policy = {name: plain(self._templar.template(variables[name])) for name in NAMES if name in variables}
+        policy = {name: plain(self._templar.template(variables[name])) for name in READ if name in variables}
         names = [*request["nodes"], *request["spares"]]
         own = {
             node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
@@ -48,7 +50,11 @@ class ActionModule(ControllerAction):
             node.name: dataclasses.replace(node, policy=own[node.name]) for node in answers if isinstance(node, Node)
         }
         silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
-        plan, left_out = plan_with_spares(request, Policy.from_variables(policy), known, silent)
+        cluster, faults = ClusterPolicy.read(policy)
+        checks, refused = CheckPolicy.read(policy)
+        if faults or refused:
+            raise PlanError([*faults, *refused])
+        plan, left_out = plan_with_spares(request, cluster, known, silent, checks)
         result = {"changed": self._task.check_mode, "plan": plan}
         if left_out:
             result["warnings"] = lines(left_out)
@@ -67,7 +73,7 @@ class ActionModule(ControllerAction):
         """Read what a node's own variables say of the policy; what they refer to may be a default of the role."""
         raw = variables["hostvars"].raw_get(node)
         templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
-        return {name: plain(templar.template(raw[name])) for name in NAMES if name in raw}
+        return {name: plain(templar.template(raw[name])) for name in READ if name in raw}
 
 
 def _no_facts(silent: Silent) -> Finding:

@@ -20,15 +20,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
-    levels as policy_levels,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
-    profile as policy_profile,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
-    thresholds as policy_thresholds,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES as policy_VARIABLES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
     document as report_document,
 )
@@ -44,13 +37,24 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.report import
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
     verdict as report_verdict,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._checks.request import VARIABLES, launch_of, rules_of
-from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import NAMES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.request import launch_of
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import (
+    NAMES,
+    OF_CONTAINER,
+    OF_LIBRARY,
+    ClusterPolicy,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
+VARIABLES = (
+    *(*NAMES, *OF_CONTAINER, *OF_LIBRARY),
+    *("launch_defaults", "preflight_allowed_processes", *policy_VARIABLES),
+)
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "preflight__facts"},
@@ -67,23 +71,24 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         received = time.time()
         request = args["request"]
-        policy = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
-        levels, refused = policy_levels(policy.get("preflight_levels") or {})
-        expected, unknown = policy_profile(policy.get("preflight_expected") or {})
-        given = {name: policy[f"preflight_{name}"] for name in NAMES if f"preflight_{name}" in policy}
-        thresholds, no_numbers = policy_thresholds(given)
-        launch, no_range = launch_of(policy, request)
-        faults = [*refused, *unknown, *no_numbers, *no_range]
-        if faults:
-            return {"failed": True, "code": 2, "msg": "\n".join(finding.lines(faults))}
+        own = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
+        policy, faults = ClusterPolicy.read(own)
+        checks, refused = CheckPolicy.read(own)
+        if faults or refused:
+            return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
         asked = read_answers(variables["hostvars"], request["nodes"], args["register"], {"launch_node_env": NODE})
         head = variables["hostvars"].get(request["nodes"][0]) or {}
-        allowed = tuple(str(each) for each in policy.get("preflight_allowed_processes") or ())
         of = Cluster(
-            {}, expected=expected, thresholds=thresholds, launch=launch, received=received, allowed_processes=allowed
+            {},
+            expected=checks.expected,
+            thresholds=checks.thresholds,
+            policy=policy,
+            launch=launch_of(own.get("launch_defaults") or {}, request.get("call")),
+            received=received,
+            allowed_processes=tuple(str(name) for name in own.get("preflight_allowed_processes") or ()),
         )
-        rules = rules_of(policy, request, native(head, "launch_defaults"))
-        report = report_on(cluster_of(asked, rules, of), levels)
+        settings, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
+        report = report_on(cluster_of(asked, users_of(settings, policy.env), of), checks.levels)
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
         if request["parameters"]["output"]["value"] == "json":
             show([json.dumps(document, indent=2)])

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Layer, Node
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import UNTUNED, Users
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
 GDR = {"nvidia_peermem": True, "nv_peer_mem": False, "dmabuf": None, "amd_peer": False}
@@ -209,4 +213,16 @@ def answer(name: str, machine: dict[str, Any], number: int = 0, **facts: Any) ->
 
 def cluster(*machines: dict[str, Any], **policy: Any) -> ClusterReport:
     """The report on these machines as node0, node1, …"""
-    return detect([answer(f"node{n}", each, n) for n, each in enumerate(machines)], Policy(**policy))
+    return detected([answer(f"node{n}", each, n) for n, each in enumerate(machines)], **policy)
+
+
+def detected(
+    answers: Sequence[Answer],
+    mode: str = "auto",
+    mode_origin: str = "default",
+    layers: Sequence[Layer] = (),
+    tuning: Any = UNTUNED,
+    **policy: Any,
+) -> ClusterReport:
+    """The report on these answers by this policy."""
+    return detect(answers, ClusterPolicy(**policy), Users(FabricPolicy(mode, mode_origin), layers, tuning=tuning))

@@ -15,8 +15,9 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import BY_DEFAULT, CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import Policy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
@@ -143,9 +144,17 @@ def nodes(count: int, **changes: Any) -> list[Node]:
     return [node(number, **copy.deepcopy(changes)) for number in range(count)]
 
 
-def policy(**changes: Any) -> Policy:
+def policy(**changes: Any) -> ClusterPolicy:
     """The role's defaults, with `name=value` for launch_NAME."""
-    return Policy.from_variables({**POLICY, **{f"launch_{name}": value for name, value in changes.items()}})
+    return read_policy({**POLICY, **{f"launch_{name}": value for name, value in changes.items()}})
+
+
+def read_policy(variables: Mapping[str, Any]) -> ClusterPolicy:
+    """The policy of these variables; raises PlanError with all that cannot be read."""
+    found, faults = ClusterPolicy.read(variables)
+    if faults:
+        raise PlanError(faults)
+    return found
 
 
 def given(value: Any, name: str) -> dict[str, Any]:
@@ -186,8 +195,8 @@ def request(count: int = 2, **changes: Any) -> dict[str, Any]:
     }
 
 
-def refusal(asked: dict[str, Any], of: Policy, on: list[Node]) -> list[str]:
+def refusal(asked: dict[str, Any], of: ClusterPolicy, on: list[Node], checks: CheckPolicy = BY_DEFAULT) -> list[str]:
     """The lines that say why there is no such plan."""
     with pytest.raises(PlanError) as caught:
-        make_plan(asked, of, on)
+        make_plan(asked, of, on, checks=checks)
     return str(caught.value).splitlines()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster impor
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report, report_on
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.machines._show import ASKED
@@ -179,7 +182,7 @@ def report(
     tree: Tree = as_it_is,
     both: Change | None = None,
     env: dict[str, Any] | None = None,
-    launch: Launch | None = None,
+    policy: ClusterPolicy | None = None,
     levels: dict[str, Level] | None = None,
     silent: str = "",
     addresses: tuple[str, str] = ("10.99.0.1", "10.99.0.2"),
@@ -200,10 +203,12 @@ def report(
         if silent
         else Node.from_facts("node1", two, addresses[1], [(env or {}, "node")]),
     ]
-    asked = launch or Launch(files={"script": ("train.py", "cluster")})
+    launch = Launch(files={"script": ("train.py", "cluster")})
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
-    rules = Policy(mode=mode, library=library[0], version=library[1])
-    return report_on(cluster_of(answers, rules, Cluster({}, launch=asked, received=received, **of)), levels or {})
+    rules = dataclasses.replace(policy or ClusterPolicy(), library=library[0], version=library[1])
+    users = Users(FabricPolicy(mode, "default"))
+    cluster = cluster_of(answers, users, Cluster({}, policy=rules, launch=launch, received=received, **of))
+    return report_on(cluster, levels or {})
 
 
 def alarms(found: Report) -> list[tuple[str, str | None, str]]:

@@ -35,7 +35,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import environment_of
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import host_list
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files as detect_files
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
@@ -62,7 +62,15 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.report impor
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.plugins.plugin_utils._setup import compose, memlock
 from ansible_collections.muster.train.tests.support.corpus import corpus
-from ansible_collections.muster.train.tests.support.plan_parts import POLICY, RUN_ID, facts, node, policy, request
+from ansible_collections.muster.train.tests.support.plan_parts import (
+    POLICY,
+    RUN_ID,
+    facts,
+    node,
+    policy,
+    read_policy,
+    request,
+)
 from ansible_collections.muster.train.tests.unit.plugin_utils._request.test_request import SITUATION
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,11 +236,11 @@ def variants(name: str, text: str) -> list[object]:
 def test_a_variable_of_the_policy(name: str, texts: dict[str, str]) -> None:
     for text in texts.values():
         for raw in variants(name, text):
-            found = told(functools.partial(Policy.from_variables, {**POLICY, name: raw}))
+            found = told(functools.partial(read_policy, {**POLICY, name: raw}))
             # The thresholds are the role's: preflight_NAME, told as they are called.
             assert all(name in each.check or name in str(each) for each in found), found
             if not found and isinstance(raw, str):
-                kept = Policy.from_variables({**POLICY, name: raw})
+                kept = read_policy({**POLICY, name: raw})
                 own = getattr(kept, name.removeprefix("launch_"), raw)
                 assert own == raw or isinstance(own, (int, list, tuple)), (own, raw)
 
@@ -256,7 +264,7 @@ def test_what_differs_among_nodes_is_told_on_one_line(texts: dict[str, str]) -> 
 # From the plan to the ranks
 
 
-def planned(workdir: str = "/home/ann/muster", of: Policy | None = None, **parameters: Any) -> Job:
+def planned(workdir: str = "/home/ann/muster", of: ClusterPolicy | None = None, **parameters: Any) -> Job:
     """Return the first node's job of a plan, as it arrives on the node."""
     names = [parameters.get(name) for name in ("script", "config")]
     paths = {name: {"path": f"/code/{name}", "exists": True, "readable": True, "sha256": "1"} for name in names if name}

@@ -20,14 +20,14 @@ from ansible.vars.manager import VariableManager
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import Code, File, TrainingPython
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, Policy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER, settle
 from ansible_collections.muster.train.tests.machines._machine import MACHINES
 from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.machines._show import cluster_of
-from ansible_collections.muster.train.tests.support.plan_parts import POLICY, request
+from ansible_collections.muster.train.tests.support.plan_parts import POLICY, read_policy, request
 
 ROOT = Path(__file__).resolve().parents[2]
 # The machine of each, and what its nodes' own facts decide of the environment, by name.
@@ -107,7 +107,7 @@ def plan(cluster: str) -> dict[str, Any]:
             )
         )
     asked = {**request(2), "parameters": settings, "nodes": list(own)}
-    policy = Policy.from_variables({**POLICY, **{name: head[name] for name in NAMES if name in head}})
+    policy = read_policy({**POLICY, **{name: head[name] for name in NAMES if name in head}})
     return make_plan(asked, policy, nodes)
 
 

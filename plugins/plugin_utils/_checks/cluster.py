@@ -9,20 +9,21 @@ import dataclasses
 from collections.abc import Sequence
 
 from .._cluster.node import Answer, Node, Silent
-from .._detect.detected import Policy, detect
+from .._detect.detected import detect
+from .._nccl.environments import Users
 from .model import Cluster
 
 
-def cluster_of(answers: Sequence[Answer], rules: Policy, of: Cluster) -> Cluster:
+def cluster_of(answers: Sequence[Answer], users: Users, of: Cluster) -> Cluster:
     """Return `of` (profile, thresholds, launch, clock) with the nodes and what the environment's rules found there."""
-    report = detect(answers, rules)
+    report = detect(answers, of.policy, users)
     nodes = {each.name: each for each in answers if isinstance(each, Node)}
     return dataclasses.replace(
         of,
         nodes=nodes,
         silent={each.name: each.why for each in answers if isinstance(each, Silent)},
         addresses={each.name: each.address for each in answers},
-        layers=rules.layers,
+        layers=users.cluster,
         decided=tuple(each for each in report.all_findings if each.node is None or each.node in nodes),
         chosen={node.name: tuple(node.hcas) for node in report.nodes},
         gids={node.name: node.gids for node in report.nodes},

@@ -18,10 +18,10 @@ ON_HOST = "the ranks run on the host, without containers"
 
 def engine(node: Node, cluster: Cluster) -> Seen:
     """Find nodes whose engine does not run, does not answer this user, or has no compose."""
-    if cluster.launch.runtime == "host":
+    if cluster.policy.runtime == "host":
         return skip(ON_HOST)
     own = node.facts.engine
-    command = shlex.join(cluster.launch.docker)
+    command = shlex.join(cluster.policy.docker)
     if own is None:
         return unknown("nobody could ask the engine", "engine")
     source, expected = f"{command} info", "an engine that answers this user, with the compose plugin"
@@ -51,39 +51,36 @@ def engine(node: Node, cluster: Cluster) -> Seen:
 
 def image(cluster: Cluster) -> list[Finding]:
     """Find nodes without the image, or with another than most."""
-    if not cluster.launch.images or cluster.launch.runtime == "host":
-        seen = skip(ON_HOST if cluster.launch.runtime == "host" else "no image is named")
+    ref = cluster.policy.image
+    if not ref or cluster.policy.runtime == "host":
+        seen = skip(ON_HOST if cluster.policy.runtime == "host" else "no image is named")
         return [finding("image", name, seen) for name in cluster.nodes]
-    named = f"container_image {', '.join(cluster.launch.images)}"
     found = {
         # Its digest alone does not say which image is meant.
-        each.node: dataclasses.replace(each, source=f"{named}; {each.source}") if each.status == "fail" else each
+        each.node: dataclasses.replace(each, source=f"container_image {ref}; {each.source}")
+        if each.status == "fail"
+        else each
         for each in compare(cluster, IMAGE)
     }
     for name, node in cluster.nodes.items():
         own = node.facts.engine
-        asked = own.images if own and own.running else None
-        missing = [ref for ref in cluster.launch.images if asked is not None and ref in asked and asked[ref] is None]
-        unseen = [ref for ref in cluster.launch.images if asked is not None and ref not in asked]
-        if missing:
-            remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
-            seen = Seen(
-                "fail", f"{', '.join(missing)} is not there", "the image on every node", "container_image", remedy
-            )
-            found[name] = finding("image", name, seen)
-        elif unseen:
-            why = f": {own.why}" if own and own.why else ""
-            found[name] = finding("image", name, unknown(f"nobody could look for {', '.join(unseen)}{why}", "engine"))
-        elif own is None or not own.running:
+        if own is None or not own.running:
             found[name] = finding("image", name, skip("the engine does not answer, which is told elsewhere"))
+        elif ref not in own.images:
+            why = f": {own.why}" if own.why else ""
+            found[name] = finding("image", name, unknown(f"nobody could look for {ref}{why}", "engine"))
+        elif own.images[ref] is None:
+            remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
+            seen = Seen("fail", f"{ref} is not there", "the image on every node", "container_image", remedy)
+            found[name] = finding("image", name, seen)
     return list(found.values())
 
 
 def privileged(node: Node, cluster: Cluster) -> Seen:
     """Tell of containers that are given the whole machine."""
-    if cluster.launch.runtime == "host":
+    if cluster.policy.runtime == "host":
         return skip(ON_HOST)
-    if not cluster.launch.privileged:
+    if not cluster.policy.privileged:
         return fine("containers get the devices they need and no more", "container_privileged")
     return Seen(
         "fail",

@@ -25,14 +25,14 @@ TMP = "/tmp"  # what it is, not where a file is made
 def memlock(node: Node, cluster: Cluster) -> Seen:
     """Find nodes whose ranks may lock less memory than RDMA needs."""
     wanted = cluster.expected.get("memlock")
-    if cluster.launch.runtime != "host":
+    if cluster.policy.runtime != "host":
         return skip("the ranks run in containers, whose limit is the engine's")
     if wanted is None and not ranks_ports(node, cluster):
         return skip("there is no usable RDMA port, which alone needs locked memory")
     seen = MEMLOCK.of(node, cluster)
     if seen is None:
         return unknown("the limits cannot be read", "limits")
-    if starter.choose(cluster.launch.starter, node.facts).name == starter.SYSTEM_UNIT:
+    if starter.choose(cluster.policy.starter, node.facts).name == starter.SYSTEM_UNIT:
         return skip(f"{seen} here, but a run gets a system unit, which raises it")
     expected = str(wanted) if wanted is not None else UNLIMITED
     own, least = (_bytes(value) for value in (seen, expected))
@@ -113,7 +113,7 @@ def _full(disk: Disk, where: str, cluster: Cluster, remedy: str) -> Seen | None:
 
 def shm(node: Node, cluster: Cluster) -> Seen:
     """Find a /dev/shm that is too small for NCCL and the data loaders of GPUs."""
-    if cluster.launch.runtime != "host":
+    if cluster.policy.runtime != "host":
         return skip("the ranks run in containers, whose /dev/shm is container_shm_size")
     container = node.facts.container
     if node.gpu is not None and not node.gpu.count:

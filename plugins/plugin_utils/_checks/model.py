@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._cluster.node import Layer, Node
+from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, Status
 from .thresholds import Thresholds
 
@@ -23,20 +24,12 @@ PROFILE = "preflight_expected"
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """What a launch would do here, as far as checks depend on it. call is how commands are called."""
+    """What the parameters of a launch say here, as far as checks depend on it. call is how commands are called."""
 
-    slot: str = "default"
-    starter: str = "auto"
     launcher: str = "torchrun"
-    runtime: str = "host"
-    docker: tuple[str, ...] = ("docker",)
-    head_address: str = ""
     port: int | None = None
     port_origin: str = "default"
-    port_range: tuple[int, int] = (29400, 29999)
     files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
-    images: tuple[str, ...] = ()
-    privileged: bool = False
     call: str | None = None
 
 
@@ -53,6 +46,7 @@ class Cluster:
     addresses: Mapping[str, str] = dataclasses.field(default_factory=dict)
     expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
+    policy: ClusterPolicy = dataclasses.field(default_factory=ClusterPolicy)
     launch: Launch = dataclasses.field(default_factory=Launch)
     received: float | None = None
     decided: Sequence[Finding] = ()

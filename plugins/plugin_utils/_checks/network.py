@@ -29,7 +29,8 @@ def port(cluster: Cluster) -> list[Finding]:
         return []
     if head.facts.net is None:
         return [finding("port", head.name, unknown("nobody could see who listens", "net"))]
-    picked, found = ports.pick(asked.port, asked.port_origin, asked.port_range, "0", head.name, head.facts.net)
+    port_range = cluster.policy.port_range
+    picked, found = ports.pick(asked.port, asked.port_origin, port_range, "0", head.name, head.facts.net)
 
     def well(node: Node) -> Seen:
         return fine(f"{picked.number}: {picked.reason}", "facts net") if node is head else skip(HEAD_ONLY)
@@ -50,7 +51,7 @@ def _meeting_place(head: Node, cluster: Cluster) -> Seen:
     if head.facts.net is None:
         return unknown("nobody could see the addresses", "net")
     together = agreement.share_network(cluster.facts)
-    asked = cluster.launch.head_address
+    asked = cluster.policy.head_address
     chosen, _found = head_address.choose_address(head.name, asked, head.address, head.facts.net, together)
     told = (cluster.facts[head.name].names or {}).get(chosen.value)
     addresses = [chosen.value] if head_address.is_address(chosen.value) else told.addresses if told else []

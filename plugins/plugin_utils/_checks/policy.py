@@ -8,6 +8,7 @@ What is no such thing is a finding: a level that was mistyped must not leave a c
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
 from collections.abc import Iterable, Mapping
@@ -19,12 +20,37 @@ from . import rdma
 from .check import LEVELS, Level
 from .properties import PROPERTIES
 from .registry import NAMES
+from .thresholds import NAMES as thresholds_NAMES
 from .thresholds import Thresholds
 
 LEVELS_VARIABLE, PROFILE_VARIABLE = "preflight_levels", "preflight_expected"
 PROFILE_KEYS = tuple(
     dict.fromkeys([*(each.key for each in PROPERTIES), *rdma.PROFILE_KEYS, "memlock", "commit", "branch"])
 )
+
+
+VARIABLES = (LEVELS_VARIABLE, PROFILE_VARIABLE, *(f"preflight_{name}" for name in thresholds_NAMES))
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckPolicy:
+    """What the inventory says of checks: levels by name, what to expect of every node, and thresholds."""
+
+    levels: Mapping[str, Level] = dataclasses.field(default_factory=dict)
+    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
+
+    @classmethod
+    def read(cls, variables: Mapping[str, Any]) -> tuple[CheckPolicy, list[Finding]]:
+        """Read the variables preflight_*; what is no such thing is a finding."""
+        of_levels, refused = levels(variables.get(LEVELS_VARIABLE) or {})
+        expected, unknown = profile(variables.get(PROFILE_VARIABLE) or {})
+        given = {name: variables[f"preflight_{name}"] for name in thresholds_NAMES if f"preflight_{name}" in variables}
+        limits, no_numbers = thresholds(given)
+        return cls(of_levels, expected, limits), [*refused, *unknown, *no_numbers]
+
+
+BY_DEFAULT = CheckPolicy()
 
 
 def levels(given: Any) -> tuple[dict[str, Level], list[Finding]]:

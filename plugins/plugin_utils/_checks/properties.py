@@ -140,7 +140,7 @@ def _network_mtu(node: Node, cluster: Cluster) -> str | None:
 
 def _version(name: str) -> Callable[[Node, Cluster], str | None]:
     def of(node: Node, cluster: Cluster) -> str | None:
-        if cluster.launch.runtime != "host":
+        if cluster.policy.runtime != "host":
             return ""  # the host's packages are not the container's
         if node.facts.versions is None:
             return None
@@ -179,12 +179,12 @@ def _limit(name: str) -> Callable[[Node, Cluster], str | None]:
 
 def _image(node: Node, cluster: Cluster) -> str | None:
     engine = node.facts.engine
-    if not cluster.launch.images:
+    if not cluster.policy.image:
         return ""
     if engine is None or not engine.running:
         return None
-    images = [engine.images.get(ref) for ref in cluster.launch.images]
-    return joined(min(image.digests, default=image.id) for image in images if image is not None)
+    image = engine.images.get(cluster.policy.image)
+    return min(image.digests, default=image.id or "") if image is not None else ""
 
 
 def _engine(node: Node, _cluster: Cluster) -> str | None:

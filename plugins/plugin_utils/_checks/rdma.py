@@ -194,7 +194,7 @@ def _parsed(text: str) -> ipaddress.IPv4Network | None:
 
 def device_files(node: Node, cluster: Cluster) -> Seen:
     """Find device nodes of GPUs and adapters that the user may not open."""
-    if cluster.launch.runtime != "host":
+    if cluster.policy.runtime != "host":
         return skip("the ranks run in containers, whose devices the engine gives them")
     if node.facts.devices is None:
         return unknown("nobody could look at the device nodes", "devices")

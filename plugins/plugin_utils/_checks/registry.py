@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
@@ -238,7 +238,7 @@ CHECKS: tuple[Check, ...] = (
 NAMES = tuple(check.name for check in CHECKS)
 
 
-def run(cluster: Cluster, levels: dict[str, Level], gathered: Collection[str] | None = None) -> list[Result]:
+def run(cluster: Cluster, levels: Mapping[str, Level], gathered: Collection[str] | None = None) -> list[Result]:
     """Run all checks that are not off; gathered: only those whose facts are among these."""
     results = []
     for check in CHECKS:

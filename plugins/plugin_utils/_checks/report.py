@@ -47,7 +47,7 @@ class Report:
         return [each.finding for each in self.results]
 
 
-def report_on(cluster: Cluster, levels: dict[str, Level]) -> Report:
+def report_on(cluster: Cluster, levels: Mapping[str, Level]) -> Report:
     """Run all checks on a cluster."""
     results = run(cluster, levels)
     clock = [each.finding for each in results if each.finding.check == "clock"]

@@ -19,7 +19,7 @@ IN_CONTAINER = "the ranks run in containers"
 
 def python(cluster: Cluster) -> list[Finding]:
     """Find nodes without the training interpreter."""
-    host = cluster.launch.runtime == "host"
+    host = cluster.policy.runtime == "host"
     found = agreement.check_python(cluster.facts) if host else []
     return completed("python interpreter", cluster, found, lambda node: _python(node) if host else skip(IN_CONTAINER))
 
@@ -30,7 +30,7 @@ def _python(node: Node) -> Seen:
 
 def torch(cluster: Cluster) -> list[Finding]:
     """Find nodes whose interpreter has no torch for torchrun."""
-    if cluster.launch.runtime != "host" or cluster.launch.launcher != "torchrun":
+    if cluster.policy.runtime != "host" or cluster.launch.launcher != "torchrun":
         return completed("torch installed", cluster, [], lambda node: skip("no torch of the host is needed"))
     elsewhere = [
         name
@@ -53,15 +53,15 @@ def starter(cluster: Cluster) -> list[Finding]:
     """Find nodes where systemd is asked for and takes no unit."""
 
     def well(node: Node) -> Seen:
-        choice = choose_starter(cluster.launch.starter, node.facts)
+        choice = choose_starter(cluster.policy.starter, node.facts)
         return fine(f"{choice.name}: {choice.reason}", ORIGIN)
 
-    return completed("starter", cluster, check_starter(cluster.launch.starter, cluster.facts), well)
+    return completed("starter", cluster, check_starter(cluster.policy.starter, cluster.facts), well)
 
 
 def slot(cluster: Cluster) -> list[Finding]:
     """Find slots that another run holds."""
-    asked = cluster.launch.slot
+    asked = cluster.policy.slot
     found = agreement.check_slot(cluster.facts, asked, cluster.launch.call)
     return completed("slot", cluster, found, lambda node: fine(f"slot {asked} is free", "launch_slot"))
 

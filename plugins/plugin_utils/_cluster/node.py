@@ -92,3 +92,8 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
 def native(variables: Mapping[str, Any], name: str) -> Any:
     """Return a variable that is a mapping, as plain data; what is not set is empty."""
     return transform_to_native_types(variables.get(name) or {}, redact=False)
+
+
+def native_of(variables: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those of these variables that are set, as plain data."""
+    return {name: transform_to_native_types(variables[name], redact=False) for name in names if name in variables}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster's policy: the variables launch_* that the plan needs.
+"""The cluster's policy: the variables launch_*, and of other roles what tells what a launch would do.
 
 Their defaults are the role's (`roles/launch/defaults`); what they mean is in its argument specification.
 """
@@ -9,17 +9,14 @@ Their defaults are the role's (`roles/launch/defaults`); what they mean is in it
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._checks import policy as _checks_policy
-from .._checks.check import Level
-from .._checks.thresholds import NAMES as THRESHOLDS
-from .._checks.thresholds import Thresholds
-from .._findings.finding import Finding, PlanError
+from .._findings.finding import Finding
 from .._request.parameters import SECRET, Parameter, display, expected, read
 from .head_address import is_reachable
-from .ports import read_range
+from .ports import DEFAULT_RANGE, read_range
 
 DAY = 86400
 LEAST_LOST_AFTER_S = 6
@@ -38,70 +35,71 @@ VARIABLES = (
     Parameter("launch_log_limit_mib", "int", "MiB", minimum=1, maximum=1 << 20),
 )
 HEAD_ADDRESS = Parameter("launch_head_address", "node", "Address")
-# Of the role preflight, whose checks a launch makes too; not set: as by its defaults.
-OF_CHECKS = ("preflight_levels", "preflight_expected", *(f"preflight_{name}" for name in THRESHOLDS))
-NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env", *OF_CHECKS)
+NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env")
+# Of other roles, for verbs that tell what a launch would do.
+OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
+OF_ENVIRONMENT = ("launch_env", HEAD_ADDRESS.name, *OF_LIBRARY)
+OF_CONTAINER = ("container_image", "container_privileged")
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
-    """What the cluster's owner decided, read once from the head's variables. Times are seconds."""
+class ClusterPolicy:
+    """What the cluster's owner decided, read from the head's variables; the defaults are the roles'. Times are seconds.
 
-    env: Mapping[str, Any]
-    head_address: str
-    port_range: tuple[int, int]
-    slot: str
-    runtime: str
-    compose_file: str
-    compose_service: str
-    docker: list[str]
-    starter: str
-    stop_grace: int
-    abort_grace: int
-    join_timeout: int
-    lost_after: int
-    log_limit_mib: int
-    levels: Mapping[str, Level] = dataclasses.field(default_factory=dict)
-    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
+    library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell.
+    """
+
+    env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    head_address: str = ""
+    head_address_origin: str = HEAD_ADDRESS.name
+    port_range: tuple[int, int] = DEFAULT_RANGE
+    slot: str = "default"
+    runtime: str = "host"
+    compose_file: str = "~/muster/container/compose.yaml"
+    compose_service: str = "train"
+    docker: list[str] = dataclasses.field(default_factory=lambda: ["docker"])
+    starter: str = "auto"
+    stop_grace: int = 60
+    abort_grace: int = 10
+    join_timeout: int = 600
+    lost_after: int = 12
+    log_limit_mib: int = 256
+    library: str = ""
+    version: str = ""
+    image: str = ""
+    privileged: bool = False
 
     @classmethod
-    def from_variables(cls, variables: Mapping[str, Any]) -> Policy:
-        """Read the variables launch_*; raise PlanError with all that cannot be read."""
+    def read(cls, variables: Mapping[str, Any]) -> tuple[ClusterPolicy, list[Finding]]:
+        """Return the policy, by default where nothing is said, and a finding for each variable that cannot be read."""
         values: dict[str, Any] = {}
         findings = []
-        for parameter in VARIABLES:
-            raw = variables.get(parameter.name)
-            try:
-                values[parameter.name] = read(parameter, raw)
-            except ValueError:
-                findings.append(_fault(parameter.name, raw, expected(parameter)))
-        if 0 < values.get("launch_lost_after", 0) < LEAST_LOST_AFTER_S:
+        for name, reader, wanted in _READERS:
+            if name in variables:
+                try:
+                    values[name.removeprefix("launch_")] = reader(variables[name])
+                except ValueError as error:
+                    findings.append(_fault(name, variables[name], wanted or str(error)))
+        if 0 < values.get("lost_after", 0) < LEAST_LOST_AFTER_S:
             least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners give a sign of life every 2 s"
-            findings.append(_fault("launch_lost_after", values["launch_lost_after"], least))
-        if values.get("launch_docker") == []:
+            findings.append(_fault("launch_lost_after", values["lost_after"], least))
+        if values.get("docker") == []:
             findings.append(_fault("launch_docker", [], "the words that call Docker, such as [docker]"))
-        address = variables.get("launch_head_address", "")
-        try:
-            values["launch_head_address"] = _address(address)
-        except ValueError:
-            findings.append(_fault("launch_head_address", address, "an address or a host name, or nothing"))
-        try:
-            values["launch_port_range"] = read_range(str(variables.get("launch_port_range")))
-        except ValueError as error:
-            findings.append(_fault("launch_port_range", variables.get("launch_port_range"), str(error)))
-        values["launch_env"] = variables.get("launch_env", {})
-        if not isinstance(values["launch_env"], Mapping):
-            findings.append(_fault("launch_env", values["launch_env"], "a mapping of names to values"))
-        levels, refused = _checks_policy.levels(variables.get("preflight_levels") or {})
-        expected_of_nodes, unknown = _checks_policy.profile(variables.get("preflight_expected") or {})
-        given = {name: variables[f"preflight_{name}"] for name in THRESHOLDS if f"preflight_{name}" in variables}
-        thresholds, no_numbers = _checks_policy.thresholds(given)
-        findings += [*refused, *unknown, *no_numbers]
-        if findings:
-            raise PlanError(findings)
-        own = {name.removeprefix("launch_"): value for name, value in values.items()}
-        return cls(**own, levels=levels, expected=expected_of_nodes, thresholds=thresholds)
+        library, version = (str(variables.get(name) or "") for name in OF_LIBRARY)
+        image, privileged = (variables.get(name) for name in OF_CONTAINER)
+        others: dict[str, Any] = {
+            "library": library,
+            "version": version,
+            "image": str(image or ""),
+            "privileged": bool(privileged),
+        }
+        return cls(**values, **others), findings
+
+
+def _env(raw: object) -> Mapping[str, Any]:
+    if not isinstance(raw, Mapping):
+        raise ValueError
+    return raw
 
 
 def _address(raw: object) -> str:
@@ -110,6 +108,14 @@ def _address(raw: object) -> str:
     if text and not is_reachable(text):
         raise ValueError
     return text
+
+
+_READERS: list[tuple[str, Callable[[Any], Any], str]] = [
+    *((each.name, functools.partial(read, each), expected(each)) for each in VARIABLES),
+    (HEAD_ADDRESS.name, _address, "an address or a host name, or nothing"),
+    ("launch_port_range", lambda raw: read_range(str(raw)), ""),
+    ("launch_env", _env, "a mapping of names to values"),
+]
 
 
 def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:

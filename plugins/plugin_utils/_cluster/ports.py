@@ -12,6 +12,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._findings.finding import Finding
 
+DEFAULT_RANGE = (29400, 29999)  # as the role launch has it
+
 
 @dataclass(frozen=True)
 class Port:
@@ -56,11 +58,11 @@ def pick(
 
 
 def read_range(text: str) -> tuple[int, int]:
-    """Read `29400-29999`. Raise ValueError saying what was expected."""
+    """Read `FIRST-LAST`. Raise ValueError saying what was expected."""
     match = re.fullmatch(r"([0-9]{1,5})-([0-9]{1,5})", text)
     first, last = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1024 <= first < last <= 65535:
-        raise ValueError("FIRST-LAST with 1024 <= FIRST < LAST <= 65535, as in 29400-29999")
+        raise ValueError("FIRST-LAST with 1024 <= FIRST < LAST <= 65535, as in {}-{}".format(*DEFAULT_RANGE))
     return first, last
 
 

@@ -19,37 +19,17 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 
 from .._checks import agreement
 from .._checks.gpu_findings import find_gpus
-from .._cluster.head_address import Interface, choose_address, is_reachable
-from .._cluster.node import Answer, Layer, Node, Silent
+from .._cluster import head_address
+from .._cluster.node import Answer, Node, Silent
+from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
-from .._nccl.environments import UNTUNED, Users, decide, view_of
+from .._nccl.environments import Users, decide, view_of
 from .._nccl.fabric import Fabric
 from .._nccl.library import Library, library_of, numbers
-from .._nccl.variable_layers import Settings
-from .._nccl.view import FabricPolicy, NotSet
+from .._nccl.view import NotSet
 from .._request.parameters import display
-from .._request.settings import DEFAULT
 
 SCHEMA = 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Policy:
-    """What the cluster's owner decided.
-
-    library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell. head_address may be
-    empty; its origin is the inventory's variable. layers are the environment of all ranks, tuning has channels and
-    threads.
-    """
-
-    mode: str = "auto"
-    mode_origin: str = DEFAULT
-    head_address: str = ""
-    head_address_origin: str = "launch_head_address"
-    library: str = ""
-    version: str = ""
-    layers: Sequence[Layer] = ()
-    tuning: Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +46,7 @@ class NodeReport:
     gpu: Gpu | None = None
     facts: NodeFacts | None = None
     library: Library | None = None
-    interface: Interface | None = None
+    interface: head_address.Interface | None = None
     hcas: list[str] = dataclasses.field(default_factory=list)
     gids: dict[str, int] = dataclasses.field(default_factory=dict)
     environment: list[Variable] = dataclasses.field(default_factory=list)
@@ -108,13 +88,12 @@ class ClusterReport:
         }
 
 
-def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
+def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> ClusterReport:
     """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
     nodes = {each.name: each for each in answers if isinstance(each, Node)}
     silent = {each.name: each for each in answers if isinstance(each, Silent)}
     address, findings = _head_address(answers, nodes, policy)
     findings += [*_refused(policy), *map(_no_answer, silent.values())]
-    users = Users(FabricPolicy(policy.mode, policy.mode_origin), policy.layers, tuning=policy.tuning)
     views = [view_of(node, _library(library_of(node.facts, node.gpu), policy)) for node in nodes.values()]
     decided = decide(views, users, address) if views else None
     findings += decided.findings if decided else []
@@ -141,7 +120,7 @@ def detect(answers: Sequence[Answer], policy: Policy) -> ClusterReport:
                 not_set=own.not_set,
             )
         reports.append(report)
-    return ClusterReport(reports, decided.fabric if decided else None, policy.mode, by_node.get(None, []))
+    return ClusterReport(reports, decided.fabric if decided else None, users.fabric.mode, by_node.get(None, []))
 
 
 def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
@@ -152,12 +131,12 @@ def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
     return {node: list(own) for node, own in parted.items()}
 
 
-def _refused(policy: Policy) -> list[Finding]:
+def _refused(policy: ClusterPolicy) -> list[Finding]:
     """Find what of the policy is no such thing."""
     found = []
     if policy.version and numbers(policy.version) is None:
         found.append(_no_such("nccl_env_version", policy.version, "a version such as 2.23.4"))
-    if policy.head_address and not is_reachable(policy.head_address):
+    if policy.head_address and not head_address.is_reachable(policy.head_address):
         found.append(_no_such(policy.head_address_origin, policy.head_address, "an IP address or a host name"))
     return found
 
@@ -174,16 +153,20 @@ def _no_such(name: str, value: str, expected: str) -> Finding:
     )
 
 
-def _head_address(answers: Sequence[Answer], nodes: Mapping[str, Node], policy: Policy) -> tuple[str, list[Finding]]:
+def _head_address(
+    answers: Sequence[Answer], nodes: Mapping[str, Node], policy: ClusterPolicy
+) -> tuple[str, list[Finding]]:
     head = nodes.get(answers[0].name) if answers else None
     if head is None or head.facts.net is None:
         return policy.head_address, []
     together = agreement.share_network({name: node.facts for name, node in nodes.items()})
-    address, findings = choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
+    address, findings = head_address.choose_address(
+        head.name, policy.head_address, head.address, head.facts.net, together
+    )
     return address.value, findings
 
 
-def _library(found: Library, policy: Policy) -> Library:
+def _library(found: Library, policy: ClusterPolicy) -> Library:
     """Take what the policy says of the library, else what the node's files tell."""
     if not policy.library and not policy.version:
         return found

@@ -23,9 +23,13 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._checks import agreement
 from .._cluster import head_address
 from .._cluster.node import Node
-from .._detect.detected import Policy, detect
+from .._cluster.policy import ClusterPolicy
+from .._detect.detected import detect
 from .._detect.topology import short_name
 from .._findings.finding import Finding
+from .._nccl.environments import Users
+from .._nccl.view import FabricPolicy
+from .._request.settings import DEFAULT
 from .._text.table import names, one_line, table
 
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")
@@ -79,7 +83,7 @@ def discover(found: Sequence[Found]) -> Discovered:
     findings += [dataclasses.replace(each, remedy=f"{each.remedy} (leave it out)") for each in _twice(facts)]
     if not answered:
         return Discovered(found, [], {}, findings)
-    report = detect(nodes, Policy())
+    report = detect(nodes, ClusterPolicy(), Users(FabricPolicy("auto", DEFAULT)))
     gpus = {node.name: node.gpu.count if node.gpu else None for node in report.nodes}
     fabric = report.fabric.value if report.fabric else None
     why = report.fabric.reason if report.fabric else "not known"

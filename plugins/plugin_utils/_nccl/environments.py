@@ -58,15 +58,6 @@ def make(
     ranks_on_machine: Mapping[str, int],
 ) -> Environments:
     """Decide every node's environment for a launch; of_cluster is launch_env, the other mapping is by node."""
-    mode, env = settings["mode"], settings["env"]
-    given = (env["value"] or {}, env["origin"])
-    standing = env["origin"] in variable_layers.OF_THE_CLUSTER
-    users = Users(
-        fabric=FabricPolicy(mode["value"], mode["origin"]),
-        cluster=[(of_cluster, variable_layers.CLUSTER), *([given] if standing else [])],
-        run=[] if standing else [given],
-        tuning=settings,
-    )
     inputs = [
         view_of(
             node,
@@ -75,7 +66,23 @@ def make(
         )
         for node in nodes
     ]
-    return decide(inputs, users, head_address)
+    return decide(inputs, users_of(settings, of_cluster), head_address)
+
+
+def users_of(settings: variable_layers.Settings, of_cluster: Any, more: Sequence[Layer] = ()) -> Users:
+    """Return what users set for all nodes: the parameters mode, env, channels and threads, and launch_env.
+
+    more is layers of the cluster's above these.
+    """
+    mode, env = settings["mode"], settings["env"]
+    given = (env["value"] or {}, env["origin"])
+    standing = env["origin"] in variable_layers.OF_THE_CLUSTER
+    return Users(
+        fabric=FabricPolicy(mode["value"], mode["origin"]),
+        cluster=[(of_cluster, variable_layers.CLUSTER), *([given] if standing else []), *more],
+        run=[] if standing else [given],
+        tuning=settings,
+    )
 
 
 def view_of(node: Node, library: Library, machine: Sequence[Variable] = ()) -> NodeView:

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._cluster import ports
 from .._cluster.node import Node
-from .._cluster.policy import Policy
+from .._cluster.policy import ClusterPolicy
 from .._nccl import variable_layers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
@@ -33,7 +33,7 @@ class Run:
     nonce: str
     created: str
     settings: variable_layers.Settings
-    policy: Policy
+    policy: ClusterPolicy
     nodes: Sequence[str]
     spares: Sequence[str]
     world_size: int

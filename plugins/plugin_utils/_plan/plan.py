@@ -19,9 +19,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._checks import agreement, file_agreement, launch
 from .._checks.gpu_findings import find_gpus
 from .._checks.model import Cluster, Launch
+from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster import head_address, ports
 from .._cluster.node import Node
-from .._cluster.policy import Policy, check_alike
+from .._cluster.policy import ClusterPolicy, check_alike
 from .._findings.finding import Finding, PlanError
 from .._nccl import variable_layers
 from .._nccl.environments import make as make_environments
@@ -36,17 +37,23 @@ SCHEMA = 1
 KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
 
 
-def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node], spares: int = 0) -> dict[str, Any]:
+def make_plan(
+    request: Mapping[str, Any],
+    policy: ClusterPolicy,
+    nodes: Sequence[Node],
+    spares: int = 0,
+    checks: CheckPolicy = BY_DEFAULT,
+) -> dict[str, Any]:
     """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it.
 
     The last ones, so many, are spares: they get a job too, and no ranks.
     """
     settings = request["parameters"]
-    findings = _check(settings, policy, nodes, request["call"])
+    findings = _check(settings, policy, nodes, checks, request["call"])
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(
-            launch.levelled(findings, policy.levels)
+            launch.levelled(findings, checks.levels)
         )  # and here is where it stops: without these nothing more can be decided
     decided = _decide(request, policy, nodes, nets)
     findings += decided.findings
@@ -74,7 +81,7 @@ def make_plan(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node],
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
         for node, place in zip(nodes, ranks.place(names, decided.count.nproc), strict=True)
     }
-    findings = launch.levelled(findings, policy.levels)
+    findings = launch.levelled(findings, checks.levels)
     _stop_at(findings)
     head = nodes[0]
     return {
@@ -110,7 +117,9 @@ class _Decided:
     findings: list[Finding]
 
 
-def _decide(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node], nets: Mapping[str, Net]) -> _Decided:
+def _decide(
+    request: Mapping[str, Any], policy: ClusterPolicy, nodes: Sequence[Node], nets: Mapping[str, Net]
+) -> _Decided:
     head, settings = nodes[0], request["parameters"]
     nproc, port = settings["nproc"], settings["master_port"]
     gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
@@ -126,7 +135,11 @@ def _decide(request: Mapping[str, Any], policy: Policy, nodes: Sequence[Node], n
 
 
 def _check(
-    settings: variable_layers.Settings, policy: Policy, nodes: Sequence[Node], call: str | None
+    settings: variable_layers.Settings,
+    policy: ClusterPolicy,
+    nodes: Sequence[Node],
+    checks: CheckPolicy,
+    call: str | None,
 ) -> list[Finding]:
     """Check the launch against what the nodes say, whatever the plan will be."""
     facts = {node.name: node.facts for node in nodes}
@@ -144,7 +157,7 @@ def _check(
     elsewhere = _sent_elsewhere(settings, policy, nodes)
     findings += RUNTIMES[policy.runtime].check(policy, facts, torchrun, elsewhere)
     findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
-    findings += launch.fast(_checked(settings, policy, nodes, call), policy.levels)
+    findings += launch.fast(_checked(settings, policy, nodes, checks, call), checks.levels)
     for what, setting in files.items():
         findings += file_agreement.check_file(facts, what, setting["value"], setting["origin"])
     if "config" in files:
@@ -152,25 +165,28 @@ def _check(
     return findings
 
 
-def _checked(settings: variable_layers.Settings, policy: Policy, nodes: Sequence[Node], call: str | None) -> Cluster:
+def _checked(
+    settings: variable_layers.Settings,
+    policy: ClusterPolicy,
+    nodes: Sequence[Node],
+    checks: CheckPolicy,
+    call: str | None,
+) -> Cluster:
     """Return the nodes as preflight's checks look at them."""
     seen = RUNTIMES[policy.runtime].as_ranks_see_it
     return Cluster(
         nodes={node.name: dataclasses.replace(node, facts=seen(node.facts)) for node in nodes},
-        expected=policy.expected,
-        thresholds=policy.thresholds,
+        expected=checks.expected,
+        thresholds=checks.thresholds,
         launch=Launch(
-            starter=policy.starter,
             launcher=str(settings["launcher"]["value"]),
-            runtime=policy.runtime,
-            docker=tuple(policy.docker),
-            head_address=policy.head_address,
             call=call,
         ),
+        policy=policy,
     )
 
 
-def _sent_elsewhere(settings: variable_layers.Settings, policy: Policy, nodes: Sequence[Node]) -> list[str]:
+def _sent_elsewhere(settings: variable_layers.Settings, policy: ClusterPolicy, nodes: Sequence[Node]) -> list[str]:
     """Name the nodes whose ranks get variables such as PYTHONPATH from anywhere."""
     common = [policy.env, settings["env"]["value"]]
     return [

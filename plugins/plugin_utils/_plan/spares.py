@@ -13,17 +13,19 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster.node import Node
-from .._cluster.policy import Policy
+from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, PlanError
 from .plan import make_plan
 
 
 def plan_with_spares(
     request: Mapping[str, Any],
-    policy: Policy,
+    policy: ClusterPolicy,
     known: Mapping[str, Node],
     silent: Mapping[str, Finding],
+    checks: CheckPolicy = BY_DEFAULT,
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Return the plan, and a warning for each node or spare that has no part in it; raise PlanError as `make_plan`.
 
@@ -36,7 +38,7 @@ def plan_with_spares(
         everybody = [*nodes, *waiting]
         if away := [silent[name] for name in everybody if name in silent]:
             raise PlanError(away)
-        return make_plan(request, policy, [known[name] for name in everybody], len(waiting))
+        return make_plan(request, policy, [known[name] for name in everybody], len(waiting), checks)
 
     while True:
         try:
@@ -93,7 +95,7 @@ def _alike(wider: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     return {**wider, "gang": None} == {**job, "gang": None}
 
 
-def _is_bound(policy: Policy, known: Mapping[str, Node], head_is_bad: bool) -> bool:
+def _is_bound(policy: ClusterPolicy, known: Mapping[str, Node], head_is_bad: bool) -> bool:
     """Say whether the head has an address by policy that no spare has, so that none can be the head."""
     if not head_is_bad or not policy.head_address:
         return False

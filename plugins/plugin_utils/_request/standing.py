@@ -17,8 +17,11 @@ from .settings import CLUSTER, DEFAULT, settle
 NAMES = ("mode", "channels", "threads", "env")
 
 
-def standing(defaults: Any) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
-    """Read mode, channels, threads and env: {value, origin} of each, and what of them a launch would refuse."""
+def standing(defaults: Any, mode: dict[str, Any] | None = None) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
+    """Read mode, channels, threads and env: {value, origin} of each, and what of them a launch would refuse.
+
+    mode is the verb's own, which wins where it was given.
+    """
     lines: list[str] = []
     # The rest is a program's, which a launch checks.
     kept = {name: defaults[name] for name in NAMES if name in defaults} if isinstance(defaults, Mapping) else defaults
@@ -28,6 +31,8 @@ def standing(defaults: Any) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
         name: dict(settings[name]) if name in settings else {"value": built_in.get(name), "origin": DEFAULT}
         for name in NAMES
     }
+    if mode is not None and mode["origin"] != DEFAULT:
+        found["mode"] = mode
     return found, [_refused(line) for line in lines]
 
 

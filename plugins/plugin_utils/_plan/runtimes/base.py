@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from ..._cluster.policy import Policy
+from ..._cluster.policy import ClusterPolicy
 from ..._findings.finding import Finding
 from ..starter import Choice
 
@@ -47,6 +47,6 @@ class Runtime:
     leaves of the facts what holds for the ranks.
     """
 
-    way: Callable[[Policy, NodeFacts, Part], Way]
-    check: Callable[[Policy, Mapping[str, NodeFacts], bool, Collection[str]], list[Finding]]
+    way: Callable[[ClusterPolicy, NodeFacts, Part], Way]
+    check: Callable[[ClusterPolicy, Mapping[str, NodeFacts], bool, Collection[str]], list[Finding]]
     as_ranks_see_it: Callable[[NodeFacts], NodeFacts]

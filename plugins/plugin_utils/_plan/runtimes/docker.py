@@ -16,7 +16,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer, container_name
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from ..._cluster.policy import Policy
+from ..._cluster.policy import ClusterPolicy
 from ..._findings.finding import Finding
 from ..starter import Choice
 from .base import ORIGIN, Part, Way
@@ -26,7 +26,7 @@ NAME = "docker"
 OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
 
 
-def way(policy: Policy, facts: NodeFacts, part: Part) -> Way:
+def way(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Way:
     """Start it as a container that is named after the run and the node."""
     asked = (facts.files or {}).get(policy.compose_file)
     container = JobContainer(
@@ -47,7 +47,7 @@ def way(policy: Policy, facts: NodeFacts, part: Part) -> Way:
 
 
 def check(
-    policy: Policy, nodes: Mapping[str, NodeFacts], _torchrun: bool, _elsewhere: Collection[str]
+    policy: ClusterPolicy, nodes: Mapping[str, NodeFacts], _torchrun: bool, _elsewhere: Collection[str]
 ) -> list[Finding]:
     """Find nodes without the compose file."""
     found = {node: (facts.files or {}).get(policy.compose_file) for node, facts in nodes.items()}

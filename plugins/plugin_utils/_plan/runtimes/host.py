@@ -10,18 +10,20 @@ from collections.abc import Collection, Mapping
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._checks import agreement
-from ..._cluster.policy import Policy
+from ..._cluster.policy import ClusterPolicy
 from ..._findings.finding import Finding
 from .. import starter
 from .base import Part, Way
 
 
-def way(policy: Policy, facts: NodeFacts, _part: Part) -> Way:
+def way(policy: ClusterPolicy, facts: NodeFacts, _part: Part) -> Way:
     """Start it detached, as the node's systemd and user allow."""
     return Way(python=facts.python.path or facts.python.command, starter=starter.choose(policy.starter, facts))
 
 
-def check(policy: Policy, nodes: Mapping[str, NodeFacts], torchrun: bool, elsewhere: Collection[str]) -> list[Finding]:
+def check(
+    policy: ClusterPolicy, nodes: Mapping[str, NodeFacts], torchrun: bool, elsewhere: Collection[str]
+) -> list[Finding]:
     """Find nodes without the interpreter, without torch for torchrun, or without the starter that is asked for."""
     findings = [*agreement.check_python(nodes), *starter.check(policy.starter, nodes)]
     return findings + (agreement.check_torch(nodes, elsewhere) if torchrun else [])

@@ -11,20 +11,23 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED, OF_THE_PLAN, OWN
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import Policy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.tests.support.plan_parts import POLICY, node, nodes, refusal, request
+from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, policy, refusal, request
 from ansible_collections.muster.train.tests.unit.test_collection import ROOT
 
 
-def policy(**own: Any) -> Policy:
-    return Policy.from_variables({**POLICY, **{f"preflight_{name}": value for name, value in own.items()}})
+def checks(**own: Any) -> CheckPolicy:
+    found, refused = CheckPolicy.read({f"preflight_{name}": value for name, value in own.items()})
+    if refused:
+        raise PlanError(refused)
+    return found
 
 
-def told(of: Policy, on: list[Any]) -> list[tuple[str, str, str]]:
-    found = make_plan(request(), of, on)["findings"]
+def told(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
+    found = make_plan(request(), policy(), on, checks=of)["findings"]
     return [(each["check"], each["node"], each["status"]) for each in found]
 
 
@@ -45,31 +48,33 @@ def test_another_commit_stops_a_launch_and_the_command_that_mends_it_is_told() -
 @pytest.mark.parametrize(("level", "status"), [("warn", "warn"), ("off", None)])
 def test_levels_hold_in_a_launch(level: str, status: str | None) -> None:
     odd = [node(0), node(1, code__commit="b" * 40)]
-    assert told(policy(levels={"code": level}), odd) == ([("code", "node1", status)] if status else [])
+    assert told(checks(levels={"code": level}), odd) == ([("code", "node1", status)] if status else [])
 
 
 def test_levels_hold_for_what_the_plan_finds_itself() -> None:
     held = [node(0), node(1, python={"command": "python3", "path": None})]
     with pytest.raises(PlanError, match="python3 is not there"):
         make_plan(request(), policy(), held)
-    assert told(policy(levels={"python_interpreter": "warn"}), held) == [("python", "node1", "warn")]
+    assert told(checks(levels={"python_interpreter": "warn"}), held) == [("python", "node1", "warn")]
 
 
 def test_the_profile_holds_in_a_launch() -> None:
-    assert [line.split(": ")[1] for line in refusal(request(), policy(expected={"gpus": 8}), nodes(2))] == ["gpu count"]
+    assert [line.split(": ")[1] for line in refusal(request(), policy(), nodes(2), checks(expected={"gpus": 8}))] == [
+        "gpu count"
+    ]
 
 
 def test_code_that_nobody_could_look_at_is_a_warning_in_a_launch() -> None:
     closed = node(1, code__commit=None, code__dirty=None, code__why="git is not installed")
-    assert told(policy(), [node(0), closed]) == [("code", "node1", "warn")]
-    assert told(policy(levels={"code": "off"}), [node(0), closed]) == []
+    assert told(checks(), [node(0), closed]) == [("code", "node1", "warn")]
+    assert told(checks(levels={"code": "off"}), [node(0), closed]) == []
 
 
 def test_a_full_disk_stops_a_launch() -> None:
     disks = [{"path": "/home/ann/muster", "mount_point": "/home", "size_bytes": 10**12, "free_bytes": 10**9}]
     [line] = refusal(request(), policy(), [node(0), node(1, disks=disks)])
     assert line.startswith("node1: disks: /home/ann/muster (/home) is 100 % full, 0.9 GiB free; expected below 95 %")
-    assert told(policy(disk_fail=100), [node(0), node(1, disks=disks)]) == [("disks", "node1", "warn")]
+    assert told(checks(disk_fail=100), [node(0), node(1, disks=disks)]) == [("disks", "node1", "warn")]
 
 
 def test_what_nobody_could_see_stops_no_launch() -> None:
@@ -80,8 +85,8 @@ def test_what_nobody_could_see_stops_no_launch() -> None:
 
 def test_a_policy_that_is_none_is_refused() -> None:
     with pytest.raises(PlanError, match="there is no check 'clok'; did you mean 'clock'"):
-        policy(levels={"clok": "warn"})
+        checks(levels={"clok": "warn"})
     with pytest.raises(PlanError, match="'gpu' is nothing to expect"):
-        policy(expected={"gpu": 8})
+        checks(expected={"gpu": 8})
     with pytest.raises(PlanError, match="preflight_disk_fail: it is 'full'"):
-        policy(disk_fail="full")
+        checks(disk_fail="full")

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks import policy
-from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import PROPERTIES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import CHECKS
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
@@ -24,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.report import
     verdict as report_verdict,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import TABLE
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
 from ansible_collections.muster.train.tests.unit.test_collection import ROOT
 
@@ -125,8 +125,8 @@ def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
 
 
 def test_what_a_finding_expects_can_be_set() -> None:
-    asked = Launch(runtime="docker", privileged=True)
-    found = report("laptop", launch=asked)
+    asked = ClusterPolicy(runtime="docker", privileged=True)
+    found = report("laptop", policy=asked)
     [seen, _other] = [each for each in found.findings if each.check == "privileged"]
     assert "preflight_expected" not in seen.expected
     assert "preflight_levels: {privileged: off}" in seen.remedy
@@ -172,7 +172,7 @@ def test_the_report_is_never_wider_than_asked(width: int) -> None:
         facts["gpu"]["driver_version"] = "535.104.05"
         facts["node"]["kernel"]["command_line"] = ["pci=realloc=off", "iommu=pt"] * 20
 
-    lines = render_report(report("dgx_h100_ib", much, launch=Launch(port_range=(22, 22))), width)
+    lines = render_report(report("dgx_h100_ib", much, policy=ClusterPolicy(port_range=(22, 22))), width)
     assert max(map(len, lines)) <= width
     assert all(line.isprintable() for line in lines)
 
@@ -197,8 +197,8 @@ def test_a_node_without_a_property_does_not_agree_in_it() -> None:
     def no_engine(facts: Facts) -> None:
         facts["node"]["engine"].update(running=None, version=None, why="sudo: a password is required")
 
-    asked = Launch(runtime="docker", docker=("sudo", "-n", "docker"))
-    found = report("laptop", no_engine, launch=asked)
+    asked = ClusterPolicy(runtime="docker", docker=["sudo", "-n", "docker"])
+    found = report("laptop", no_engine, policy=asked)
     lines = render_report(found, 1000)
     assert not [line for line in lines if "engine version" in line]
     assert [line for line in lines if line.startswith("node0 and node1 agree in ") and "kernel" in line]
@@ -211,7 +211,7 @@ def test_images_in_the_table_are_short_and_have_a_name_in_the_finding() -> None:
     def other(facts: Facts) -> None:
         facts["node"]["engine"]["images"] = {"train:1": {"id": f"sha256:{'c' * 64}", "digests": []}}
 
-    found = report("laptop", other, launch=Launch(runtime="docker", images=("train:1",)))
+    found = report("laptop", other, policy=ClusterPolicy(runtime="docker", image="train:1"))
     lines = render_report(found, 100)
     assert any(line.split() == ["image", "train@sha256:bb", "node1:", f"sha256:{'c' * 12}"] for line in lines)
     [seen] = [each for each in found.findings if each.check == "image" and each.status == "fail"]

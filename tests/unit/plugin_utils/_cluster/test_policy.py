@@ -5,51 +5,57 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, OF_CHECKS, Policy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError, lines
-from ansible_collections.muster.train.tests.support.plan_parts import POLICY
+from ansible_collections.muster.train.tests.support.plan_parts import POLICY, read_policy
 
-DEFAULTS = Path(__file__).resolve().parents[4] / "roles" / "launch" / "defaults" / "main.yml"
+ROOT = Path(__file__).resolve().parents[4]
+DEFAULTS = ROOT / "roles" / "launch" / "defaults" / "main.yml"
 
 
 def refusal(**changes: Any) -> str:
     with pytest.raises(PlanError) as caught:
-        Policy.from_variables({**POLICY, **changes})
+        read_policy({**POLICY, **changes})
     return str(caught.value)
 
 
-def test_the_roles_defaults_are_a_policy() -> None:
-    policy = Policy.from_variables(yaml.safe_load(DEFAULTS.read_text(encoding="utf-8")))
-    assert policy == Policy(
-        env={},
-        head_address="",
-        port_range=(29400, 29999),
-        slot="default",
-        runtime="host",
-        compose_file="~/muster/container/compose.yaml",
-        compose_service="train",
-        docker=["docker"],
-        starter="auto",
-        stop_grace=60,
-        abort_grace=10,
-        join_timeout=600,
-        lost_after=12,
-        log_limit_mib=256,
-    )
+def test_the_defaults_are_the_roles() -> None:
+    defaults = yaml.safe_load(DEFAULTS.read_text(encoding="utf-8"))
+    assert set(NAMES) <= set(defaults)
+    assert ClusterPolicy.read(defaults) == ClusterPolicy.read({}) == (ClusterPolicy(), [])
 
 
-def test_names_are_all_that_is_read() -> None:
-    assert sorted(NAMES) == sorted([*POLICY, *OF_CHECKS])
+def test_the_ports_are_the_same_wherever_a_default_is_written() -> None:
+    """Roles and documents cannot import the constant; Python has it in one place."""
+    literal = "{}-{}".format(*DEFAULT_RANGE)
+    written = [
+        *("roles/launch/defaults/main.yml", "roles/launch/meta/argument_specs.yml", "roles/launch/README.md"),
+        *("roles/preflight/vars/main.yml", "roles/firewall/vars/main.yml", "inventories/template/group_vars/nodes.yml"),
+    ]
+    for path in written:
+        found = re.findall(r"launch_port_range.*?([0-9]{4,5}-[0-9]{4,5})", (ROOT / path).read_text(encoding="utf-8"))
+        assert set(found or [literal]) == {literal}, path
+    python = [path for path in (ROOT / "plugins").rglob("*.py") if str(DEFAULT_RANGE[1]) in path.read_text()]
+    assert {path.name.lstrip("_") for path in python} == {
+        "ports.py",
+        "firewall_plan.py",
+    }
+
+
+def test_names_are_all_that_is_compared() -> None:
+    assert sorted(NAMES) == sorted(POLICY)
 
 
 def test_numbers_may_be_text_as_ini_inventories_have_them() -> None:
-    assert Policy.from_variables({**POLICY, "launch_stop_grace": "90"}).stop_grace == 90
+    assert read_policy({**POLICY, "launch_stop_grace": "90"}).stop_grace == 90
 
 
 @pytest.mark.parametrize(

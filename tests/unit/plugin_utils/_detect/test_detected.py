@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import (
-    ClusterReport,
-    NodeReport,
-    Policy,
-    detect,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, NodeReport
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, NODE
-from ansible_collections.muster.train.tests.support.detect_parts import answer, cluster, dgx_h100, laptop, mi300x
+from ansible_collections.muster.train.tests.support.detect_parts import (
+    answer,
+    cluster,
+    detected,
+    dgx_h100,
+    laptop,
+    mi300x,
+)
 
 
 def variables(node: NodeReport) -> dict[str, tuple[str, str]]:
@@ -48,7 +51,7 @@ def test_a_users_value_wins_and_is_told_as_his() -> None:
         dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, NODE)]),
         answer("node1", dgx_h100(), 1),
     ]
-    report = detect(answers, Policy(layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, CLUSTER)]))
+    report = detected(answers, layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, CLUSTER)])
     assert variables(report.nodes[0])["NCCL_SOCKET_IFNAME"] == ("eth9", "node (launch_node_env)")
     assert variables(report.nodes[1])["NCCL_SOCKET_IFNAME"] == ("eth8", "cluster (launch_env)")
     assert variables(report.nodes[1])["MINE"] == ("1", "cluster (launch_env)")
@@ -56,7 +59,7 @@ def test_a_users_value_wins_and_is_told_as_his() -> None:
 
 
 def test_what_cannot_be_a_variable_is_a_finding() -> None:
-    report = detect([answer("node0", laptop())], Policy(layers=[({"no name": "1", "RANK": "0"}, CLUSTER)]))
+    report = detected([answer("node0", laptop())], layers=[({"no name": "1", "RANK": "0"}, CLUSTER)])
     assert [finding.status for finding in report.findings] == ["fail", "fail"]
 
 
@@ -68,7 +71,7 @@ def test_rdma_that_is_asked_for_and_not_there() -> None:
 
 
 def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() -> None:
-    report = detect([answer("node0", dgx_h100()), Silent("node1", "no route to host")], Policy())
+    report = detected([answer("node0", dgx_h100()), Silent("node1", "no route to host")])
     assert [node.answered for node in report.nodes] == [True, False]
     (finding,) = [each for each in report.all_findings if each.status == "error"]
     assert (finding.node, finding.observed) == ("node1", "no route to host")
@@ -76,40 +79,39 @@ def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() ->
 
 
 def test_nobody_answered() -> None:
-    report = detect([Silent("node0", "no route"), Silent("node1", "no route")], Policy(mode="rdma"))
+    report = detected([Silent("node0", "no route"), Silent("node1", "no route")], mode="rdma")
     assert report.fabric is None
     assert [finding.node for finding in report.all_findings] == ["node0", "node1"]
-    assert detect([], Policy()) == ClusterReport([], None, "auto", [])
+    assert detected([]) == ClusterReport([], None, "auto", [])
 
 
 def test_facts_that_are_not_known() -> None:
     """A reader that crashed or hung leaves null."""
     facts = {"rdma": None, "gpu": None}
-    report = detect([answer("node0", facts, 0, net=None)], Policy())
+    report = detected([answer("node0", facts, 0, net=None)])
     assert (report.nodes[0].rdma, report.nodes[0].gpu, report.nodes[0].interface) == (None, None, None)
     assert report.nodes[0].answered
 
 
 def test_the_head_that_is_silent_costs_the_interface_only() -> None:
-    report = detect([Silent("node0", "no route"), answer("node1", dgx_h100(), 1)], Policy())
+    report = detected([Silent("node0", "no route"), answer("node1", dgx_h100(), 1)])
     assert report.nodes[1].interface is None
     assert "NCCL_SOCKET_IFNAME" not in variables(report.nodes[1])
-    given = Policy(head_address="10.0.0.1")
     answers: list[Answer] = [Silent("node0", "no route"), answer("node1", dgx_h100(), 1)]
-    assert variables(detect(answers, given).nodes[1])["NCCL_SOCKET_IFNAME"][0] == "=eth0"
+    assert variables(detected(answers, head_address="10.0.0.1").nodes[1])["NCCL_SOCKET_IFNAME"][0] == "=eth0"
 
 
 def test_the_library_is_the_facts_or_the_policys() -> None:
-    def library(policy: Policy) -> tuple[str, tuple[int, ...] | None]:
+    def library(**policy: Any) -> tuple[str, tuple[int, ...] | None]:
         versions = {"nccl": "2.21.5", "sources": {"nccl": "/v"}}
-        found = detect([answer("node0", dgx_h100(), 0, versions=versions)], policy).nodes[0].library
+        found = detected([answer("node0", dgx_h100(), 0, versions=versions)], **policy).nodes[0].library
         assert found is not None
         return found.name, found.version
 
-    assert library(Policy()) == ("nccl", (2, 21, 5))
-    assert library(Policy(version="2.27.3")) == ("nccl", (2, 27, 3))
-    assert library(Policy(library="nccl")) == ("nccl", (2, 21, 5))
-    assert library(Policy(library="rccl")) == ("rccl", None)
+    assert library() == ("nccl", (2, 21, 5))
+    assert library(version="2.27.3") == ("nccl", (2, 27, 3))
+    assert library(library="nccl") == ("nccl", (2, 21, 5))
+    assert library(library="rccl") == ("rccl", None)
 
 
 def test_it_is_plain_data() -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import Alike, Difference, groups
-from ansible_collections.muster.train.tests.support.detect_parts import answer, cluster, dgx_h100
+from ansible_collections.muster.train.tests.support.detect_parts import answer, cluster, detected, dgx_h100
 
 
 def down(name: str) -> dict[str, Any]:
@@ -71,5 +70,5 @@ def test_what_only_one_side_has() -> None:
 
 def test_nodes_without_an_answer_are_in_no_group() -> None:
     answers: list[Answer] = [answer("node0", dgx_h100()), Silent("node1", "no route to host")]
-    assert [group.nodes for group in groups(detect(answers, Policy()).nodes)] == [("node0",)]
+    assert [group.nodes for group in groups(detected(answers).nodes)] == [("node0",)]
     assert groups([]) == []

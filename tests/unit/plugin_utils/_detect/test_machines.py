@@ -13,11 +13,12 @@ from ansible_collections.muster.train.plugins.module_utils._facts.gather import 
 from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, Policy, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport
 from ansible_collections.muster.train.plugins.plugin_utils._detect.drawing import NARROW, WIDE, Text, draw
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_page
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render
 from ansible_collections.muster.train.plugins.plugin_utils._detect.topology import chips, sockets
+from ansible_collections.muster.train.tests.support.detect_parts import detected
 from ansible_collections.muster.train.tests.support.machines import MACHINES, load
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -30,7 +31,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     name = str(request.param)
     gathered = gather(load(name, tmp_path_factory.mktemp(name)), ASKED)
     assert gathered.rdma is not None and gathered.gpu is not None, gathered.warnings
-    return detect([Node.from_facts(name, gathered.to_facts(ASKED), name)], Policy())
+    return detected([Node.from_facts(name, gathered.to_facts(ASKED), name)])
 
 
 def test_everything_is_told(report: ClusterReport) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render, subtitled
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER
 from ansible_collections.muster.train.tests.support.detect_parts import (
     answer,
     cluster,
+    detected,
     dgx_a100,
     dgx_h100,
     laptop,
@@ -127,7 +127,7 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
     machine["gpu"]["nic_links"][0]["nic"] = HOSTILE
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
     answers: list[Answer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
-    report = detect(answers, Policy(layers=[({"MINE": HOSTILE}, CLUSTER)]))
+    report = detected(answers, layers=[({"MINE": HOSTILE}, CLUSTER)])
     found = Page(render(TEMPLATE, report, HOSTILE))
     assert not {"script", "img"} & set(tags(found))
     for _tag, attributes in found.elements:

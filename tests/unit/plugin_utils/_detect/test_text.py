@@ -11,9 +11,15 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect import rows
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import Policy, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render
-from ansible_collections.muster.train.tests.support.detect_parts import NO_RDMA, answer, cluster, dgx_h100, laptop
+from ansible_collections.muster.train.tests.support.detect_parts import (
+    NO_RDMA,
+    answer,
+    cluster,
+    detected,
+    dgx_h100,
+    laptop,
+)
 
 TRAP = "{{ lookup('ansible.builtin.pipe', 'touch evaluated') }}\x1b[2J\nfake"
 
@@ -73,7 +79,7 @@ def test_nodes_with_the_same_table_are_shown_once() -> None:
 
 def test_the_summary_names_differences_and_who_is_silent() -> None:
     answers = [answer(f"node{n}", each, n) for n, each in enumerate([dgx_h100(), dgx_h100(), laptop()])]
-    lines = render(detect([*answers, Silent("node3", "no route to host")], Policy()), 110)
+    lines = render(detected([*answers, Silent("node3", "no route to host")]), 110)
     summary = lines[lines.index("cluster: 4 nodes, 3 answered") :]
     assert "  2 nodes alike: node0 and node1" in summary
     assert "  node2: differs in" in summary
@@ -94,7 +100,7 @@ def test_hostile_names_reach_no_terminal() -> None:
     machine["gpu"]["driver_version"] = TRAP
     machine["rdma"]["hcas"][0]["ports"][0].update(netdev=TRAP, reasons=[TRAP], usable=False)
     machine["rdma"]["hcas"][1]["name"] = TRAP
-    lines = render(detect([answer("node0", machine), Silent("node1", TRAP)], Policy()), 100)
+    lines = render(detected([answer("node0", machine), Silent("node1", TRAP)]), 100)
     assert all(line.isprintable() for line in lines)
     assert any("{{ lookup" in line for line in lines)
 
@@ -106,7 +112,7 @@ def test_gpus_that_are_not_for_us(vendor: str, device: str) -> None:
 
 
 def test_what_nobody_could_look_at_is_no_none() -> None:
-    (node,) = detect([answer("node0", {"rdma": None, "gpu": None})], Policy()).nodes
+    (node,) = detected([answer("node0", {"rdma": None, "gpu": None})]).nodes
     assert rows.gpu_summary(node.gpu).startswith("not known")
     assert rows.hca_summary(node).startswith("not known")
 
