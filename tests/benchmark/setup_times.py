@@ -24,7 +24,14 @@ from ansible_collections.muster.train.tests.support import real_hosts
 
 def play(verb: str, runtime: str) -> float:
     """Play a verb over the hosts; return the seconds."""
-    command = ["playbook", "-i", str(real_hosts.INVENTORY), f"muster.train.{verb}", "-e", f"launch_runtime={runtime}"]
+    command = [
+        "playbook",
+        "-i",
+        str(real_hosts.ALIKE.inventory),
+        f"muster.train.{verb}",
+        "-e",
+        f"launch_runtime={runtime}",
+    ]
     begun = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "ansible", *command],
@@ -50,7 +57,7 @@ def main() -> None:
     if why_not:
         raise SystemExit(why_not)
     try:
-        real_hosts.play("create")
+        real_hosts.ALIKE.play("create")
         for name, verb in (
             ("setup, the first time", "setup"),
             ("setup, nothing changes", "setup"),
@@ -58,7 +65,7 @@ def main() -> None:
         ):
             print(f"{name:24} {play(verb, runtime):5.1f} s", flush=True)
     finally:
-        real_hosts.play("destroy")
+        real_hosts.ALIKE.play("destroy")
 
 
 if __name__ == "__main__":

@@ -25,21 +25,29 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def real_inventory() -> Iterator[Path]:
-    """The inventory of three real hosts, made once for all tests and removed after the last.
+    """The inventory of three real hosts that are alike, made once for all tests and removed after the last."""
+    yield from _made(real_hosts.ALIKE)
 
-    Those that MUSTER_TEST_INVENTORY names, of another tests/cluster, stay as they are.
-    """
+
+@pytest.fixture(scope="session")
+def mixed_inventory() -> Iterator[Path]:
+    """The inventory of three real hosts with different releases of Debian, and so of Python."""
+    yield from _made(real_hosts.MIXED)
+
+
+def _made(hosts: real_hosts.Hosts) -> Iterator[Path]:
+    """Make the hosts and remove them; those that MUSTER_TEST_INVENTORY names, of another tests/cluster, stay."""
     named = os.environ.get("MUSTER_TEST_INVENTORY")
     if named:
-        found = Path(named).resolve()
-        assert found.is_dir(), f"MUSTER_TEST_INVENTORY: {found} is not there"
-        yield found
+        inventory = Path(named).resolve()
+        assert inventory.is_dir(), f"MUSTER_TEST_INVENTORY: {inventory} does not exist"
+        yield inventory
         return
     why_not = real_hosts.why_not()
     if why_not:
         pytest.skip(why_not)
     try:
-        real_hosts.play("create")
-        yield real_hosts.INVENTORY
+        hosts.play("create")
+        yield hosts.inventory
     finally:
-        real_hosts.play("destroy")
+        hosts.play("destroy")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.real_hosts import HOME, ROOT, environment
+from ansible_collections.muster.train.tests.support.real_hosts import MIXED, ROOT, environment
 from ansible_collections.muster.train.tests.support.recaps import steps, surprises
 
 # `default` makes and removes the hosts when molecule is run without pytest.
@@ -24,8 +24,8 @@ def test_there_is_a_scenario() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
-    assert real_inventory.is_dir()
+def test_scenario(scenario: str, mixed_inventory: Path, tmp_path: Path) -> None:
+    assert mixed_inventory.is_dir()
     done = subprocess.run(
         [
             *(sys.executable, "-m", "molecule"),
@@ -36,7 +36,7 @@ def test_scenario(scenario: str, real_inventory: Path, tmp_path: Path) -> None:
         env={
             **environment(),
             "MOLECULE_GLOB": "molecule/hosts/*/molecule.yml",
-            "MUSTER_TEST_CLUSTER": HOME.name,
+            "MUSTER_TEST_CLUSTER": MIXED.name,
             "MOLECULE_EPHEMERAL_DIRECTORY": str(tmp_path),
         },
         stdin=subprocess.DEVNULL,

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tests' own cluster of real hosts: containers with systemd, sshd and a Docker Engine each (tests/cluster).
 
-Each worker of pytest that needs one has one of its own, in a directory and a network of its own.
+Two kinds: `ALIKE` has three hosts of Debian 12 with PyTorch and Compose, `MIXED` one each of Debian 12, 11 and 13 with
+the Pythons 3.11, 3.9 and 3.13. Each worker of pytest that needs a cluster has its own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -21,9 +24,44 @@ ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "tests" / "cluster" / "vars" / "for_tests.yml"
 CACHE = ROOT / ".cache" / "cluster"
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
-# As the settings say, but for a worker's own.
-HOME = CACHE / "-".join(["test", *filter(None, [WORKER])])
-INVENTORY = HOME / "inventory"
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """One kind of cluster; `settings` are those of tests/cluster/vars/main.yml that make it so."""
+
+    kind: str
+    settings: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The cluster's name, which is also the name of its directory, for this worker."""
+        return "-".join([self.kind, *filter(None, [WORKER])])
+
+    @property
+    def inventory(self) -> Path:
+        return CACHE / self.name / "inventory"
+
+    def play(self, name: str) -> None:
+        """Play tests/cluster/`name`.yml for this cluster; what all clusters share is made by one worker at a time."""
+        playbook = ROOT / "tests" / "cluster" / f"{name}.yml"
+        settings = {"cluster_name": f"muster-{self.name}", "cluster_dir": str(CACHE / self.name), **self.settings}
+        command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", json.dumps(settings)]
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+        if done.returncode != 0:
+            raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.stdout}")
 
 
 def environment() -> dict[str, str]:
@@ -68,24 +106,5 @@ def as_root(inventory: Path, host: str, script: str) -> str:
     return done.stdout
 
 
-def play(name: str) -> None:
-    """Play tests/cluster/`name`.yml for this worker's cluster; what all clusters share is made by one at a time."""
-    playbook = ROOT / "tests" / "cluster" / f"{name}.yml"
-    command = [sys.executable, "-m", "ansible", "playbook", str(playbook), "--extra-vars", f"@{SETTINGS}"]
-    if WORKER:
-        command += ["--extra-vars", json.dumps({"cluster_name": f"muster-test-{WORKER}", "cluster_dir": str(HOME)})]
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise RuntimeError(f"{playbook.name} of the test cluster failed:\n{done.stdout}")
+ALIKE = Hosts("alike", {})
+MIXED = Hosts("test", {"cluster_releases": yaml.safe_load(SETTINGS.read_text())["cluster_releases"]})
