@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller's half of `teardown`: says per node what was removed and what stays."""
+"""The action `teardown`: says per node what was removed and what stays."""
 
 from __future__ import annotations
 

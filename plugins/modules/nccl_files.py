@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of the action `nccl_files`; the work is done on the controller, in plugins/action/nccl_files.py."""
+"""Documentation of the action `nccl_files`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ extends_documentation_fragment:
   - muster.train.attributes.info_module
 seealso:
   - module: muster.train.node_facts
-  - module: muster.train.detect
+  - module: muster.train.cluster_detect
 """
 
 EXAMPLES = r"""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documentation of the action `teardown`; the work is done on the controller, in plugins/action/teardown.py."""
+"""Documentation of the action `teardown`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ short_description: Say what was removed from every node
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Prints for every node what M(muster.train.runs_prune) removed, what stays, and why. Fails where something that
+  - Prints for every node what M(muster.train.run_prune) removed, what stays, and why. Fails where something that
     should have gone is still there, or where a node gave no answer.
   - Runs once, on the controller. It removes nothing itself.
 options:
   request:
-    description: The request, as M(muster.train.request) returns it for the verb C(teardown).
+    description: The request, as M(muster.train.verb_request) returns it for the verb C(teardown).
     type: dict
     required: true
   register:
@@ -31,7 +31,7 @@ attributes:
   diff_mode:
     support: N/A
 seealso:
-  - module: muster.train.runs_prune
+  - module: muster.train.run_prune
 """
 
 EXAMPLES = r"""

@@ -15,9 +15,15 @@ from ansible_runner.interface import run
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 
-FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.job", "muster.train.follow"
+FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.run", "muster.train.run_follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
-CONTROLLER = {"muster.train.preflight", "muster.train.plan", "muster.train.experiment", "muster.train.show", FOLLOW}
+CONTROLLER = {
+    "muster.train.cluster_preflight",
+    "muster.train.run_plan",
+    "muster.train.run_experiment",
+    "muster.train.run_report",
+    FOLLOW,
+}
 
 
 def counted(cluster: Cluster) -> None:
@@ -92,8 +98,8 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     assert [action for action in before["node0"] if action not in CONTROLLER] == [FACTS, JOB]
     assert before["node1"] == [FACTS, JOB]
     # Then each node is asked once more, for what is brought home.
-    assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.collect"]
-    assert after["node1"] == ["muster.train.collect"]
+    assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.run_collect"]
+    assert after["node1"] == ["muster.train.run_collect"]
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
 
 

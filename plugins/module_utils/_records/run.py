@@ -221,7 +221,7 @@ class End(Part):
 
 @dataclasses.dataclass(frozen=True)
 class RunRecord(Part):
-    """One node's part of a run: `state.json`, and what a reader of its directory adds (`job_info` documents each)."""
+    """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each)."""
 
     run_id: str | None = _item(as_text)
     run_dir: str | None = _item(as_text)

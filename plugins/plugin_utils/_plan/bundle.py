@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runner as one file: the zipapp that the module `job` puts on the node.
+"""The runner as one file: the zipapp that the module `run` puts on the node.
 
 The controller makes it: among the module's own imports Ansible would take every file of it apart before each start, and
 the node compile it only to hand it on.

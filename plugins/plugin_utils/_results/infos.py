@@ -51,7 +51,7 @@ def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) ->
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
-    """Return each node's answer, from (node, result of `job_info`, `job` or `collect`; None: there is none)."""
+    """Return each node's answer, from (node, result of `run_info`, `run` or `run_collect`; None: there is none)."""
     # Whoever was skipped has no part in it: a spare has its place.
     return [
         _read(node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))

@@ -86,7 +86,7 @@ def is_idle_spare(run: Mapping[str, Any]) -> bool:
 
 
 def judge(runs: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict from the `run` records of all nodes, in node-rank order (`job_info` documents their keys).
+    """Return the verdict from the `run` records of all nodes, in node-rank order (`run_info` documents their keys).
 
     Where the gang has ended the run, its word is the verdict; which failure led to it the nodes' records tell best.
     """

@@ -18,7 +18,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Answer:
-    """What a node answered to `runs_prune`; result is None where it gave no answer, and why says so."""
+    """What a node answered to `run_prune`; result is None where it gave no answer, and why says so."""
 
     node: str
     result: Mapping[str, Any] | None

@@ -14,7 +14,8 @@ from unittest.mock import MagicMock
 import pytest
 from ansible.errors import AnsibleError
 
-from ansible_collections.muster.train.plugins.action import job, node_facts
+from ansible_collections.muster.train.plugins.action import node_facts
+from ansible_collections.muster.train.plugins.action import run as job
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 NODES = ("a", "b", "c")
@@ -37,7 +38,7 @@ def run(
     ("node", "nodes", "check", "ready"),
     [
         ("a", NODES, False, []),
-        ("c", NODES, False, ["muster.train.job"]),
+        ("c", NODES, False, ["muster.train.run"]),
         ("c", NODES, True, []),
         ("a", ["a"], False, []),
     ],
@@ -45,7 +46,7 @@ def run(
 def test_one_of_several_nodes_makes_the_next_module_ready(
     node: str, nodes: Sequence[str], check: bool, ready: list[str]
 ) -> None:
-    found = run(node_facts, {"subset": ["net"], "then": "muster.train.job"}, node, nodes, check)
+    found = run(node_facts, {"subset": ["net"], "then": "muster.train.run"}, node, nodes, check)
     assert found == (ready, [("muster.train.node_facts", {"subset": ["net"]})])
 
 
@@ -60,9 +61,9 @@ def test_a_module_that_cannot_be_made_ready_does_not_matter_yet() -> None:
 
 def test_a_start_brings_the_runner() -> None:
     _ready, [(module, args)] = run(job, {"job": {}, "runner": "another"})
-    assert (module, args["job"]) == ("muster.train.job", {})
+    assert (module, args["job"]) == ("muster.train.run", {})
     assert zlib.decompress(base64.b64decode(args["runner"])) == runner_zipapp()
 
 
 def test_a_stop_needs_no_runner() -> None:
-    assert run(job, {"state": "stopped"}) == ([], [("muster.train.job", {"state": "stopped"})])
+    assert run(job, {"state": "stopped"}) == ([], [("muster.train.run", {"state": "stopped"})])

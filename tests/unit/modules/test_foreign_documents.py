@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
-from ansible_collections.muster.train.tests.unit.modules.test_job import SLEEP, call, stop
+from ansible_collections.muster.train.tests.unit.modules.test_run import SLEEP, call, stop
 
 NESTED = "[" * 5000
 DOCUMENTS = [NESTED, '{"a":' * 5000, '"\\ud800"', "1" * 5000, '{"phase": NaN, "failures": [[]], "gang": 3, "end": []}']
@@ -22,10 +22,10 @@ DOCUMENTS = [NESTED, '{"a":' * 5000, '"\\ud800"', "1" * 5000, '{"phase": NaN, "f
 def ask_all(capsys: pytest.CaptureFixture[str], workdir: Path) -> list[dict[str, Any]]:
     """Ask each module that a verb uses on a node."""
     return [
-        call(capsys, "job_info", workdir=str(workdir), lines=5),
-        call(capsys, "job_info", workdir=str(workdir), run_id="test_run"),
-        call(capsys, "job", state="read", workdir=str(workdir), run_id="test_run"),
-        call(capsys, "runs_prune", workdir=str(workdir), days=0, docker=["/no/such/engine"], _ansible_check_mode=True),
+        call(capsys, "run_info", workdir=str(workdir), lines=5),
+        call(capsys, "run_info", workdir=str(workdir), run_id="test_run"),
+        call(capsys, "run", state="read", workdir=str(workdir), run_id="test_run"),
+        call(capsys, "run_prune", workdir=str(workdir), days=0, docker=["/no/such/engine"], _ansible_check_mode=True),
     ]
 
 
@@ -50,9 +50,9 @@ def test_a_document_that_is_none_fails_no_module(
 
 def test_a_living_run_with_a_foreign_state_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = make_job(tmp_path, SLEEP)
-    pid = call(capsys, "job", job=job.to_dict())["run"]["pid"]
+    pid = call(capsys, "run", job=job.to_dict())["run"]["pid"]
     Path(job.run_dir, "state.json").write_text(NESTED)
-    run = call(capsys, "job_info", workdir=str(tmp_path))["run"]
+    run = call(capsys, "run_info", workdir=str(tmp_path))["run"]
     assert (run["phase"], run["alive"], run["why"]) == ("running", True, "state.json could not be read")
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["phase"], stopped["run"]["pid"]) == (True, "stopped", pid)

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `cluster_detect`: prints what the nodes are, and writes the page and the document."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    relative,
+    show,
+    values,
+    write_text,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import OF_ENVIRONMENT, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import groups
+from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_page
+from ansible_collections.muster.train.plugins.plugin_utils._detect.page import subtitled
+from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render as render_text
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
+
+TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "nodes": {"type": "list", "elements": "str"},
+    "register": {"type": "str", "default": "detect__facts"},
+    "dir": {"type": "path", "default": "detect"},
+}
+
+
+class ActionModule(ControllerAction):
+    """Report once, for all hosts, on what every node answered. Strings from hosts are shown, never templated."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, parameters = args["request"], values(args["request"])
+        nodes = args["nodes"] or request["nodes"]
+        head = variables["hostvars"].get(request["nodes"][0]) or {} if request["nodes"] else {}
+        policy, faults = ClusterPolicy.read(native_of(head, OF_ENVIRONMENT))
+        settings, refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
+        answers = read_answers(variables["hostvars"], nodes, args["register"], {"launch_node_env": NODE})
+        report = detect(answers, policy, users_of(settings, policy.env))
+        report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
+        document = json.dumps(_document(report, request), indent=2) + "\n"
+        # The directory is the default, so that a page asked for elsewhere leaves none here.
+        page = Path(parameters["page"] or Path(args["dir"], "detect.html")).expanduser()
+        beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
+        wanted = {page: _html(report, request), beside: document}
+        result = {
+            "changed": _differs(page, wanted[page]),
+            "page": str(page.absolute()),
+            "document": str(beside.absolute()),
+        }
+        if not self._task.check_mode:
+            for path, text in wanted.items():
+                write_text(path, text, "page", "a file in a directory of yours; give another with -e page=PATH")
+        if parameters["output"] == "json":
+            show([document.rstrip("\n")])
+        else:
+            show(["", *render_text(report, WIDTH)])
+        if not self._task.check_mode:
+            show(["", *aligned([("page", relative(page)), ("document", relative(beside))])])
+        stopping = [finding for finding in report.all_findings if finding.stops]
+        if stopping:
+            return {**result, "failed": True, "msg": "\n".join(finding_lines(stopping))}
+        return result
+
+
+def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
+    alike = [
+        {
+            "nodes": list(group.nodes),
+            "differences": [
+                {"features": list(each.features), "here": each.here, "there": each.there, "other": each.other}
+                for each in group.differences
+            ],
+        }
+        for group in groups(report.nodes)
+    ]
+    return {"created": request["created"], "command": request["command"], **report.to_dict(), "groups": alike}
+
+
+def _html(report: ClusterReport, request: dict[str, Any]) -> str:
+    """Render the page; its last line marks what it says, whenever and by whatever command it was said."""
+    page = render_page(TEMPLATE.read_text(encoding="utf-8"), report, "")
+    mark = hashlib.sha256(page.encode()).hexdigest()
+    said = f"{request['created']} · {clean(request['command'])}"
+    return f"{subtitled(page, said)}{_mark(mark)}"
+
+
+def _mark(digest: str) -> str:
+    return f"<!-- content: {digest} -->\n"
+
+
+def _differs(path: Path, text: str) -> bool:
+    """Say whether a page says something else than the one that is there."""
+    return (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]

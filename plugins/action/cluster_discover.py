@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `cluster_discover`: writes the inventory of the hosts that answered, and says why others did not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    diff,
+    read_text,
+    show,
+    values,
+    write_text,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
+from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
+from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, Found
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, table
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
+FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
+KNOWN = "known_hosts.txt"
+YOURS = "a directory of yours: run discover where inventories/ may be written, or set discover_dir"
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "keys": {"type": "dict", "required": True},
+    "register": {"type": "str", "default": "discover__facts"},
+    "dir": {"type": "path", "default": "inventories"},
+}
+
+
+class ActionModule(ControllerAction):
+    """Write once, on the controller, what all hosts answered. Strings from hosts are quoted, never templated."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, settings = args["request"], values(args["request"])
+        home = Path(args["dir"]).expanduser() / settings["cluster"]
+        known = str(home / KNOWN)
+        found = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
+        discovered = inventory.discover(found)
+        show(_said(discovered))
+        stopping = [finding for finding in discovered.findings if finding.stops]
+        result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
+        # Of two names for one machine nobody knows which is meant.
+        if not discovered.reached or any(finding.status == "fail" for finding in stopping):
+            said = [*finding_lines(stopping), "nothing was written"]
+            return {**result, "failed": True, "msg": "\n".join(said)}
+        about = {
+            "user": settings["user"],
+            "key": plain(variables.get("ansible_ssh_private_key_file")),
+            "cluster": settings["cluster"],
+            "command": request["command"],
+            "created": request["created"],
+        }
+        templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
+        wanted = {**inventory.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
+        before = {name: read_text(home / name) or "" for name in wanted}
+        differing = [name for name in wanted if not inventory.same(before[name], wanted[name])]
+        result.update(changed=bool(differing), inventory=str(home))
+        if self._task.diff or self._task.check_mode:
+            result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]
+        if not self._task.check_mode:
+            for name in differing:
+                write_text(home / name, wanted[name], "cluster", YOURS)
+            show(["", *aligned(_next(home))])
+        if stopping:
+            said = [
+                *finding_lines(stopping),
+                f"{home} has the others; mend these and discover again with -e force=true",
+            ]
+            return {**result, "failed": True, "msg": "\n".join(said)}
+        return result
+
+
+def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> Found:
+    """Return a host with its facts, or with why there are none."""
+    node, finding = None, Finding(**host["finding"]) if host["finding"] else None
+    if finding is None:
+        answer = plain((hostvars.get(host["name"]) or {}).get(register)) or {}
+        facts = answer.get("ansible_facts")
+        if isinstance(facts, Mapping) and facts.get("node"):
+            node = Node.from_facts(host["name"], facts, host["host"])
+        else:
+            ssh = host["ssh"]
+            tried = unreachable.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
+            words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
+            finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible")
+    return Found(
+        name=host["name"],
+        host=host["host"],
+        address=host["address"],
+        user=host["user"],
+        port=host["port"],
+        node=node,
+        finding=finding,
+    )
+
+
+def _said(discovered: Discovered) -> list[str]:
+    """Return the lines: what was found, what follows from it, and whom nobody reached."""
+    lines = [""]
+    if discovered.rows:
+        lines += [*table(inventory.HEADERS, discovered.rows, WIDTH), ""]
+        chosen = [
+            (name, f"{'not set' if choice.value is None else choice.value} - {choice.why}")
+            for name, choice in discovered.choices.items()
+        ]
+        lines += aligned(chosen)
+    total, reached = len(discovered.found), len(discovered.reached)
+    # Those that stop are what the task fails with.
+    others = finding_lines(finding for finding in discovered.findings if not finding.stops)
+    return [*lines, "", f"{reached} of {total} hosts answered", *others]
+
+
+def _next(home: Path) -> list[tuple[str, str]]:
+    return [
+        ("inventory", str(home)),
+        ("look", f"ansible-playbook -i {home} muster.train.detect"),
+        ("set up", f"ansible-playbook -i {home} muster.train.setup"),
+        ("check", f"ansible-playbook -i {home} muster.train.preflight"),
+        ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
+    ]

@@ -1,0 +1,271 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `cluster_host_keys`: collects the host keys of new hosts, shows the fingerprints, and asks."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
+from ansible.utils.display import Display
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.host_list import (
+    SSH_PORT,
+    HostsError,
+    Target,
+    parse_hosts,
+    parse_node_list,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys
+from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import table
+
+display = Display()
+
+OPTIONS = {"request": {"type": "dict", "required": True}, "dir": {"type": "path", "default": "inventories"}}
+KNOWN = "known_hosts.txt"  # Ansible takes no file of that kind for an inventory
+PATIENCE_S = 5
+AT_ONCE = 64
+QUESTION = "Are these the host keys of your hosts? They are trusted from now on. Type yes or no"
+HEADERS = ("host", "key", "fingerprint")
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A host as this machine sees it: how ssh looks for it, and what came of trying."""
+
+    target: Target
+    hostname: str
+    port: int
+    user: str | None
+    where: str
+    address: str | None = None
+    said: str | None = None  # why it could not be reached
+    scanned: bool = True  # False: behind a jump host, where ssh-keyscan does not go
+
+
+class ActionModule(ControllerAction):
+    """Reach for all hosts at once. Nothing is written but a file of this play's own with the accepted keys."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        settings = values(args["request"])
+        home = Path(args["dir"]).expanduser() / settings["cluster"]
+        _check_new(home, settings["force"])
+        targets = _targets(settings)
+        with ThreadPoolExecutor(min(AT_ONCE, len(targets))) as pool:
+            seen = list(pool.map(_look, targets))
+        _check_distinct(seen)
+        known = host_keys.parse_keys(read_text(home / KNOWN) or "")
+        offered = _scan(seen)
+        refused = _refused(seen, known, offered, str(home / KNOWN))
+        accepted = {
+            each.target.name: offered.get(each.where) or _of(each.where, known)
+            for each in seen
+            if each.target.name not in refused
+        }
+        if not accepted:
+            raise PlanError(refused.values())
+        self._accept(accepted, known, settings["accept_keys"])
+        keys = [key for own in accepted.values() for key in own]
+        file = _write_own(host_keys.known_hosts(dict.fromkeys(keys)))
+        return {
+            "known_hosts": host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
+            "ssh_args": host_keys.ssh_args(file),
+            "hosts": [_host(each, refused.get(each.target.name)) for each in seen],
+        }
+
+    def _accept(self, accepted: Mapping[str, Sequence[HostKey]], known: Sequence[HostKey], given: bool) -> None:
+        """Show the fingerprints and ask whether they are right; keys that were accepted before are not asked about."""
+        show(["", *table(HEADERS, host_keys.fingerprints(accepted.items()), 200), ""])
+        if given or all(key in known for own in accepted.values() for key in own):
+            return
+        try:
+            answer = display.prompt_until(f"{QUESTION}: ", complete_input=(b"\r", b"\n"))
+        except AnsiblePromptNoninteractive:
+            raise UserError(
+                "host keys: nobody can be asked whether the fingerprints above are right, there is no terminal; "
+                "compare them (there: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
+            ) from None
+        except AnsiblePromptInterrupt:
+            answer = b""
+        if answer.strip().lower() not in (b"yes", b"y"):
+            raise UserError("host keys: they were not accepted; nothing was written, nobody logged in")
+
+
+def _check_new(home: Path, force: bool) -> None:
+    """Refuse to write over an inventory."""
+    try:
+        there = sorted(path.name for path in home.iterdir() if path.name != KNOWN)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UserError(f"cluster: {home} cannot be read ({error.strerror})") from None
+    if there and not force:
+        raise UserError(
+            f"cluster: {home} is there already ({', '.join(there[:5])}); expected a new name. "
+            "Choose another with -e cluster=NAME, or write over hosts.yml and group_vars/nodes.yml with -e force=true"
+        )
+
+
+def _targets(values: Mapping[str, Any]) -> list[Target]:
+    """Return the hosts that were named, in order, each with its user."""
+    path, named = values["node_list"], values["nodes"] or values["hosts"]
+    try:
+        listed = Path(path).expanduser().read_text(encoding="utf-8") if path else None
+        targets = parse_hosts(named) if listed is None else parse_node_list(listed)
+    except HostsError as error:
+        raise UserError("\n".join(f"{path or 'nodes'}: {line}" for line in error.lines)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"node_list: {path} cannot be read ({error}); expected one host a line") from None
+    return [dataclasses.replace(each, user=each.user or values["user"]) for each in targets]
+
+
+def _look(target: Target) -> Seen:
+    """Ask ssh how it would reach a host, and try whether its port answers."""
+    options = ["-p", str(target.port)] if target.port else []
+    options += ["-l", target.user] if target.user else []
+    spoken = host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
+    hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or SSH_PORT))
+    where = spoken.get("hostkeyalias", "").lower() or host_keys.where(hostname, port)
+    seen = Seen(target, hostname, port, spoken.get("user", target.user), where)
+    if "proxyjump" in spoken or "proxycommand" in spoken:
+        return dataclasses.replace(seen, scanned=False)
+    address, said = _connect(hostname, port)
+    return dataclasses.replace(seen, address=address, said=said)
+
+
+def _connect(hostname: str, port: int) -> tuple[str | None, str | None]:
+    """Try a port; return the address that answered, or the one that was tried and what was said instead."""
+    try:
+        found = socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return None, "could not resolve hostname"
+    address, said = str(found[0][4][0]), "no address associated with hostname"
+    for family, kind, protocol, _name, place in found:
+        with socket.socket(family, kind, protocol) as probe:
+            probe.settimeout(PATIENCE_S)
+            try:
+                probe.connect(place)
+            except OSError as error:
+                said = unreachable.ERRNOS.get(error.errno or 0, str(error) or "timed out")
+            else:
+                return str(place[0]), None
+    return address, said
+
+
+def _check_distinct(seen: Iterable[Seen]) -> None:
+    """Refuse two names that lead to one place, before anything is asked of it."""
+    first: dict[tuple[str, int], str] = {}
+    lines = []
+    for each in seen:
+        if each.address is None:
+            continue
+        before = first.setdefault((each.address, each.port), each.target.name)
+        if before != each.target.name:
+            lines.append(
+                f"nodes: {before} and {each.target.name} are the same machine ({each.address} port {each.port}); "
+                "name it once"
+            )
+    if lines:
+        raise UserError("\n".join(lines))
+
+
+def _scan(seen: Iterable[Seen]) -> dict[str, list[HostKey]]:
+    """Collect the keys of those that answer, one ssh-keyscan for each port, by the name that ssh looks them up by."""
+    ports: dict[int, list[Seen]] = {}
+    for each in seen:
+        if each.scanned and each.said is None:
+            ports.setdefault(each.port, []).append(each)
+    found: dict[str, list[HostKey]] = {}
+    for port, those in ports.items():
+        hostnames = [each.hostname for each in those]
+        # Its own patience is for a host; one process asks all of them at once.
+        done = Host().run(
+            ["ssh-keyscan", "-T", str(PATIENCE_S), "-p", str(port), "-t", "ed25519,ecdsa,rsa", "--", *hostnames],
+            timeout=PATIENCE_S * 4 + len(those) / 10,
+        )
+        if done.missing:
+            raise UserError("host keys: ssh-keyscan is not there; install the OpenSSH client")
+        keys = host_keys.parse_keys(done.out)
+        for each in those:
+            scanned = _of(host_keys.where(each.hostname, port), keys)
+            found[each.where] = [dataclasses.replace(key, where=each.where) for key in scanned]
+    return found
+
+
+def _of(where: str, keys: Iterable[HostKey]) -> list[HostKey]:
+    return sorted((key for key in keys if key.where.lower() == where), key=lambda key: (key.type, key.blob))
+
+
+def _others(known: Iterable[HostKey], keys: Sequence[HostKey]) -> list[HostKey]:
+    """Return the known keys of hosts that are not among these."""
+    places = {key.where for key in keys}
+    return [key for key in known if key.where not in places]
+
+
+def _refused(
+    seen: Iterable[Seen], known: Sequence[HostKey], offered: Mapping[str, Sequence[HostKey]], file: str
+) -> dict[str, Finding]:
+    """Find hosts that cannot be asked, by name."""
+    refused = {}
+    for each in seen:
+        name, keys = each.target.name, offered.get(each.where) or []
+        tried = unreachable.Tried(name, each.hostname, each.port, each.user, file, each.where)
+        if each.said is not None:
+            refused[name] = unreachable.why(each.said, tried, "this machine's network")
+        elif not each.scanned and not _of(each.where, known):
+            refused[name] = _behind_a_jump_host(tried)
+        elif each.scanned and not keys:
+            refused[name] = unreachable.why("connection closed", tried, "ssh-keyscan")
+        elif host_keys.changed(_of(each.where, known), keys):
+            refused[name] = unreachable.why("identification has changed", tried, file)
+    return refused
+
+
+def _behind_a_jump_host(tried: unreachable.Tried) -> Finding:
+    return Finding(
+        check="host key",
+        node=tried.node,
+        status="error",
+        observed=f"{tried.host} is behind a jump host, where ssh-keyscan does not reach",
+        expected=f"its host key in {tried.known_hosts}",
+        source="ssh -G",
+        remedy=f"add it: ssh-keyscan {tried.host} on the jump host, compared, as lines that begin with {tried.where}",
+    )
+
+
+def _host(each: Seen, finding: Finding | None) -> dict[str, Any]:
+    return {
+        "name": each.target.name,
+        "host": each.target.host,
+        "address": each.address,
+        "user": each.target.user,
+        "port": each.target.port,
+        "ssh": {"hostname": each.hostname, "port": each.port, "user": each.user, "where": each.where},
+        "reached": finding is None,
+        "finding": finding.to_dict() if finding else None,
+    }
+
+
+def _write_own(text: str) -> str:
+    """Write a file that Ansible removes when the playbook ends."""
+    descriptor, path = tempfile.mkstemp(prefix="known_hosts.", dir=str(vars(constants)["DEFAULT_LOCAL_TMP"]))
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return path

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `cluster_preflight`: makes a cluster of what the nodes answered, runs the checks, says it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    show,
+    write_text,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES as policy_VARIABLES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    document as report_document,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    render as render_report,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    report_on,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    stops as report_stops,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
+    verdict as report_verdict,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.request import launch_of
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import (
+    NAMES,
+    OF_CONTAINER,
+    OF_LIBRARY,
+    ClusterPolicy,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+
+VARIABLES = (
+    *(*NAMES, *OF_CONTAINER, *OF_LIBRARY),
+    *("launch_defaults", "preflight_allowed_processes", *policy_VARIABLES),
+)
+OPTIONS = {
+    "request": {"type": "dict", "required": True},
+    "register": {"type": "str", "default": "preflight__facts"},
+    "json": {"type": "str", "default": ""},
+    "stop_on": {"type": "list", "elements": "str", "choices": ["fail", "error"], "default": ["fail", "error"]},
+}
+
+
+class ActionModule(ControllerAction):
+    """Check, once for all hosts, what every node answered. Strings from hosts are shown, never templated."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        received = time.time()
+        request = args["request"]
+        own = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
+        policy, faults = ClusterPolicy.read(own)
+        checks, refused = CheckPolicy.read(own)
+        if faults or refused:
+            return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
+        asked = read_answers(variables["hostvars"], request["nodes"], args["register"], {"launch_node_env": NODE})
+        head = variables["hostvars"].get(request["nodes"][0]) or {}
+        of = Cluster(
+            {},
+            expected=checks.expected,
+            thresholds=checks.thresholds,
+            policy=policy,
+            launch=launch_of(own.get("launch_defaults") or {}, request.get("call")),
+            received=received,
+            allowed_processes=tuple(str(name) for name in own.get("preflight_allowed_processes") or ()),
+        )
+        settings, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
+        report = report_on(cluster_of(asked, users_of(settings, policy.env), of), checks.levels)
+        document = {"created": request["created"], "command": request["command"], **report_document(report)}
+        if request["parameters"]["output"]["value"] == "json":
+            show([json.dumps(document, indent=2)])
+        else:
+            show(["", *render_report(report, WIDTH)])
+        changed = False
+        if args["json"] and not self._task.check_mode:
+            changed = _write(Path(args["json"]).expanduser(), document)
+        result = {"changed": changed, "code": report.code, "said": report_verdict(report)}
+        if report_stops(report, args["stop_on"]):
+            result.update(failed=True, msg=result.pop("said"))
+        return result
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> bool:
+    """Write the document; say whether it says something new."""
+    text, before = json.dumps(document, indent=2) + "\n", read_text(path)
+    write_text(path, text, "preflight_json", "a file in a directory of yours")
+    return before != text

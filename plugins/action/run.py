@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run`: gives a start the runner as one file."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
+
+
+class ActionModule(ActionBase):
+    """Run the module, which finds the runner among its options."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        args = dict(self._task.args)
+        if args.get("state", "started") == "started":
+            args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+        return {**result, **self._execute_module("muster.train.run", args, task_vars=task_vars)}

@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_experiment`: keeps `plan.json` and `run.yml` of a run, and points `latest` at it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    ControllerAction,
+    diff,
+    read_text,
+    write_text,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+
+OPTIONS = {
+    **infos_OPTIONS,
+    "request": {"type": "dict", "required": True},
+    "plan": {"type": "dict"},
+    "experiments": {"type": "path"},
+    "phase": {"type": "str"},
+}
+
+
+class ActionModule(ControllerAction):
+    """Write down, once for all hosts, what is known of a run."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request, plan = args["request"], args["plan"]
+        infos = answers(variables, args)
+        run_id = str(run_id_of(infos, args["run_id"], request.get("run_id")))
+        experiments = Path(args["experiments"] or request["experiments"])
+        try:
+            home = experiments / check(run_id)
+        except ValueError as error:
+            raise UserError(f"run_id: expected {error}, saw {run_id!r}") from None
+        wanted = {}
+        if plan is None:
+            plan = _json(home / "plan.json")  # collected from the head
+        elif plan != _json(home / "plan.json"):
+            wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
+        # Of a launch the nodes answered before all of them had joined.
+        runs = [{**run, "phase": args["phase"] or run["phase"]} for run in runs_of(infos)]
+        verdict = judge(runs) if any(info.answered for info in infos) else None
+        if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
+            return {"experiment": None}  # nobody knows of such a run: nothing to write
+        record = experiment.record(run_id, plan, request, runs, verdict)
+        before = read_text(home / "run.yml")
+        wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
+        changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
+        diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]
+        if changes and not self._task.check_mode:
+            for name, text in changes.items():
+                write_text(home / name, text, "launch_experiments_dir", "a directory of yours")
+            _point(experiments / "latest", home, launched=args["plan"] is not None)
+        return {"changed": bool(changes), "experiment": str(home), "diff": diffs}
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        document = json.loads(read_text(path) or "")
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _known(text: str | None) -> Mapping[str, Any]:
+    try:
+        return experiment.load(text) if text else {}
+    except ValueError:
+        return {}  # written anew: nothing in it can be told apart
+
+
+def _point(link: Path, home: Path, launched: bool) -> None:
+    """Point `latest` at a launch; at a collected run only when it points nowhere. Whatever else has the name stays."""
+    if (link.exists() and not launched) or (os.path.lexists(link) and not link.is_symlink()):
+        return
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(home.name, target_is_directory=True)
+    new.replace(link)

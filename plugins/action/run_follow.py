@@ -1,0 +1,249 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_follow`: ask the head once a second, oftener at the end, by a raw read; draw one line."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ansible.errors import (
+    AnsibleConnectionFailure,
+    AnsiblePromptInterrupt,
+    AnsiblePromptNoninteractive,
+)
+from ansible.utils.display import Display
+
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
+    Sample,
+    eta_s,
+    progress_line,
+    read_sample,
+    told,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, one_line
+
+display = Display()
+
+# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
+ON_TERMINAL = sys.stdout.isatty() and sys.stdin.isatty()
+# A longer line would go on in the next, and drawing over it would miss its beginning.
+WIDEST = shutil.get_terminal_size().columns - 1
+
+OPTIONS = {
+    "run_dir": {"type": "str", "required": True},
+    "workdir": {"type": "str", "required": True},
+    "run_id": {"type": "str", "required": True},
+    "node": {"type": "str", "required": True},
+    "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+    "request": {"type": "dict", "default": {}},
+    "until": {"type": "str", "choices": ["ended", "running"], "default": "ended"},
+}
+POLL_S = 1.0
+# Who waits for a start or an end that is due learns of it at once. What the head tells is up to a second old.
+SHORT_POLL_S = 0.1
+AT_END_S = 3.0
+PLAIN_EVERY_S = 5.0
+# A line that says nothing new: whoever waits for output wants a sign of life all the same.
+UNCHANGED_EVERY_S = 300.0
+# From the launcher's start on: a script's imports and the ranks' meeting take a while.
+HINT_AFTER_S = 30.0
+# The runner beats every second: when its counter stands still this long, nobody is there or the disk is full.
+SILENT_AFTER_S = 20.0
+# From the first failed read on: a connection that hangs is tried again, however long it hung.
+OUT_OF_REACH_AFTER_S = 60.0
+
+
+class ActionModule(Action):
+    """Follow one run on the head until it ends, the user interrupts, or its runner is no more."""
+
+    BYPASS_HOST_LOOP = True
+    OPTIONS = OPTIONS
+    # Tests have a time of their own.
+    _clock: Callable[[], float] = staticmethod(time.monotonic)
+    _away_since: float | None = None
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        run_id, node = args["run_id"], args["node"]
+        if not args["run_dir"]:
+            raise UserError(
+                f"the head {node} does not answer or knows nothing of run {run_id}: `status` shows what the others say"
+            )
+        if self._task.check_mode:
+            return {"ended": False, "phase": None, "interrupted": False}
+        asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
+        call = args["request"].get("call")
+        if args["until"] == "running":
+            return self._await_start(args["run_dir"], asked, variables)
+        followed = self._follow(args["run_dir"], asked, variables, command("logs", run_id, call))
+        if followed["interrupted"]:
+            commands = hints(run_id, call, ("follow", "stop"))
+            for line in (
+                f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
+                *aligned(commands),
+            ):
+                display.display(line)
+        return followed
+
+    def _read(self, run_dir: str) -> Sample | None:
+        """Read the head's state and heartbeat; None while they are no whole documents."""
+        paths = (os.path.join(run_dir, name) for name in ("state.json", "heartbeat.json"))
+        answer = self._low_level_execute_command(shlex.join(["cat", *paths]), sudoable=True)
+        return read_sample(answer.get("stdout", ""))
+
+    def _read_patiently(self, run_dir: str) -> Sample | None:
+        """Read the head; None while it gives no answer, which must not take longer than a minute."""
+        try:
+            sample = self._read(run_dir)
+        except AnsibleConnectionFailure as error:
+            self._away_since = self._clock() if self._away_since is None else self._away_since
+            if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
+                raise UserError(
+                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); "
+                    "the run goes on"
+                ) from None
+            return None
+        self._away_since = None
+        return sample
+
+    def _ask(self, asked: dict[str, Any], variables: dict[str, Any], line: _Line) -> dict[str, Any] | None:
+        """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
+        try:
+            found = self._execute_module("muster.train.run_info", asked, task_vars=variables)
+        except AnsibleConnectionFailure as error:
+            found = {"failed": True, "msg": str(error)}
+        run = found.get("run")
+        if isinstance(run, dict) and not found.get("failed"):
+            return run
+        line.warn(
+            f"{asked['node']}: the heartbeat of the run stands still, and whether its runner lives can't be told: "
+            f"{one_line(found.get('msg'))}; following goes on"
+        )
+        return None
+
+    def _wait(self, line: _Line, seconds: float) -> bool:
+        """Wait until the next read; False when the user pressed Ctrl-C."""
+        return line.wait(seconds)
+
+    def _await_start(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Return once all launchers run or the run has ended; what ended before any was started has failed."""
+        line = _Line(self._clock)
+        began, count, moved = self._clock(), -1, self._clock()
+        while True:
+            now = self._read_patiently(run_dir)
+            if now is not None:
+                if now.count != count:
+                    count, moved = now.count, self._clock()
+                if now.begun:
+                    return {"ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
+                if now.phase in ENDED:
+                    return {"failed": True, "msg": f"{now.why}; a runner that came late ends within a minute"}
+                if self._clock() - began > PLAIN_EVERY_S:
+                    line.draw(told(now), told(now), last=False)
+            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
+                run = self._ask(asked, variables, line)
+                if run is not None and not run["alive"]:
+                    return {"failed": True, "msg": f"{asked['node']}: {one_line(run['why'])}"}
+                moved = self._clock()
+            time.sleep(SHORT_POLL_S)
+
+    def _follow(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
+        line = _Line(self._clock)
+        hinted = False
+        first: Sample | None = None
+        phase: str | None = None
+        count, moved = -1, self._clock()
+        while True:
+            pause = POLL_S
+            now = self._read_patiently(run_dir)
+            if now is not None:
+                phase = now.phase
+                if now.count != count:
+                    count, moved = now.count, self._clock()
+                if first is None or (first.progress is None and now.progress is not None):
+                    first = now
+                line.draw(progress_line(first, now), told(now), last=phase in ENDED)
+                if phase in ENDED:
+                    return {"ended": True, "phase": phase, "interrupted": False}
+                left = eta_s(first, now)
+                if left is not None and left < AT_END_S:
+                    pause = SHORT_POLL_S
+                if now.progress is None and not now.attempt and now.elapsed_s >= HINT_AFTER_S and not hinted:
+                    hinted = True
+                    line.say(f"no progress yet: {logs}")
+            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
+                # Only the runner's lock tells, and this raw read can't see it.
+                run = self._ask(asked, variables, line)
+                if run is not None and not run["alive"]:
+                    return {"ended": True, "phase": run["phase"], "interrupted": False}
+                moved = self._clock()
+            if not self._wait(line, pause):
+                return {"ended": False, "phase": phase, "interrupted": True}
+
+
+class _Line:
+    """One line that is drawn over and over on a terminal; elsewhere a plain line now and then."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._text = ""
+        self._drawn = False
+        self._told = ""
+        self._next_plain = self._next_unchanged = 0.0
+
+    def draw(self, text: str, news: str, last: bool) -> None:
+        """Show the text now (plain output: when there is news and it is due, and always the last one)."""
+        self._text = text[:WIDEST]
+        if ON_TERMINAL:
+            if last:
+                display.display(self._over() + self._text)
+            return
+        now = self._clock()
+        if last or (now >= self._next_plain and (news != self._told or now >= self._next_unchanged)):
+            self._told = news
+            self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
+            display.display(text)
+
+    def say(self, text: str) -> None:
+        """Print a line; the drawn one goes on below it."""
+        display.display(self._over() + text)
+        self._drawn = False
+
+    def warn(self, text: str) -> None:
+        """Print a warning; the line goes on below it."""
+        display.warning(text)
+        self._drawn = False
+
+    def _over(self) -> str:
+        return "\x1b[1A\r\x1b[K" if self._drawn else ""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the next read; False when the user pressed Ctrl-C."""
+        if not ON_TERMINAL:
+            time.sleep(seconds)
+            return True
+        try:
+            # The prompt draws the line, and its timer, of whole seconds, is what makes Ctrl-C a caught interrupt.
+            display.prompt_until(
+                self._over() + (self._text or "waiting for the head"),
+                private=True,
+                seconds=math.ceil(seconds),
+                complete_input=(),
+            )
+            self._drawn = True
+        except AnsiblePromptInterrupt:
+            return False
+        except AnsiblePromptNoninteractive:
+            time.sleep(seconds)
+        return True

@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_plan`: gather what every node said, make the plan once, show it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES, CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
+
+REGISTER = "launch__facts"
+READ = (*NAMES, *VARIABLES)
+NO_REQUEST = (
+    "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
+    "run the whole playbook, with -e nnodes=N for fewer nodes"
+)
+
+OPTIONS = {"request": {"type": "dict", "required": True}}
+
+
+class ActionModule(ControllerAction):
+    """Plan a run: once for all hosts, from what Ansible knows of them. No node is contacted."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request = args["request"]
+        if not request:
+            raise UserError(NO_REQUEST)
+        # The task runs on the head, so its variables are the head's; only they have the role's defaults.
+        policy = {name: plain(self._templar.template(variables[name])) for name in READ if name in variables}
+        names = [*request["nodes"], *request["spares"]]
+        own = {
+            node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
+        }
+        answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": NODE})
+        known = {
+            node.name: dataclasses.replace(node, policy=own[node.name]) for node in answers if isinstance(node, Node)
+        }
+        silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
+        cluster, faults = ClusterPolicy.read(policy)
+        checks, refused = CheckPolicy.read(policy)
+        if faults or refused:
+            raise PlanError([*faults, *refused])
+        plan, left_out = plan_with_spares(request, cluster, known, silent, checks)
+        result = {"changed": self._task.check_mode, "plan": plan}
+        if left_out:
+            result["warnings"] = lines(left_out)
+        if not (self._task.check_mode or self._task.diff):
+            return result
+        # A launch shows no plan and does without.
+        from ansible_collections.muster.train.plugins.plugin_utils._plan import text
+
+        if not self._task.diff:
+            show(["", *text.header(plan)])
+        headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
+        result["diff"] = {"before": "", "after": text.render(plan), **headers}
+        return result
+
+    def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Read what a node's own variables say of the policy; what they refer to may be a default of the role."""
+        raw = variables["hostvars"].raw_get(node)
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
+        return {name: plain(templar.template(raw[name])) for name in READ if name in raw}
+
+
+def _no_facts(silent: Silent) -> Finding:
+    remedy = "fix it, or take it out of the inventory"
+    if silent.why == NOT_ASKED:
+        remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"
+    return Finding("facts", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)

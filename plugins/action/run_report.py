@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_report`: prints what the user reads of a run, and fails where the verdict asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    relative,
+    show,
+    values,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
+
+COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
+MOST_UNSEEN = 3
+HINTS = ("follow", "stop", "status", "logs")
+WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
+OPTIONS = {
+    "what": {"type": "str", "required": True, "choices": list(WHAT)},
+    **infos_OPTIONS,
+    "succeed_on": {"type": "list", "elements": "str"},
+    "all_answer": {"type": "bool", "default": False},
+    "grace": {"type": "int"},
+    "why": {"type": "str"},
+}
+
+
+class ActionModule(ControllerAction):
+    """Print as plain text; strings from hosts are shown, never templated."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request = args["request"]
+        if args["what"] == "list":
+            _show_list(request)
+            return {}
+        infos = answers(variables, args)
+        run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
+        if args["what"] == "start":
+            why, lines = report.not_started(infos, args["why"])
+            show(lines)
+            raise UserError(clean(f"{run_id} did not start: {why}"))
+        if args["what"] == "hints":
+            where = report.places([], _shown_path(request, run_id))
+            show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
+            return {"run_id": run_id}
+        if args["what"] == "stopping":
+            show(report.asking(infos, run_id, args["grace"]))
+            return {"run_id": run_id}
+        own = members(runs_of(infos))
+        infos = [info for info in infos if info.run in own or has_runner(info.run)]
+        verdict = judge(own)
+        if args["what"] == "logs":
+            if wrong := report.no_such_rank(own, request.get("parameters", {}).get("rank")):
+                raise UserError(clean(wrong))
+            show(_logs(infos, request))
+        else:
+            _print_status(args["what"], run_id, infos, verdict, request)
+        if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
+            # One line: Ansible prints all of a failed result, and the user has read the rest above.
+            why = f": {verdict.why}" if verdict.why else ""
+            raise UserError(clean(f"{run_id} {verdict.verdict}{why}"))
+        silent = report.unanswered(infos) if args["all_answer"] else []
+        if silent:
+            missed = (
+                "Its part of the run was not brought" if args["what"] == "result" else "What runs there was not reached"
+            )
+            raise UserError(clean(f"{'; '.join(silent)}. {missed}: do it again when it answers"))
+        return {"run_id": run_id, "verdict": verdict.to_dict()}
+
+
+def _print_status(
+    what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
+) -> None:
+    runs, call = runs_of(infos), request.get("call")
+    show(["", *report.status_table(runs, WIDTH), ""])
+    colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
+    show([report.summary(run_id, verdict, runs)], colour)
+    show(report.explanation(verdict))
+    if what == "stopped":
+        show(report.already_ended(infos, run_id))
+    after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
+    if run_id:
+        left = any(run.get("left") for run in runs)
+        after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
+    show(aligned(after))
+
+
+def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
+    settings = values(request)
+    lines = report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
+    of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank") if settings.get(name) is not None)
+    return [*(lines or [clean(f"no log lines{of}")]), *report.unanswered(infos)]
+
+
+def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
+    """Return the experiment's directory as it is shortest from here."""
+    if not request.get("experiments") or not run_id:
+        return None
+    return relative(os.path.join(request["experiments"], run_id))
+
+
+def _show_list(request: dict[str, Any]) -> None:
+    folder = Path(request["experiments"])
+    found = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
+    if request.get("run_id"):
+        found = [entry for entry in found if entry.run_id == request["run_id"]]
+    call = request.get("call")
+    launch = command("launch", None, call)
+    show(experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    going = experiment.unseen(found)[-MOST_UNSEEN:]
+    show([""] * bool(going))
+    for entry in going:
+        at = f", at {experiment.minute(entry.looked)} UTC" if entry.looked else ""
+        show([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
+
+
+def _experiments(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]

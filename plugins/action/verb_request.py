@@ -1,0 +1,201 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `verb_request`: gathers what was typed, set and described; `_request.py` judges it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import platform
+import secrets
+import socket
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ansible import constants, context
+from ansible.module_utils.common.yaml import yaml_load
+from ansible.parsing.vault import EncryptedString
+from ansible.release import __version__ as ansible_core_version
+from ansible.utils.vars import load_extra_vars, transform_to_native_types
+
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, Situation, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+
+COLLECTION = Path(__file__).resolve().parents[2]
+OPTIONS = {
+    "verb": {"type": "str", "required": True, "choices": list(VERBS)},
+    "defaults": {"type": "dict"},
+    "experiments_dir": {"type": "str"},
+}
+
+
+class ActionModule(ControllerAction):
+    """Check the request of a verb once, on the controller, before any node is contacted."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        hostvars = variables["hostvars"]
+        names = list(variables["groups"].get("nodes", []))
+        # The cluster's policy is what its first node has; `list` does without a cluster.
+        policy = hostvars[names[0]] if names else variables
+        experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
+        defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
+        extra_vars, lines = _raw_extra_vars(self._loader, args["verb"])
+        where = os.path.abspath(os.path.expanduser(str(experiments)))
+        earlier, warning = _earlier_plan(where, extra_vars.get("run_id")) if args["verb"] == "launch" else (None, None)
+        inventory = Inventory(
+            nodes=tuple(_node(name, hostvars[name]) for name in names),
+            sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
+            limit=context.CLIARGS.get("subset"),
+            spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
+        )
+        lines += _left_out()
+        try:
+            request = make_request(
+                args["verb"],
+                extra_vars=extra_vars,
+                environment=os.environ,
+                defaults=transform_to_native_types(defaults, redact=False),
+                documented=_documented_variables(),
+                inventory=inventory,
+                situation=_situation(where),
+                earlier=earlier,
+            )
+        except Refused as refused:
+            lines += refused.lines
+        if lines:
+            raise UserError("\n".join(lines))
+        if warning:
+            return {"request": request, "warnings": [warning + command("collect", request["run_id"], request["call"])]}
+        return {"request": request}
+
+
+def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:
+    """Return the plan of the run that is to be launched again, or the beginning of a warning where there is none."""
+    try:
+        home = os.path.join(experiments, check_run_id(str(run_id)))
+    except ValueError:  # none is given, or none that is one
+        return None, None
+    try:
+        plan = json.loads(Path(home, "plan.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        plan = None
+    if isinstance(plan, dict):
+        return plan, None
+    return None, (
+        f"no plan of {run_id} is in {experiments}: if it was launched before, what was given for it is not known here; "
+        "to have it, collect it first: "
+    )
+
+
+def _left_out() -> list[str]:
+    """Return a line for each option that leaves out tasks: what is left would succeed, having done nothing."""
+    lines = []
+    for option, harmless, why in (
+        ("tags", ("all",), "the tasks of a verb have no tags"),
+        ("start_at_task", (), "a verb is done whole"),
+    ):
+        value = context.CLIARGS.get(option) or ()
+        given = (value,) if isinstance(value, str) else tuple(value)
+        if given not in (harmless, ()):
+            name = option.replace("_", "-")
+            lines.append(f"--{name}: expected none, saw {','.join(given)!r}; {why}, leave it out")
+    return lines
+
+
+def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the extra variables as they were typed, and a line for each parameter that a vault encrypts.
+
+    Neither CLIARGS nor the task's variables: the first is not parsed, the second are templates by now. Only parameters
+    of the verb keep their value, so that no secret among the others goes any further.
+    """
+    parameters = {"_raw_params", *(parameter.name for parameter in VERBS[verb])}
+    extra_vars: dict[str, Any] = {}
+    lines = []
+    for name, raw in load_extra_vars(loader).items():
+        if name not in parameters:
+            extra_vars[str(name)] = None
+        elif _encrypted(raw):
+            lines.append(f"{name}: is encrypted, but would be saved in the open; give secrets in launch_secrets")
+        else:
+            extra_vars[str(name)] = transform_to_native_types(raw)
+    return extra_vars, lines
+
+
+def _encrypted(value: object) -> bool:
+    """Say whether there is a vaulted string in a value, without decrypting it."""
+    if isinstance(value, (Mapping, list)):
+        return any(_encrypted(item) for item in (value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, EncryptedString)
+
+
+def _node(name: str, variables: Mapping[str, Any]) -> Host:
+    address = variables.get("ansible_host")
+    return Host(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
+
+
+def _situation(experiments: str) -> Situation:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        user = str(os.getuid())
+    return Situation(
+        now=datetime.now(UTC),
+        nonce=secrets.token_hex(16),
+        experiments=experiments,
+        host=socket.gethostname(),
+        user=user,
+        argv=tuple(sys.argv),
+        extra_vars_options=tuple(str(text) for text in context.CLIARGS.get("extra_vars") or ()),
+        versions={
+            "muster": _version(),
+            "ansible_core": ansible_core_version,
+            "python": platform.python_version(),
+        },
+        collections=_collections(),
+    )
+
+
+def _collections() -> str | None:
+    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name without.
+
+    launch.yml works from anywhere, because Ansible looks beside it too, but not for `muster.train.status`.
+    """
+    paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
+    beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")
+    found = any(Path(path, name).is_dir() for path in paths)
+    if found and not origin.startswith("env"):
+        return None
+    # Set for this command: it may be for no other.
+    return os.pathsep.join(([] if found else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
+
+
+def _documented_variables() -> set[str]:
+    """Return the variables of every entry point of every role of the collection."""
+    names: set[str] = set()
+    for specs in COLLECTION.glob("roles/*/meta/argument_specs.yml"):
+        entry_points = yaml_load(specs.read_text(encoding="utf-8"))["argument_specs"]
+        for entry_point in entry_points.values():
+            names.update((entry_point or {}).get("options") or {})
+    return names
+
+
+def _version() -> str:
+    """Return the collection's version: from galaxy.yml in a checkout, from MANIFEST.json where it is installed."""
+    for name in ("MANIFEST.json", "galaxy.yml"):
+        path = COLLECTION / name
+        if path.is_file():
+            manifest = yaml_load(path.read_text(encoding="utf-8"))
+            return str(manifest.get("collection_info", manifest)["version"])
+    return "unknown"

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action `cluster_detect`."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cluster_detect
+short_description: Show what the nodes are, and the environment that follows from it
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Prints a table for every node - GPUs and the links between them, RDMA devices with their ports, which of them a job
+    would use, which variables would be set and why, which are left alone on purpose, and what is wrong - and a summary
+    of the cluster that names the nodes that are alike and how the others differ.
+  - Writes the same as a page, one HTML file that needs nothing else, with the topology drawn, and as a JSON document.
+  - A node that did not answer is told as such. The task fails at the end when a node did not answer or when something
+    stands against the fabric that was asked for.
+  - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
+options:
+  request:
+    description: The request, as M(muster.train.verb_request) returns it for the verb C(detect).
+    type: dict
+    required: true
+  nodes:
+    description: The nodes in node-rank order. By default those of the request.
+    type: list
+    elements: str
+  register:
+    description: >-
+      Name of the variable that the nodes' answers are registered in - results of M(muster.train.node_facts) with the
+      subsets C(rdma), C(gpu) and C(net).
+    type: str
+    default: detect__facts
+  dir:
+    description: Directory on the controller for C(detect.html) and C(detect.json), where the request names no page.
+    type: path
+    default: detect
+extends_documentation_fragment:
+  - muster.train.attributes
+attributes:
+  check_mode:
+    support: full
+    details:
+      - Prints, and writes no file.
+  diff_mode:
+    support: none
+seealso:
+  - module: muster.train.node_facts
+"""
+
+EXAMPLES = r"""
+- name: Read what every node is
+  muster.train.node_facts:
+    workdir: ~/muster
+    subset: [rdma, gpu, net, limits, container, versions, kernel]
+  register: detect__facts
+  ignore_unreachable: true
+
+- name: Show it
+  muster.train.cluster_detect:
+    request: "{{ launch__asked }}"
+  run_once: true
+"""
+
+RETURN = r"""
+page:
+  description: Path of the page on the controller.
+  returned: always
+  type: str
+document:
+  description: Path of the JSON document on the controller.
+  returned: always
+  type: str
+"""

@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Start, read or stop one node's part of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run
+short_description: Start, read or stop one node's part of a training run
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and
+    returns once it has its slot; where the run has one node, once the launcher runs. The runner goes on when the
+    controller, the connection or this module ends.
+  - The runners of several nodes wait for each other and start their launchers together. If one does not come, or fails,
+    they end together.
+  - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the
+    runner is gone. No other process is ever signalled.
+  - A job is one entry of the plan that M(muster.train.run_plan) makes.
+options:
+  state:
+    description:
+      - V(started) lays out the run directory, starts the runner and waits until it has its slot.
+      - V(stopped) ends the run on this node.
+      - >-
+        V(read) changes nothing: it returns the run, as M(muster.train.run_info) does, and its files. It is how
+        M(muster.train.run_collect) asks, because after a launch this module is ready to be sent and that one is not.
+    type: str
+    choices: [started, stopped, read]
+    default: started
+  job:
+    description: The node's job, as the plan has it. Needed to start.
+    type: dict
+  plan:
+    description: The whole plan, kept beside the job on the head, so that any controller can collect it.
+    type: dict
+  key:
+    description: The run's key, by which its runners know each other. It never enters the job's data.
+    type: str
+  runner:
+    description: The runner as one file, compressed, in base64. The action adds it; what is given here is replaced.
+    type: str
+  secrets:
+    description: Environment variables of the ranks that must not be seen in files, process lists or logs.
+    type: dict
+  workdir:
+    description: The node's work directory. Needed to stop and to read.
+    type: path
+  run_id:
+    description: The run to stop or to read.
+    type: str
+  nonce:
+    description: Stop this launch of the run only.
+    type: str
+  grace:
+    description: Seconds between SIGTERM and SIGKILL when a run is stopped.
+    type: int
+    default: 60
+  node:
+    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    type: str
+  docker:
+    description: How Docker is called here when a run in a container is stopped, word by word. A start has it in O(job).
+    type: list
+    elements: str
+    default: [docker]
+  wait:
+    description: Seconds to wait, before reading, for a runner that still lives to end.
+    type: int
+    default: 0
+  limit_mib:
+    description: Of files above this size in MiB read no checksum; 0 for no limit.
+    type: int
+    default: 0
+extends_documentation_fragment:
+  - muster.train.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+seealso:
+  - module: muster.train.run_info
+"""
+
+EXAMPLES = r"""
+- name: Start this node's job
+  muster.train.run:
+    job: "{{ launch__plan.plan.jobs[inventory_hostname] }}"
+
+- name: Stop a run here
+  muster.train.run:
+    state: stopped
+    workdir: /home/me/muster
+    run_id: multinode_42ch_256th_20261120_143052
+"""
+
+RETURN = r"""
+run:
+  description: >-
+    The run on this node, as M(muster.train.run_info) returns it. After a stop also C(swept) and C(unkillable).
+  returned: always, in check mode of a start not
+  type: dict
+files:
+  description:
+    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or
+      null above O(limit_mib)).
+  returned: when O(state=read)
+  type: list
+  elements: dict
+log_tail:
+  description: The last lines of the log when the job did not start.
+  returned: failed
+  type: list
+  elements: str
+"""
+
+import base64
+import dataclasses
+import json
+import zlib
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._runs.read import read_ended
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+
+# Each state imports what it needs: on the node every file of a module is compiled anew.
+
+
+def _start(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, Job
+    from ansible_collections.muster.train.plugins.module_utils._runs.start import start
+    from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+
+    job = Job.from_dict(module.params["job"])
+    # Ansible puts stars wherever a secret occurs in the answer, a short one in the run's own names and numbers too.
+    open_words = json.dumps([job.to_dict(), ACTIVE, ENDED], ensure_ascii=False)
+    module.no_log_values = {value for value in module.no_log_values if value not in open_words}
+    if module.check_mode:
+        module.exit_json(changed=True)
+    runner = zlib.decompress(base64.b64decode(module.params["runner"]))
+    try:
+        changed, run = start(Host(), job, runner, *(module.params[name] for name in ("plan", "key", "secrets")))
+    except StartError as error:
+        module.fail_json(msg=clean(f"{job.node}: {error}"), log_tail=error.tail)
+    module.exit_json(changed=changed, run=run.to_dict())
+
+
+def _read(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files
+
+    params, host = module.params, Host()
+    run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
+    files = []
+    if run.phase != "not_found":  # of a directory that is not Muster's nothing is read
+        files = list_files(host, str(run.run_dir), params["limit_mib"] << 20)
+    module.exit_json(changed=False, run=run.to_dict(), files=files)
+
+
+def _stop(module: AnsibleModule) -> None:
+    from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+
+    params = module.params
+    changed, run, swept = stop(
+        Host(),
+        params["node"],
+        params["workdir"],
+        params["run_id"],
+        params["nonce"],
+        params["grace"],
+        module.check_mode,
+        params["docker"],
+    )
+    answer = {**run.to_dict(), **dataclasses.asdict(swept)}
+    if swept.unkillable:
+        pids = ", ".join(map(str, swept.unkillable))
+        module.fail_json(msg=f"{run.node}: processes that SIGKILL does not end stay: pid {pids}", run=answer)
+    module.exit_json(changed=changed, run=answer)
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["started", "stopped", "read"], "default": "started"},
+            "job": {"type": "dict"},
+            "plan": {"type": "dict"},
+            "key": {"type": "str", "no_log": True},
+            "runner": {"type": "str", "no_log": True},  # no secret, but too long for the node's system log
+            "secrets": {"type": "dict", "no_log": True},
+            "workdir": {"type": "path"},
+            "run_id": {"type": "str"},
+            "nonce": {"type": "str", "no_log": False},
+            "grace": {"type": "int", "default": 60},
+            "node": {"type": "str"},
+            "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+            "wait": {"type": "int", "default": 0},
+            "limit_mib": {"type": "int", "default": 0},
+        },
+        required_if=[
+            ("state", "started", ("job", "runner")),
+            ("state", "stopped", ("workdir", "run_id")),
+            ("state", "read", ("workdir", "run_id")),
+        ],
+        supports_check_mode=True,
+    )
+    run_id = module.params["run_id"]
+    if run_id is not None and not RUN_ID.fullmatch(run_id):
+        module.fail_json(msg=f"run_id: {run_id!r} is not a valid run ID")
+    {"started": _start, "stopped": _stop, "read": _read}[module.params["state"]](module)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node knows of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run_info
+short_description: What a node knows of a training run
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Reads the run directory of one node and says what became of the run there. It needs no runner, no head and no memory
+    of the controller; a runner that died is told by the lock it no longer holds.
+options:
+  workdir:
+    description: The node's work directory.
+    type: path
+    required: true
+  run_id:
+    description: The run. The newest one in the work directory by default.
+    type: str
+  node:
+    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    type: str
+  docker:
+    description: How Docker is called here, word by word; asked only for a run in a container that left no verdict.
+    type: list
+    elements: str
+    default: [docker]
+  lines:
+    description: Return the last so many lines of the logs.
+    type: int
+    default: 0
+  rank:
+    description: Return the lines of this rank only.
+    type: int
+  wait:
+    description: >-
+      Seconds to wait for a runner that still lives to end. The nodes of a run end one after the other.
+    type: int
+    default: 0
+extends_documentation_fragment:
+  - muster.train.attributes
+  - muster.train.attributes.info_module
+"""
+
+EXAMPLES = r"""
+- name: What became of the newest run
+  muster.train.run_info:
+    workdir: /home/me/muster
+"""
+
+RETURN = r"""
+run:
+  description: The run on this node. Its phase is V(not_found) where the node knows nothing of it.
+  returned: always
+  type: dict
+  contains:
+    run_id:
+      description: The run id, null where the work directory has no run at all.
+      type: str
+    phase:
+      description: >-
+        V(not_found), V(prepared), V(waiting), V(running), V(drained), V(stopping), V(succeeded), V(failed), V(stopped),
+        or V(lost): judged by the reader when the runner's lock is free without a terminal state.
+      type: str
+    why:
+      description: The reason of the phase in one line.
+      type: str
+    run_dir:
+      description: The run's directory on the node.
+      type: str
+    nonce:
+      description: Tells the launches of one run id apart.
+      type: str
+    label:
+      description: The run's label.
+      type: str
+    node:
+      description: The node's name in the inventory.
+      type: str
+    node_rank:
+      description: The node's rank.
+      type: int
+    nnodes:
+      description: How many nodes the run has.
+      type: int
+    nproc:
+      description: How many ranks are here.
+      type: int
+    first_rank:
+      description: The lowest rank here.
+      type: int
+    world_size:
+      description: How many ranks the run has on all nodes.
+      type: int
+    created:
+      description: When the launch was asked for, in UTC, for example V(2026-11-20T14:30:52Z).
+      type: str
+    started:
+      description: When the launcher was first started here, in UTC.
+      type: str
+    ended:
+      description: When the run ended here, in UTC.
+      type: str
+    exit_code:
+      description: The launcher's exit code, null when a signal ended it.
+      type: int
+    signal:
+      description: The signal that ended the launcher, such as V(SIGKILL).
+      type: str
+    log_tail:
+      description: The last lines of the rank that failed first, or of the launcher.
+      type: list
+      elements: str
+    heartbeat_age_s:
+      description: Seconds since the runner's last sign of life. It gives one each second.
+      type: float
+    log_dropped:
+      description: How many bytes of log were lost, to a full disk for example.
+      type: int
+    starter:
+      description: How the runner was started - V(setsid), V(systemd) or V(systemd-user).
+      type: str
+    memlock:
+      description: The effective limit of locked memory of the runner (soft, hard) in bytes, V(-1) for none.
+      type: dict
+    pid:
+      description: The runner's process id.
+      type: int
+    attempt:
+      description: Which attempt it is or was, from 0.
+      type: int
+    gang:
+      description: >-
+        On the head, what it knows of all nodes - nodes, joined, begun, attempt, and reports (node, node_rank,
+        attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well. At the
+        end also phases (node to phase), and in each report cause, whether the end began there; that one comes first.
+      type: dict
+    end:
+      description: >-
+        How the whole run ended, as the head told this node - verdict, why, the node and rank where it began, and note,
+        why it was not started again where it could have been. Null while it goes on, or where the runner did not hear
+        of it.
+      type: dict
+    alive:
+      description: Whether the runner holds its lock.
+      type: bool
+    left:
+      description: How many processes of the run are here without a runner.
+      type: int
+    first:
+      description: >-
+        The first failing rank here (rank, local_rank, exit_code, signal, message, traceback, time in unix seconds).
+      type: dict
+    failures:
+      description: The failed ranks here, earliest first, each as C(first) and with its C(log_tail).
+      type: list
+      elements: dict
+    progress:
+      description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank here.
+      type: dict
+    elapsed_s:
+      description: Seconds from the launcher's first start to the end of the run here, or until now.
+      type: float
+runs:
+  description: All runs of the work directory, newest first (run_id, created, phase as last written, alive).
+  returned: always
+  type: list
+  elements: dict
+log:
+  description: Lines (time, node, rank, text), oldest first; a null rank is the launcher.
+  returned: when O(lines) is above 0
+  type: list
+  elements: dict
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._runs.files import read_logs
+from ansible_collections.muster.train.plugins.module_utils._runs.read import list_runs, nothing_of, read_ended
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "workdir": {"type": "path", "required": True},
+            "run_id": {"type": "str"},
+            "node": {"type": "str"},
+            "docker": {"type": "list", "elements": "str", "default": ["docker"]},
+            "lines": {"type": "int", "default": 0},
+            "rank": {"type": "int"},
+            "wait": {"type": "int", "default": 0},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    if params["run_id"] is not None and not RUN_ID.fullmatch(params["run_id"]):
+        module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
+    host = Host()
+    runs = list_runs(host, params["workdir"])
+    run_id = params["run_id"] or (runs[0].run_id if runs else None)
+    run = (
+        read_ended(host, params["node"], params["workdir"], run_id, params["docker"], params["wait"])
+        if run_id
+        else nothing_of(params["node"])
+    )
+    result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
+    if params["lines"] > 0:
+        here = run.phase != "not_found"
+        shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])
+        result["log"] = read_logs(host, *shown) if here else []
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action `run_pick`."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run_pick
+short_description: Choose the run that a verb is about
+version_added: "0.1.0"
+author:
+  - The Muster project (@muster)
+description:
+  - Returns the run that was asked for, or the newest run of all nodes; for the verb C(stop) the newest that goes on, if
+    any does.
+  - Fails when no node has it, and says where it looked and which runs there are.
+  - Runs once, on the controller, on the registered answers of all nodes to M(muster.train.run_info).
+options:
+  request:
+    description: The request that the verb was checked with. It may name the run and the nodes.
+    type: dict
+    default: {}
+  run_id:
+    description: The run. By default the one of O(request), or the newest.
+    type: str
+  nodes:
+    description: The nodes in node-rank order. By default those of O(request), or the group C(nodes).
+    type: list
+    elements: str
+  register:
+    description: Name of the variable that the nodes' answers are registered in.
+    type: str
+    default: launch__info
+extends_documentation_fragment:
+  - muster.train.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+seealso:
+  - module: muster.train.run_info
+"""
+
+EXAMPLES = r"""
+- name: Ask every node for its runs
+  muster.train.run_info:
+    workdir: /home/me/muster
+  register: launch__info
+  ignore_unreachable: true
+
+- name: Choose the newest
+  muster.train.run_pick:
+  run_once: true
+  register: launch__run
+"""
+
+RETURN = r"""
+run_id:
+  description: The run.
+  returned: success
+  type: str
+  sample: multinode_42ch_256th_20261120_143052
+"""

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action `run_report`."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run_report
+short_description: Show what became of a run
+version_added: "0.1.0"
+author:
+  - The Muster project (@muster)
+description:
+  - Prints tables, the verdict, logs and the commands to go on with, as plain text. What comes from hosts is made
+    harmless for a terminal and never templated.
+  - A node that did not answer is a row of the table, not an error. A node that has no part in the run is none.
+  - Runs once, on the controller, on the registered answers of all nodes.
+options:
+  what:
+    description:
+      - V(status) shows a row for each node, the verdict, and who failed first and why.
+      - V(result) shows the same, and where everything lies.
+      - V(logs) shows the last log lines of all nodes, merged by time.
+      - V(hints) shows the commands by which to follow, stop and read a run that was just started.
+      - V(start) says who failed to start, and fails.
+      - V(stopping) says which runners are about to be asked to stop, if any are.
+      - V(stopped) shows the same as V(status), and where there was nothing to stop.
+      - V(list) shows the experiments on this controller.
+    type: str
+    required: true
+    choices: [status, result, logs, hints, start, stopping, stopped, list]
+  request:
+    description: The request that the verb was checked with. For V(list) it names the directory of the experiments.
+    type: dict
+    default: {}
+  all_answer:
+    description: Fail when a node gave no answer, naming it.
+    type: bool
+    default: false
+  why:
+    description: For V(start), why the nodes that were started did not begin together.
+    type: str
+  grace:
+    description: Seconds between SIGTERM and SIGKILL. Needed with V(stopping).
+    type: int
+  succeed_on:
+    description: Verdicts with which the task succeeds. By default all of them.
+    type: list
+    elements: str
+  run_id:
+    description: The run. By default the one of O(request), or the one that the nodes tell of.
+    type: str
+  nodes:
+    description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
+    type: list
+    elements: str
+  register:
+    description: >-
+      Name of the variable that the nodes' answers are registered in: results of M(muster.train.run_info),
+      M(muster.train.run) or M(muster.train.run_collect).
+    type: str
+    default: launch__info
+extends_documentation_fragment:
+  - muster.train.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+seealso:
+  - module: muster.train.run_info
+"""
+
+EXAMPLES = r"""
+- name: Read the run on every node
+  muster.train.run_info:
+    workdir: /home/me/muster
+  register: launch__info
+  ignore_unreachable: true
+
+- name: Show its verdict, and fail unless it succeeded
+  muster.train.run_report:
+    what: result
+    succeed_on: [succeeded]
+  run_once: true
+"""
+
+RETURN = r"""
+run_id:
+  description: The run.
+  returned: when O(what) is not V(list)
+  type: str
+verdict:
+  description: What became of the run.
+  returned: success, when O(what) is V(status), V(result) or V(logs)
+  type: dict
+  contains:
+    verdict:
+      description: >-
+        V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(partial) when it has begun on some
+        nodes only, V(prepared) when on none, V(not_found) when no node knows it, V(unknown) when nodes do not answer.
+      type: str
+    node:
+      description: The node that failed first.
+      type: str
+    rank:
+      description: The rank that failed first.
+      type: int
+    why:
+      description: Who failed first and why, in one line.
+      type: str
+    cause:
+      description: The record of the first failing rank, as C(run.first) of M(muster.train.run_info).
+      type: dict
+    log_tail:
+      description: The last lines of the log of whoever failed first.
+      type: list
+      elements: str
+    consequences:
+      description: What followed from it, a line each.
+      type: list
+      elements: str
+    active:
+      description: Nodes on which it still goes on.
+      type: list
+      elements: str
+    exit_codes:
+      description: The launcher's exit code on each node, null while it runs or when a signal ended it.
+      type: dict
+    started:
+      description: When the first launcher started (UTC).
+      type: str
+    ended:
+      description: When the last node ended (UTC), null before.
+      type: str
+    elapsed_s:
+      description: Seconds that the longest part took, or takes so far.
+      type: float
+"""

@@ -1,0 +1,142 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action `verb_request`."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: verb_request
+short_description: Check what is asked of a verb, before any node is contacted
+version_added: "0.1.0"
+author:
+  - The Muster project (@muster)
+description:
+  - Reads the parameters of a verb from C(-e), from the environment and from the cluster's O(defaults), in this order,
+    checks every one, and returns their values with where each came from.
+  - Refuses with one line for each mistake, all at once - a parameter that is unknown, of the wrong type or out of
+    range, parameters that contradict each other, a group C(nodes) that is empty or names a machine twice, C(--limit).
+  - Values of C(-e) are taken as they were typed. A template in them is text, it is never evaluated.
+  - An empty value of C(-e) takes away what the cluster gives. With C(-e script) or C(-e module) the cluster's own
+    C(script), C(module), C(config) and C(script_args) are left aside.
+  - A run that is launched again by its run id keeps what was given for it, with C(-e) or in the environment, and is not
+    given now. It stands in the run's C(plan.json) in the directory of the experiments; where there is none, a warning
+    says so.
+  - Extra variables that are no parameters pass if they are C(ansible_*) or variables of a role of this collection.
+options:
+  verb:
+    description: The verb whose parameters are to be checked.
+    type: str
+    required: true
+    choices: [launch, status, logs, follow, stop, collect, list, detect]
+  defaults:
+    description:
+      - The cluster's own defaults of launch parameters.
+      - The variable C(launch_defaults) of the first node where not given.
+    type: dict
+  experiments_dir:
+    description:
+      - Directory on the controller that holds the experiments, relative to the current directory.
+      - The variable C(launch_experiments_dir) of the first node where not given, else C(experiments).
+    type: str
+extends_documentation_fragment:
+  - muster.train.attributes
+  - muster.train.attributes.info_module
+notes:
+  - Runs on the controller, once. It contacts no node.
+"""
+
+EXAMPLES = r"""
+- name: Check the request
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Check the request of a launch
+      muster.train.verb_request:
+        verb: launch
+      register: launch__request
+
+- name: Work on the nodes of the request
+  hosts: "{{ hostvars.localhost.launch__request.request.hosts }}"
+  gather_facts: false
+  tasks:
+    - name: Gather the node's facts
+      muster.train.node_facts:
+        workdir: ~/muster
+"""
+
+RETURN = r"""
+request:
+  description: The request.
+  returned: when nothing is wrong
+  type: dict
+  contains:
+    schema:
+      description: Version of this structure.
+      type: int
+      sample: 1
+    verb:
+      description: The verb.
+      type: str
+      sample: launch
+    run_id:
+      description: The run; V(null) stands for the newest. A launch always has one.
+      type: str
+      sample: multinode_42ch_256th_20261120_143052
+    nonce:
+      description: 32 hexadecimal digits that tell this launch from others with its run id; V(null) for other verbs.
+      type: str
+      sample: 9f86d081884c7d659a2feaa0c55ad015
+    created:
+      description: When the request was made, in UTC.
+      type: str
+      sample: "2026-11-20T14:30:52Z"
+    parameters:
+      description:
+        - Every parameter of the verb by name, each a dictionary with C(value) and C(origin).
+        - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default). What is kept of an
+          earlier launch has C(, as in the run's plan) behind it.
+      type: dict
+      sample:
+        channels: {value: 42, origin: -e channels}
+        threads: {value: null, origin: default}
+    nodes:
+      description: Names of the nodes in node-rank order, as many as C(nnodes) wants. The first is the head.
+      type: list
+      elements: str
+      sample: [node0, node1]
+    spares:
+      description:
+        - For C(launch) the names of the hosts in the group C(spares), which replace refused or lost nodes.
+        - Any other verb has them among the C(nodes).
+      type: list
+      elements: str
+    hosts:
+      description: Pattern for the play on these nodes.
+      type: str
+      sample: nodes[0:1]
+    experiment:
+      description: Directory of the run on the controller, absolute; V(null) without a run id.
+      type: str
+      sample: /home/me/experiments/multinode_42ch_256th_20261120_143052
+    experiments:
+      description: Directory of all experiments on the controller, absolute.
+      type: str
+      sample: /home/me/experiments
+    controller:
+      description: C(host) and C(user) that asked.
+      type: dict
+      sample: {host: laptop, user: me}
+    command:
+      description: The command to type again, in shell quoting. Extra variables that may be secret are left out.
+      type: str
+      sample: ansible-playbook launch.yml -e channels=42
+    call:
+      description: How the next C(ansible-playbook) is called, to find the same inventories and this collection.
+      type: str
+      sample: ansible-playbook -i inventories/lab
+    versions:
+      description: Versions of C(muster), C(ansible_core) and C(python) on the controller.
+      type: dict
+      sample: {muster: 0.1.0, ansible_core: 2.19.14, python: 3.11.7}
+"""

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the action `cluster_preflight`: what is printed and written, when the task fails, and with which code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from ansible_collections.muster.train.plugins.action import cluster_preflight as preflight
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.preflight_parts import Facts, facts_of
+
+Preflight = Callable[..., tuple[list[str], dict[str, Any]]]
+
+
+def registered(number: int = 0, **variables: Any) -> Facts:
+    """A node's variables after node_facts."""
+    facts = facts_of("laptop", number)
+    now = {"wall": 4e9, "asked": 4e9, "synchronized": True}
+    facts["node"]["clock"] = now
+    return {"preflight__facts": {"ansible_facts": facts}, "ansible_host": f"10.99.0.{number + 1}", **variables}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
+    """Run the action in an empty directory; returns the printed lines and the result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(preflight, "WIDTH", 100)
+    monkeypatch.setattr("time.time", lambda: 4e9)
+
+    def run(
+        hosts: dict[str, Any],
+        policy: dict[str, Any] | None = None,
+        check: bool = False,
+        output: str = "table",
+        **args: Any,
+    ) -> tuple[list[str], dict[str, Any]]:
+        printed: list[str] = []
+        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
+        request = {
+            "nodes": list(hosts),
+            "created": "2026-11-21T03:00:00Z",
+            "command": "ansible-playbook muster.train.preflight",
+            "call": "ansible-playbook",
+            "parameters": {
+                "output": {"value": output, "origin": "default"},
+                "mode": {"value": "auto", "origin": "default"},
+            },
+        }
+        task = MagicMock(args={"request": request, **args}, async_val=0, check_mode=check)
+        templar = MagicMock(template=lambda value: value)
+        action = preflight.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), templar, None)
+        result = result_of(action, {"groups": {}, "hostvars": hosts, **(policy or {})})
+        json.dumps(result)
+        return printed, result
+
+    return run
+
+
+def test_it_runs_once_and_contacts_no_node() -> None:
+    assert preflight.ActionModule.BYPASS_HOST_LOOP is True
+    assert preflight.ActionModule._requires_connection is False
+
+
+def test_all_is_well(run: Preflight) -> None:
+    printed, result = run({"node0": registered(), "node1": registered(1)})
+    assert printed[1].startswith("preflight: 2 nodes, 2 answered; ")
+    assert "failed" not in printed[1]
+    assert (result["code"], result["said"]) == (0, "preflight: all is well")
+    assert "failed" not in result
+
+
+def test_a_failed_check_fails_the_task_unless_somebody_else_ends_the_play(run: Preflight) -> None:
+    hosts = {"node0": registered(), "node1": registered(1)}
+    hosts["node1"]["preflight__facts"]["ansible_facts"]["node"]["code"]["commit"] = "b" * 40
+    printed, result = run(hosts)
+    assert (result["failed"], result["code"]) == (True, 1)
+    assert result["msg"] == "preflight: failed: code on node1"
+    assert "failed:" in printed
+    _printed, result = run(hosts, stop_on=["error"])
+    assert result["code"] == 1
+    assert "failed" not in result
+    _printed, result = run(hosts, {"preflight_levels": {"code": "warn"}})
+    assert result["code"] == 0
+
+
+def test_a_silent_node_is_code_2(run: Preflight) -> None:
+    silent = {"preflight__facts": {"unreachable": True, "msg": "Failed to connect: no\x1b[2J route to host"}}
+    printed, result = run({"node0": registered(), "node1": silent}, stop_on=["error"])
+    assert (result["failed"], result["code"]) == (True, 2)
+    assert all(line.isprintable() for line in printed)
+
+
+def test_a_level_that_is_none_is_refused_by_name(run: Preflight) -> None:
+    _printed, result = run({"node0": registered()}, {"preflight_levels": {"clok": "warn"}})
+    assert (result["failed"], result["code"]) == (True, 2)
+    assert "there is no check 'clok'; did you mean 'clock'?" in result["msg"]
+
+
+def test_the_document(run: Preflight, tmp_path: Path) -> None:
+    hosts = {"node0": registered(), "node1": registered(1)}
+    assert run(hosts, json="out/preflight.json")[1]["changed"] is True
+    document = json.loads((tmp_path / "out" / "preflight.json").read_text())
+    assert document["code"] == 0
+    assert document["created"] == "2026-11-21T03:00:00Z"
+    assert run(hosts, json="out/preflight.json")[1]["changed"] is False
+    printed, _result = run(hosts, output="json")
+    assert json.loads(printed[0]) == document
+
+
+def test_check_mode_writes_nothing(run: Preflight, tmp_path: Path) -> None:
+    run({"node0": registered()}, check=True, json="preflight.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_document_that_cannot_be_written(run: Preflight, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    _printed, result = run({"node0": registered()}, json="file/preflight.json")
+    assert re.search(r"preflight_json: .* could not be written", result["msg"])

@@ -1,0 +1,262 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the action `run_plan`: what it gathers, what it answers, and once through ansible-playbook itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.muster.train.plugins.action.run_plan import ActionModule
+from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
+from ansible_collections.muster.train.tests.support.rdma_parts import hca, port, rdma
+
+ALONE = {"rdma": rdma(()).to_dict(), "gpu": dict(NO_GPU)}
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Hosts(dict[str, Any]):
+    """Variables of hosts, as Ansible's HostVars has them."""
+
+    def raw_get(self, name: str) -> Any:
+        return self[name]
+
+
+def hostvars(count: int) -> Hosts:
+    return Hosts(
+        {
+            f"node{number}": {"launch__facts": {"ansible_facts": {"node": facts_dict(number), **ALONE}}}
+            for number in range(count)
+        }
+    )
+
+
+def run(
+    asked: dict[str, Any], hosts: dict[str, Any], check: bool = False, diff: bool = False, **variables: Any
+) -> dict[str, Any]:
+    """The action's result, as the task on the head gives it."""
+    task = Mock(
+        args={"request": asked}, check_mode=check, diff=diff, async_val=0, no_log=False, action="muster.train.run_plan"
+    )
+    task_vars = {**POLICY, "hostvars": hosts, **variables}
+    templar = Templar(loader=DataLoader(), variables=task_vars)
+    action = ActionModule(task, Mock(), Mock(), DataLoader(), templar, Mock())
+    return result_of(action, task_vars)
+
+
+def test_it_runs_once_and_contacts_no_node() -> None:
+    assert ActionModule.BYPASS_HOST_LOOP is True
+    assert ActionModule._requires_connection is False
+
+
+def test_the_plan() -> None:
+    result = run(request(2), hostvars(2))
+    assert result["changed"] is False
+    assert "diff" not in result
+    assert result["plan"]["run_id"] == RUN_ID
+    assert list(result["plan"]["jobs"]) == ["node0", "node1"]
+
+
+@pytest.mark.parametrize(("check", "diff"), [(True, False), (True, True), (False, True)])
+def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> None:
+    result = run(request(2), hostvars(2), check=check, diff=diff)
+    assert result["changed"] is check
+    assert result["diff"]["before"] == ""
+    assert "node 0: node0 (head)" in result["diff"]["after"]
+    assert "node 1: node1" in result["diff"]["after"]
+    assert result["diff"]["after_header"] == f"the plan of {RUN_ID}"
+
+
+def test_a_check_without_diff_shows_the_head_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(base, "display", Mock(display=lambda text, color=None: printed.append(text)))
+    for check, diff in ((False, False), (False, True), (True, True)):
+        run(request(2), hostvars(2), check=check, diff=diff)
+    assert printed == []
+    run(request(2), hostvars(2), check=True)
+    assert printed[1] == f"run {RUN_ID}"
+    assert printed[-1].startswith("nothing was started; --diff shows everything")
+
+
+def test_policy_is_the_heads_variables_templated() -> None:
+    word = trust_as_template("{{ 'sl' ~ 'ow' }}")
+    result = run(
+        request(1), hostvars(1), launch_slot=word, launch_env={"A": trust_as_template("{{ launch_stop_grace }}")}
+    )
+    job = result["plan"]["jobs"]["node0"]
+    assert job["slot"] == "slow"
+    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in job[
+        "environment"
+    ]
+
+
+def test_each_nodes_own_environment_and_address() -> None:
+    hosts = hostvars(2)
+    hosts["node0"]["ansible_host"] = "192.168.7.1"
+    hosts["node1"]["launch_node_env"] = {"B": "1"}
+    plan = run(request(2), hosts)["plan"]
+    assert plan["head"]["address"] == "192.168.7.1"
+    of_node = [
+        [item["name"] for item in plan["jobs"][name]["environment"] if item["name"] == "B"] for name in plan["nodes"]
+    ]
+    assert of_node == [[], ["B"]]
+
+
+def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
+    hosts = hostvars(2)
+    hcas = rdma([hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))])
+    for variables in hosts.values():
+        variables["launch__facts"]["ansible_facts"].update(rdma=hcas.to_dict(), gpu={"vendor": "nvidia", "count": 4})
+    plan = run(request(2), hosts)["plan"]
+    assert (plan["fabric"]["value"], plan["nproc"]) == ("rdma", 4)
+    [variable] = [item for item in plan["jobs"]["node1"]["environment"] if item["name"] == "NCCL_IB_HCA"]
+    assert (variable["value"], variable["rule"], variable["origin"]) == ("=mlx5_0", "D2", "fabric")
+    assert "NCCL_IB_GID_INDEX" in [item["name"] for item in plan["not_set"]["node0"]]
+
+
+@pytest.mark.parametrize(("part", "check"), [("rdma", "fabric"), ("gpu", "nproc")])
+def test_facts_that_nobody_could_gather_are_named(part: str, check: str) -> None:
+    hosts = hostvars(2)
+    del hosts["node1"]["launch__facts"]["ansible_facts"][part]
+    message = run(request(2), hosts)["msg"]
+    assert message.startswith(f"node1: {check}: ")
+    assert len(message.splitlines()) == 1
+
+
+def test_without_a_request_it_says_what_happened() -> None:
+    result = run({}, hostvars(2))
+    assert result["failed"] is True
+    assert "--limit" in result["msg"]
+    assert "-e nnodes=N" in result["msg"]
+
+
+def test_a_node_without_facts_is_named() -> None:
+    hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {"node": facts_dict(1)}}, "node2": {}})
+    result = run(request(3), hosts)
+    assert result["failed"] is True
+    assert result["msg"].startswith("node1 and node2: facts: it was not asked; expected its facts")
+
+
+def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
+    hosts = hostvars(2)
+    hosts["node1"]["launch__facts"]["ansible_facts"]["node"]["python"]["path"] = None
+    result = run(request(2, mode="rdma"), hosts)
+    assert result["failed"] is True
+    assert "plan" not in result
+    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python", "fabric"]
+
+
+def test_a_policy_that_cannot_be_read_is_refused_by_name() -> None:
+    result = run(request(1), hostvars(1), launch_stop_grace="soon")
+    assert result["msg"].startswith("cluster: launch_stop_grace: it is 'soon'; expected a whole number")
+
+
+def test_a_policy_of_one_nodes_own_is_refused_by_name() -> None:
+    hosts = hostvars(3)
+    hosts["node1"]["launch_slot"] = "b"
+    hosts["node2"]["launch_stop_grace"] = trust_as_template("{{ 30 * 2 }}")
+    result = run(request(3), hosts)
+    assert result["failed"] is True
+    assert result["msg"].startswith("node1: launch_slot: it is 'b' for this node; expected 'default' as for the head")
+    assert len(result["msg"].splitlines()) == 1
+
+
+def test_a_policy_that_is_another_for_each_node_is_refused() -> None:
+    hosts = hostvars(2)
+    me = {"ME": trust_as_template("{{ inventory_hostname }} of {{ launch_slot }}")}
+    for name, variables in hosts.items():
+        variables.update(inventory_hostname=name, launch_env=me)
+    # The slot is the role's default: only the head's variables have it.
+    message = run(request(2), hosts, inventory_hostname="node0", launch_env=me)["msg"]
+    assert "it is {'ME': 'node1 of default'} for this node; expected {'ME': 'node0 of default'}" in message
+
+
+def test_what_goes_out_is_plain_data() -> None:
+    tagged = trust_as_template("{{ 1 + 1 }}")
+    hosts = hostvars(1)
+    hosts["node0"]["launch__facts"]["ansible_facts"]["node"]["workdir"]["path"] = tagged
+    plan = run(request(1, script_args=[tagged], label=tagged), hosts)["plan"]
+    assert plan == json.loads(json.dumps(plan))
+    job = plan["jobs"]["node0"]
+    assert {type(text) for text in (job["label"], job["workdir"], job["argv"][-1])} == {str}
+
+
+def test_through_ansible_playbook(tmp_path: Path) -> None:
+    """Two hosts with lazy variables and facts that look like templates; what comes out is what was put in."""
+    danger = "{{ lookup('pipe', 'echo evaluated') }}"
+    nodes = {}
+    for number in range(2):
+        facts = facts_dict(number, workdir__path=f"/w/{number}")
+        nodes[f"node{number}"] = {"given": json.dumps(facts), "launch_node_env": {"ME": "{{ inventory_hostname }}"}}
+    # As of a role's default, what only the task knows: the hosts' own variables have no `root`.
+    policy = {"launch_slot": "{{ 'sl' ~ 'ow' }}", "launch_env": {"CACHE": "{{ root }}/cache"}}
+    reached = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    cluster = {"vars": {**POLICY, **reached, **policy}, "hosts": nodes}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"nodes": cluster}))
+    (tmp_path / "request.json").write_text(json.dumps(request(2, script_args=[danger])))
+    answer = {"node": "{{ given | from_json }}", **ALONE}
+    tasks = [
+        {"ansible.builtin.set_fact": {"launch__facts": {"ansible_facts": answer}}},
+        {
+            "muster.train.run_plan": {"request": "{{ lookup('file', playbook_dir ~ '/request.json') | from_json }}"},
+            "vars": {"root": "/r"},
+            "register": "made",
+        },
+        {
+            "ansible.builtin.copy": {
+                "content": "{{ made.plan | to_json }}",
+                "dest": str(tmp_path / "plan.json"),
+                "mode": "0600",
+            },
+            "check_mode": False,
+            "diff": False,
+            "run_once": True,
+        },
+    ]
+    play = [{"hosts": "nodes", "gather_facts": False, "tasks": tasks}]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(play, sort_keys=False))
+    (tmp_path / "ansible.cfg").touch()
+    settings = {
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
+        "ANSIBLE_CONFIG": str(tmp_path / "ansible.cfg"),
+        "ANSIBLE_HOME": str(tmp_path / "home"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(Path(sys.executable).with_name("ansible-playbook")),
+            *("-i", str(tmp_path / "hosts.yml"), "--check", "--diff", str(tmp_path / "play.yml")),
+        ],
+        env={**{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}, **settings},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["jobs"]["node1"]["argv"][-1] == danger
+    assert plan["jobs"]["node1"]["slot"] == "slow"
+    assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
+    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in plan[
+        "jobs"
+    ]["node1"]["environment"]
+    of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
+    assert of_me == [["node0"], ["node1"]]
+    assert f"+++ after: the plan of {RUN_ID}" in done.stdout
+    assert "+node 1: node1, rank 1" in done.stdout
+    assert done.stdout.count("+node 0:") == 1

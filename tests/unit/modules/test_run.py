@@ -1,0 +1,208 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modules run and run_info through main(), with real processes."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import os
+import signal
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare, state_of, wait_for
+
+SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
+
+
+def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str, Any]:
+    if "job" in args:
+        args["runner"] = base64.b64encode(zlib.compress(RUNNER)).decode()  # which the action adds
+    module = importlib.import_module(f"ansible_collections.muster.train.plugins.modules.{name}")
+    with patch_module_args(args), pytest.raises(SystemExit):
+        module.main()
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def stop(capsys: pytest.CaptureFixture[str], tmp_path: Path, **args: Any) -> dict[str, Any]:
+    return call(capsys, "run", state="stopped", workdir=str(tmp_path), run_id="test_run", grace=2, **args)
+
+
+def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    started = call(
+        capsys, "run", job=job.to_dict(), plan={"run_id": "test_run"}, key="k3y", secrets={"TOKEN": "s3cret"}
+    )
+    assert (started["changed"], started["run"]["phase"], started["run"]["starter"]) == (True, "running", "setsid")
+    again = call(capsys, "run", job=job.to_dict())
+    assert (again["changed"], again["run"]["pid"]) == (False, started["run"]["pid"])
+    log = Path(job.run_dir, "logs/node.log")
+    wait_for(lambda: log.exists() and log.stat().st_size, "the first line")
+    info = call(capsys, "run_info", workdir=str(tmp_path), lines=5)
+    assert (info["run"]["run_id"], info["run"]["alive"], info["run"]["left"]) == ("test_run", True, 0)
+    assert [(line["node"], line["rank"], line["text"]) for line in info["log"]] == [("node0", None, "up")]
+    assert {"job.json", "plan.json", "state.json", "logs/node.log"} <= {
+        file["path"] for file in call(capsys, "run", state="read", workdir=str(tmp_path), run_id="test_run")["files"]
+    }
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["phase"], stopped["run"]["swept"]) == (True, "stopped", 0)
+    read = call(capsys, "run", state="read", workdir=str(tmp_path), run_id="test_run")
+    info = call(capsys, "run_info", workdir=str(tmp_path), run_id="test_run")
+    passing = {"heartbeat_age_s": 0}
+    assert {**read["run"], **passing} == {**info["run"], **passing}
+    assert read["changed"] is False
+    twice = stop(capsys, tmp_path)
+    assert (twice["changed"], twice["run"]["phase"]) == (False, "stopped")
+
+
+def test_check_mode_starts_and_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    assert call(capsys, "run", job=job.to_dict(), _ansible_check_mode=True)["changed"] is True
+    assert not (tmp_path / ".muster").exists()
+    pid = call(capsys, "run", job=job.to_dict())["run"]["pid"]
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is True
+    assert process_tree.look(pid) is not None
+    stop(capsys, tmp_path)
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is False
+
+
+def test_a_job_that_cannot_start_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = call(capsys, "run", job=make_job(tmp_path, ["/no/such/python"]).to_dict())
+    assert failed["failed"]
+    assert failed["msg"] == f"node0: failed: cannot start /no/such/python in {tmp_path}: No such file or directory"
+
+
+def test_a_job_in_a_taken_slot_says_by_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "run", job=make_job(tmp_path, SLEEP).to_dict())
+    rival = make_job(tmp_path, SLEEP, run_id="rival", nonce="b" * 32)
+    refused = call(capsys, "run", job=rival.to_dict())
+    assert refused["msg"].startswith("node0: slot 'default' is held by run test_run (launch aaaaaaaa) on node0 since ")
+    assert [path.name for path in Path(rival.run_dir).glob("*.json")] == []
+    stop(capsys, tmp_path, nonce="b" * 32)
+    assert call(capsys, "run_info", workdir=str(tmp_path), run_id="test_run")["run"]["alive"] is True
+    stop(capsys, tmp_path)
+
+
+def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deaf = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    job = make_job(tmp_path, [sys.executable, "-c", deaf])
+    pid = call(capsys, "run", job=job.to_dict())["run"]["pid"]
+    log = Path(job.run_dir, "logs/node.log")
+    wait_for(lambda: log.exists() and log.stat().st_size, "the job ignores SIGTERM")
+    other = make_job(tmp_path / "other", SLEEP)
+    (tmp_path / "other").mkdir()
+    neighbour = call(capsys, "run", job=other.to_dict())["run"]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: process_tree.look(pid) is None, "the runner is dead")
+    info = call(capsys, "run_info", workdir=str(tmp_path))["run"]
+    assert (info["phase"], info["alive"], info["left"]) == ("lost", False, 1)
+    assert info["why"] == f"the runner (pid {pid}) ended without a verdict while the run was running: killed?"
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
+    assert process_tree.of_run(job.run_id, job.run_dir) == []
+    assert state_of(job)["why"] == f"{info['why']}; stop swept 1 process"
+    assert process_tree.look(neighbour) is not None, "a run beside it was touched"
+    assert stop(capsys, tmp_path)["changed"] is False
+    stop(capsys, tmp_path / "other")
+
+
+def test_a_run_is_launched_again_under_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "run", job=make_job(tmp_path, SLEEP).to_dict())
+    stop(capsys, tmp_path)
+    again = make_job(tmp_path, SLEEP, nonce="c" * 32)
+    assert call(capsys, "run", job=again.to_dict())["run"]["nonce"] == "c" * 32
+    assert stop(capsys, tmp_path)["run"]["phase"] == "stopped"
+
+
+def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = make_job(tmp_path, SLEEP)
+    prepare(job, {"secrets": {"TOKEN": "s3cret"}})
+    half_written = Path(job.run_dir, f"private.{'b' * 32}.json.4711.new")
+    half_written.write_text("s3cr")
+    assert call(capsys, "run_info", workdir=str(tmp_path))["run"]["phase"] == "prepared"
+    assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is True
+    assert stop(capsys, tmp_path, nonce="c" * 32)["changed"] is False
+    assert half_written.exists()
+    stopped = stop(capsys, tmp_path)
+    assert (stopped["changed"], stopped["run"]["phase"]) == (True, "stopped")
+    assert (stopped["run"]["why"], stopped["run"]["nonce"]) == ("stopped before it began", job.nonce)
+    assert [path.name for path in Path(job.run_dir).iterdir() if path.name.startswith(("private", "job"))] == []
+    assert stop(capsys, tmp_path)["changed"] is False
+
+
+@pytest.mark.parametrize(
+    ("module", "more"), [("run", {"state": "stopped"}), ("run", {"state": "read"}), ("run_info", {})]
+)
+def test_a_run_id_that_is_a_path_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, more: dict[str, Any]
+) -> None:
+    refused = call(capsys, module, workdir=str(tmp_path), run_id="../../x", **more)
+    assert refused["msg"] == "run_id: '../../x' is not a valid run ID"
+
+
+def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink(tmp_path / "elsewhere", tmp_path / ".muster")
+    failed = call(capsys, "run", job=make_job(tmp_path, SLEEP).to_dict())
+    assert "is a link or belongs to uid" in failed["msg"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("part", [".muster", ".muster/runs", ".muster/slots", ".muster/runs/test_run"])
+@pytest.mark.parametrize("kind", ["link", "stranger"])
+def test_what_is_a_link_or_somebody_elses_is_refused_by_name(
+    part: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    elsewhere.mkdir()
+    if kind == "link":
+        path.symlink_to(elsewhere)
+    elif os.geteuid() == 0:
+        path.mkdir(mode=0o777)
+        os.chown(path, 65534, 65534)
+    else:
+        pytest.skip("only root makes files for others")
+    failed = call(capsys, "run", job=make_job(tmp_path, SLEEP).to_dict())
+    uid = os.geteuid() if kind == "link" else 65534
+    assert failed["msg"] == f"node0: {path} is a link or belongs to uid {uid}; Muster does not write there"
+    assert list((elsewhere if kind == "link" else path).iterdir()) == []
+
+
+def test_a_directory_that_others_could_write_is_closed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".muster").mkdir()
+    (tmp_path / ".muster").chmod(0o777)
+    call(capsys, "run", job=make_job(tmp_path, [sys.executable, "-c", "pass"]).to_dict())
+    assert (tmp_path / ".muster").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_a_rank_says_reaches_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ansible prints a message as it is."""
+    job = make_job(tmp_path, ["/nowhere/\x1b[2J\x1b]0;title\x07\u202e"])
+    failed = call(capsys, "run", job=job.to_dict())
+    assert "/nowhere/" in failed["msg"]
+    assert failed["msg"].isprintable()
+
+
+def test_a_short_secret_leaves_no_stars_in_the_runs_own_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A launch goes on by what this task answers."""
+    job = make_job(tmp_path, [sys.executable, "-c", "import time; time.sleep(600)"])
+    started = call(
+        capsys, "run", job=job.to_dict(), secrets={"PORT": "1", "WORD": "running", "TOKEN": "kept-to-itself"}
+    )
+    try:
+        assert (started["run"]["run_dir"], started["run"]["phase"]) == (job.run_dir, "running")
+        assert started["run"]["nonce"] == job.nonce
+    finally:
+        stop(capsys, tmp_path)
