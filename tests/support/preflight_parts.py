@@ -21,10 +21,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
-from ansible_collections.muster.train.tests.machines._machine import MACHINES
-from ansible_collections.muster.train.tests.machines._manifest import read
-from ansible_collections.muster.train.tests.machines._show import ASKED
-from ansible_collections.muster.train.tests.machines._show import cluster_of as read_machines
+from ansible_collections.muster.train.tools._machine.machine import MACHINES
+from ansible_collections.muster.train.tools._machine.manifest import read
+from ansible_collections.muster.train.tools._machine.show import ASKED
+from ansible_collections.muster.train.tools._machine.show import cluster_of as read_machines
 
 NOW = 1795300000.0
 NAMES = sorted(path.stem for path in MACHINES.glob("*.yml"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.live import LookedUp, Outside
-from ansible_collections.muster.train.tests.machines._machine import Machine
+from ansible_collections.muster.train.tools._machine.machine import Machine
 
 
 class Surroundings(Outside):

@@ -24,10 +24,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER, settle
-from ansible_collections.muster.train.tests.machines._machine import MACHINES
-from ansible_collections.muster.train.tests.machines._manifest import read
-from ansible_collections.muster.train.tests.machines._show import cluster_of
 from ansible_collections.muster.train.tests.support.plan_parts import POLICY, read_policy, request
+from ansible_collections.muster.train.tools._machine.machine import MACHINES
+from ansible_collections.muster.train.tools._machine.manifest import read
+from ansible_collections.muster.train.tools._machine.show import cluster_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # The machine of each, and what its nodes' own facts decide of the environment, by name.

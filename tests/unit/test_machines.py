@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import numbers
-from ansible_collections.muster.train.tests.machines._machine import MACHINES
-from ansible_collections.muster.train.tests.machines._manifest import read
-from ansible_collections.muster.train.tests.machines._show import Options, cluster_of, resolved
+from ansible_collections.muster.train.tools._machine.machine import MACHINES
+from ansible_collections.muster.train.tools._machine.manifest import read
+from ansible_collections.muster.train.tools._machine.show import Options, cluster_of, resolved
 
 EXPECTED = sorted((MACHINES / "expected").glob("*.yml"))
 NAMES = [path.stem for path in EXPECTED]

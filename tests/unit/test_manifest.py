@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.tests.machines._machine import MACHINES, Machine
-from ansible_collections.muster.train.tests.machines._manifest import Answer, Manifest, ManifestError, dump, read
+from ansible_collections.muster.train.tools._machine.machine import MACHINES, Machine
+from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, ManifestError, dump, read
 
 REAL = "/sys/devices/pci0000:07/0000:07:01.0/0000:0c:00.0"
 # As sysfs is nested: the class and the bus are links, and the device leads back to where it lies.

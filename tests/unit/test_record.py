@@ -18,11 +18,11 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
-from ansible_collections.muster.train.tests.machines._machine import MACHINES, Machine
-from ansible_collections.muster.train.tests.machines._manifest import Manifest, dump, read
-from ansible_collections.muster.train.tests.machines._record import RECORDED, Recording, record
-from ansible_collections.muster.train.tests.machines._replace import Replacements
-from ansible_collections.muster.train.tests.machines._sanitize import contents, learn
+from ansible_collections.muster.train.tools._machine.machine import MACHINES, Machine
+from ansible_collections.muster.train.tools._machine.manifest import Manifest, dump, read
+from ansible_collections.muster.train.tools._machine.record import RECORDED, Recording, record
+from ansible_collections.muster.train.tools._machine.replace import Replacements
+from ansible_collections.muster.train.tools._machine.sanitize import contents, learn
 
 KEY = b"0123456789abcdef"
 NAMES = sorted(path.stem for path in MACHINES.glob("*.yml"))
@@ -265,13 +265,9 @@ def test_many_different_numbers_are_replaced() -> None:
 
 
 def test_the_script(tmp_path: Path) -> None:
-    script = MACHINES / "record.py"
-    run = subprocess.run(
-        [sys.executable, script, "--output", "m.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, str(MACHINES.parents[1] / "tools/machine.py"), "record", "--output"]
+    run = subprocess.run([*command, "m.yml"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     assert read((tmp_path / "m.yml").read_text(encoding="utf-8")).about.startswith("Recorded: ")
-    run = subprocess.run(
-        [sys.executable, script, "--output", "no/m.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (run.returncode, run.stderr) == (2, "record.py: no/m.yml: No such file or directory\n")
+    run = subprocess.run([*command, "no/m.yml"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (2, "machine.py record: no/m.yml: No such file or directory\n")

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.machines._machine import MACHINES
-from ansible_collections.muster.train.tests.machines._manifest import Answer, Manifest, dump, read
-from ansible_collections.muster.train.tests.machines._show import Options, main, show
+from ansible_collections.muster.train.tools._machine.machine import MACHINES
+from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, dump, read
+from ansible_collections.muster.train.tools._machine.show import Options, main, show
 
 SCRIPT = MACHINES / "show.py"
 KEYS = ["about", "rdma", "gpu", "node", "library", "fabric", "env", "not_set", "findings", "warnings"]
@@ -37,7 +37,7 @@ def machine(name: str) -> str:
 def test_from_anywhere_without_anything_set_up(tmp_path: Path) -> None:
     # As somebody else's checkout, that nobody may write to and that has no link.
     checkout = tmp_path / "checkout"
-    for folder in ("plugins", "tests/machines"):
+    for folder in ("plugins", "tests/machines", "tools"):
         shutil.copytree(MACHINES.parents[1] / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = tmp_path / "a.yml"
     file.write_text("about: nothing\n", encoding="utf-8")
@@ -48,7 +48,7 @@ def test_from_anywhere_without_anything_set_up(tmp_path: Path) -> None:
     assert list(document) == ["a.yml"]
     assert list(document["a.yml"]) == KEYS
     assert document["a.yml"]["rdma"]["hcas"] == []
-    assert sorted(path.name for path in checkout.iterdir()) == ["plugins", "tests"]
+    assert sorted(path.name for path in checkout.iterdir()) == ["plugins", "tests", "tools"]
 
 
 def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,8 +109,8 @@ def test_mode(capsys: pytest.CaptureFixture[str]) -> None:
         ("files: {/a: x, /a/b: y}\n", [], "FILE: /a is both a directory and a file"),
         ("errors: {/a: ENONE}\n", [], "FILE: errors: /a: ENONE is not the name of an error"),
         ("about: \udcff", [], "FILE: is not UTF-8"),
-        ("", ["--version", "new"], "--version: 'new' is no version, such as 2.23.4"),
-        ("", ["--head", "foo"], "--head: 'foo' is no IP address"),
+        ("", ["--version", "new"], "--version: 'new' is not a version such as 2.23.4"),
+        ("", ["--head", "foo"], "--head: 'foo' is not an IP address"),
         ("", ["--mode", "fast"], "argument --mode: invalid choice: 'fast'"),
         ("", ["--what"], "unrecognized arguments: --what"),
     ],
@@ -121,14 +121,14 @@ def test_errors_of_use_are_one_line(tmp_path: Path, text: str | None, arguments:
         file.write_bytes(text.encode("utf-8", "surrogateescape"))
     run = subprocess.run([sys.executable, SCRIPT, file, *arguments], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr.startswith(f"show.py: {message.replace('FILE', str(file))}")
+    assert run.stderr.startswith(f"machine.py show: {message.replace('FILE', str(file))}")
     assert run.stderr.count("\n") == 1
 
 
 def test_no_file_is_an_error_of_use() -> None:
     run = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == "show.py: the following arguments are required: FILE\n"
+    assert run.stderr == "machine.py show: the following arguments are required: FILE\n"
 
 
 GARBAGE = [

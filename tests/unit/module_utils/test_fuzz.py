@@ -63,8 +63,8 @@ from ansible_collections.muster.train.plugins.module_utils._system.processes imp
     parse_switches,
     parse_users,
 )
-from ansible_collections.muster.train.tests.machines._manifest import read
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
+from ansible_collections.muster.train.tools._machine.manifest import read
 
 SITES = [
     "home = /usr/bin\ninclude-system-site-packages = true\nversion_info = 3.11.2.final.0\n",

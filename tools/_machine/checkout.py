@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run by the scripts beside it: makes this checkout importable as ansible_collections.muster.train, wherever it lies.
+"""Run by machine.py: makes this checkout importable as ansible_collections.muster.train, wherever it is.
 
 Empty packages of these names with the right paths: no link, no installed collection, nothing written.
 """

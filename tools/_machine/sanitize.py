@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._container.kind impor
 from ansible_collections.muster.train.plugins.module_utils._net.network import TCP_LISTEN, parse_addresses
 from ansible_collections.muster.train.plugins.module_utils._rdma.gdr import PEER_SYMBOL
 from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_command_line
-from ansible_collections.muster.train.tests.machines._replace import Replacements
+from ansible_collections.muster.train.tools._machine.replace import Replacements
 
 # Variables that say what was granted and in what one is. All others, secrets among them, stay where they are.
 VARIABLE = re.compile(

@@ -21,11 +21,11 @@ from ansible_collections.muster.train.plugins.module_utils._facts.gather import 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._system.disks import mount_of, parse_mountinfo
-from ansible_collections.muster.train.tests.machines._manifest import Answer, Manifest, dump
-from ansible_collections.muster.train.tests.machines._replace import Replacements
-from ansible_collections.muster.train.tests.machines._sanitize import contents, learn
-from ansible_collections.muster.train.tests.machines._script import Parser, complain
-from ansible_collections.muster.train.tests.machines._show import ASKED
+from ansible_collections.muster.train.tools._machine.arguments import Parser, complain
+from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, dump
+from ansible_collections.muster.train.tools._machine.replace import Replacements
+from ansible_collections.muster.train.tools._machine.sanitize import contents, learn
+from ansible_collections.muster.train.tools._machine.show import ASKED
 
 # What is not there needs no line.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR)
@@ -160,7 +160,7 @@ class _Noting:
 
 
 def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathered]:
-    """Read a machine as `show.py` does, and return it as text with everything replaced that is only its own."""
+    """Read a machine as `machine.py show` does, and return it as text with everything replaced that is only its own."""
     gathered = gather(host, RECORDED)
     noted = host.as_noted()
     replacements = Replacements(key)
@@ -221,7 +221,7 @@ def _about(gathered: Gathered) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write this machine as text to a file or standard output."""
     parser = Parser(
-        prog="record.py",
+        prog="machine.py record",
         description="Record this machine as text; serial numbers, GUIDs, UUIDs, addresses and names are replaced.",
     )
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")

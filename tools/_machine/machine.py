@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import LINK_LIMIT, Host
-from ansible_collections.muster.train.tests.machines._manifest import (
+from ansible_collections.muster.train.tools._machine.manifest import (
     Answer,
     Manifest,
     ManifestError,
@@ -25,7 +25,7 @@ from ansible_collections.muster.train.tests.machines._manifest import (
     shortened,
 )
 
-MACHINES = Path(__file__).parent
+MACHINES = Path(__file__).resolve().parents[2] / "tests" / "machines"
 # Reading it fails so because nothing is there.
 ABSENT = ("ENOENT", "ENOTDIR", "ELOOP")
 FORBIDDEN = ("EACCES", "EPERM")

@@ -30,9 +30,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments im
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library, library_of, numbers
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
-from ansible_collections.muster.train.tests.machines._machine import Machine
-from ansible_collections.muster.train.tests.machines._manifest import Manifest, ManifestError, read
-from ansible_collections.muster.train.tests.machines._script import Parser, complain
+from ansible_collections.muster.train.tools._machine.arguments import Parser, complain
+from ansible_collections.muster.train.tools._machine.machine import Machine
+from ansible_collections.muster.train.tools._machine.manifest import Manifest, ManifestError, read
 
 MODES = ("auto", "rdma", "tcp")
 # What a launch asks for, as far as any machine can answer.
@@ -120,7 +120,9 @@ def _named(found: Library) -> dict[str, str | None]:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the document of some files; what is wrong with the files or options is one line and exit code 2."""
-    parser = Parser(prog="show.py", description="Show what the collection sees in machines as text, as one cluster.")
+    parser = Parser(
+        prog="machine.py show", description="Show what the collection detects on recorded machines, as one cluster."
+    )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a machine; the first is the head")
     parser.add_argument("--library", choices=("nccl", "rccl"), help="what the ranks load (default: by the GPUs)")
     parser.add_argument("--version", metavar="2.23.4", help="the library's version (default: as found)")
@@ -129,9 +131,9 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     version = numbers(given.version)
     if given.version is not None and version is None:
-        return complain(parser.prog, f"--version: {given.version!r} is no version, such as 2.23.4")
+        return complain(parser.prog, f"--version: {given.version!r} is not a version such as 2.23.4")
     if given.head is not None and not head_address.is_address(given.head):
-        return complain(parser.prog, f"--head: {given.head!r} is no IP address")
+        return complain(parser.prog, f"--head: {given.head!r} is not an IP address")
     try:
         document = show(_read(given.files), Options(given.library, version, given.mode, given.head))
     except ManifestError as error:

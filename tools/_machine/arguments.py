@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the scripts of this folder have in common."""
+"""How machine.py's commands read their arguments and refuse them."""
 
 from __future__ import annotations
 
