@@ -135,7 +135,7 @@ run:
       type: int
     gang:
       description: >-
-        On the head, what it knows of all nodes - nodes, joined, begun, attempt, and reports (node, node_rank,
+        On the head, what it knows of all nodes - nodes, joined, started, attempt, and reports (node, node_rank,
         attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well. At the
         end also phases (node to phase), and in each report cause, whether the end began there; that one comes first.
       type: dict

@@ -136,7 +136,7 @@ def ask(running: Running, rank: int) -> None:
     """Ask one node to stop, and do not wait."""
     job = running.jobs[rank]
     Path(job.run_dir).mkdir(parents=True, exist_ok=True)
-    request = {"why": "stop was asked for", "grace": STOP_GRACE_S}
+    request = {"why": "stop requested", "grace": STOP_GRACE_S}
     new = Path(f"{job.run_dir}/stop.new")
     new.write_text(json.dumps(request))
     new.replace(f"{job.run_dir}/stop.{job.nonce}")

@@ -68,7 +68,7 @@ def test_stop_ends_it_by_the_runners_own_hand(boxed: Cluster, tmp_path: Path) ->
     stopped = boxed.verb("stop", run_id=RUN_ID)
     assert stopped.rc == 0, stopped.out
     assert boxed.state("node0")["phase"] == "stopped"
-    assert boxed.state("node0")["why"].startswith("stop was asked for")
+    assert boxed.state("node0")["why"].startswith("stop requested")
     assert engine.containers(tmp_path) == []
     assert boxed.processes() == []
 
@@ -77,7 +77,7 @@ def test_docker_stop_is_a_stop_too(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(script_args="--seconds 600").rc == 0
     engine.docker("stop", "-t", "20", NAME)
     assert boxed.state("node0")["phase"] == "stopped"
-    assert boxed.state("node0")["why"].startswith("node0: the runner got SIGTERM")
+    assert boxed.state("node0")["why"].startswith("node0: the runner received SIGTERM")
     (container,) = engine.containers(tmp_path)
     assert container["State"]["ExitCode"] == 0
 

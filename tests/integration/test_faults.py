@@ -125,9 +125,9 @@ def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster,
     for rank, node in enumerate(cluster.names):
         assert "deaf to SIGTERM" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
         state = cluster.state(node)
-        killed = f"rank {rank} did not end after SIGTERM and was killed"
+        killed = f"rank {rank} did not exit after SIGTERM and was killed"
         assert killed in said
-        assert (state["phase"], state["why"]) == ("stopped", f"stop was asked for; {killed}")
+        assert (state["phase"], state["why"]) == ("stopped", f"stop requested; {killed}")
         assert state["signal"] == ("SIGKILL" if launcher == "python" else None)
 
 

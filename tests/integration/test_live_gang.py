@@ -197,7 +197,7 @@ def test_sessions_break_and_a_node_is_cut_off(site: Site) -> None:
         site.mend("n3")
     code, printed = site.play("status")
     assert code == 0, printed
-    assert re.search(rf"  lost · .*\n  n3: its runner was not heard for {LOST_AFTER_S} s\n", printed), printed
+    assert re.search(rf"  lost · .*\n  n3: no sign of life from its runner for {LOST_AFTER_S} s\n", printed), printed
     for host in ("n1", "n2"):
         end = site.states()[host]["end"]
         assert (end["verdict"], end["node"]) == ("lost", "n3"), end

@@ -206,7 +206,7 @@ def test_stop_twice_and_collect_twice(cluster: Cluster) -> None:
 
     collected = cluster.verb("collect")
     assert (collected.rc, collected.changed["node1"]) == (0, 1), collected.out
-    assert "stop was asked for" in collected.out
+    assert "stop requested" in collected.out
     again = cluster.verb("collect", run_id=RUN_ID)
     assert (again.rc, again.changed) == (0, {"localhost": 0, "node0": 0, "node1": 0}), again.out
 

@@ -63,7 +63,7 @@ def _nonces(directory: str, host: Host) -> set[str]:
 def _ask(directory: str, nonces: set[str], grace: float) -> None:
     for nonce in nonces:
         # An empty file asks as well, with the run's own grace.
-        request = StopRequest("stop was asked for", grace)
+        request = StopRequest("stop requested", grace)
         files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
 
 
@@ -213,7 +213,7 @@ def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool
                 continue
             document = files.read_json(os.path.join(directory, name))
             with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # forged, or of another version
-                State(directory, identity(Job.from_dict(document))).change("stopped", why="stopped before it began")
+                State(directory, identity(Job.from_dict(document))).change("stopped", why="stopped before it started")
     for name in names:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, name))

@@ -37,7 +37,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
         lock = Lock(path)
         while not lock.acquire(holder):
             if stopped():
-                raise Taken(f"stopped while it waited for slot '{job.slot}'")
+                raise Taken(f"stopped while waiting for slot '{job.slot}'")
             now = time.monotonic()
             if now >= next_look:
                 next_look = now + HEAD_LOOK_S

@@ -95,7 +95,7 @@ class Runner:
         request = self.requests.look()
         if request is not None and job.node_rank == 0:  # any other still tells the head
             end = {"verdict": "stopped", "why": request.why, "node": None, "rank": None}
-            self._write_last(state, "stopped", why="stopped before it began", end=end)
+            self._write_last(state, "stopped", why="stopped before it started", end=end)
             return 0
         adopt_orphans()
         wake_at_signals(self._selector)
@@ -155,7 +155,7 @@ class Runner:
                 return {
                     "type": "end",
                     "verdict": "stopped",
-                    "why": "stop was asked for, and not all nodes have answered",
+                    "why": "stop requested; not all nodes have answered",
                 }
         return gang.orders.popleft()
 
@@ -206,7 +206,7 @@ class Runner:
             if now >= self._next_beat:
                 self._beat(state)
             summary = None if told_running else gang.summary()
-            if summary is not None and summary["begun"] == summary["nodes"]:
+            if summary is not None and summary["started"] == summary["nodes"]:
                 told_running = state.change(state.phase, gang=summary)
             if attempt.failed and not told_failed:
                 told_failed = True
@@ -254,10 +254,10 @@ class Runner:
         if "note" in order:
             end["note"] = order["note"]
         if phase is None and self.job.is_spare:
-            phase, fields = "stopped", {"why": f"a spare, without ranks to its end: {end['why'] or 'the run is done'}"}
+            phase, fields = "stopped", {"why": f"an unused spare: {end['why'] or 'the run has ended'}"}
         elif phase is None:  # nothing was started here
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
-            fields = {"why": end["why"] if phase == "failed" else f"stopped before it began: {end['why']}"}
+            fields = {"why": end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"}
         self._give_back()
         self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
 

@@ -36,13 +36,13 @@ class StopRequests:
     def look(self) -> StopRequest | None:
         """Return what is asked for, None for nothing; without a grace the job's own holds."""
         if self._signal is not None:
-            return StopRequest(f"{self._node}: the runner got {launcher_failure.signal_name(self._signal)}")
+            return StopRequest(f"{self._node}: the runner received {launcher_failure.signal_name(self._signal)}")
         if not os.path.exists(self._file):
             return None
         # An empty file asks as well.
         request = StopRequest.from_dict(files.read_json(self._file))
         grace = request.grace if request.grace is not None and 0 <= request.grace < math.inf else None
-        return StopRequest(request.why or "stop was asked for", grace)
+        return StopRequest(request.why or "stop requested", grace)
 
     def grace(self, request: StopRequest) -> float:
         """Return the seconds from SIGTERM to SIGKILL."""

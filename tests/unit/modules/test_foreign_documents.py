@@ -93,4 +93,4 @@ def test_a_stop_file_that_is_odd_stops_the_run(request_: str, tmp_path: Path) ->
     wait_for(lambda: state_of(job).get("phase") == "running", "it runs")
     Path(job.run_dir, "stop." + job.nonce).write_text(request_)
     assert runner.wait(60) == 0
-    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "stop was asked for")
+    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "stop requested")

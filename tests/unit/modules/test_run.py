@@ -134,7 +134,7 @@ def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.
     assert half_written.exists()
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["phase"]) == (True, "stopped")
-    assert (stopped["run"]["why"], stopped["run"]["nonce"]) == ("stopped before it began", job.nonce)
+    assert (stopped["run"]["why"], stopped["run"]["nonce"]) == ("stopped before it started", job.nonce)
     assert [path.name for path in Path(job.run_dir).iterdir() if path.name.startswith(("private", "job"))] == []
     assert stop(capsys, tmp_path)["changed"] is False
 

@@ -121,14 +121,14 @@ class Attempt:
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
         if self.child.code is None and self._killed_at is None:
-            return "failed", {"why": "a rank failed; torchrun is ending its neighbours"}, False
+            return "failed", {"why": "a rank failed; torchrun is stopping the node's other ranks"}, False
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
         exit_code, number = launcher_failure.split_status(code)
         fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": self.output.dropped()}
         stuck = self.child.tree() if self._killed_at is not None else []
         if stuck:
             names = ", ".join(str(process.pid) for process in stuck)
-            fields["why"] = f"unkillable processes stay on this node (uninterruptible sleep?): pid {names}"
+            fields["why"] = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
             return "failed", fields, True
         failures = launcher_failure.parse_report(self.output.report)[:REPORTED_FAILURES]
         # torchrun names failures only where it saw them before it was asked to end.

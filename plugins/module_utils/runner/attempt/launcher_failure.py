@@ -69,7 +69,7 @@ def explain_stop(why: str, killed: list[str | None]) -> str:
     if not killed:
         return why
     who = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"
-    return f"{why}; {who} did not end after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
+    return f"{why}; {who} did not exit after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
 
 
 def describe(record: dict[str, Any]) -> dict[str, Any]:

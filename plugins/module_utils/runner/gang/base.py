@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a runner sees of the gang, on the head as on any other node: it tells how its part goes, and takes orders."""
+"""The gang as a runner sees it, on the head as on any other node: it reports on its part and takes orders."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from .frames import short
 
-# Both ways, in seconds at most, and how many at least before silence is a loss; the head of a large gang hears enough.
+# The longest heartbeat interval in seconds, and how many may be missed before a node is lost; slower in large gangs.
 BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
-# What of a report is sent, in bytes of JSON: a frame has 4 KiB.
-MOST_WHY = 900
-MOST_TRACEBACK = 1800
+# Limits of a report, in bytes of JSON: a frame holds 4 KiB.
+MAX_WHY_BYTES = 900
+MAX_TRACEBACK_BYTES = 1800
 
 
 class Gang:
@@ -29,31 +29,31 @@ class Gang:
         raise NotImplementedError
 
     def report_running(self) -> None:
-        """Tell that this node's launcher runs."""
+        """Report that this node's launcher runs."""
         raise NotImplementedError
 
     def report_failure(self, report: dict[str, Any]) -> None:
-        """Tell that this node's launcher failed, while the rest of its processes end."""
+        """Report that this node's launcher failed, while its other processes are still exiting."""
         raise NotImplementedError
 
     def report_drained(self, report: dict[str, Any]) -> None:
-        """Tell that nothing of the attempt is left here, and how it ended."""
+        """Report that no process of the attempt is left on this node, and how it ended."""
         raise NotImplementedError
 
     def request_stop(self, why: str, grace: float) -> None:
-        """Ask for the end of the run."""
+        """Ask for the run to be stopped."""
         raise NotImplementedError
 
     def waiting_reason(self) -> str:
-        """Say in one line whom it waits for before the start."""
+        """Return in one line what this node waits for before the start."""
         raise NotImplementedError
 
     def summary(self) -> dict[str, Any] | None:
-        """Return what the head knows of all nodes, None on any other."""
+        """Return what the head knows about all nodes, None on any other node."""
         return None
 
     def leave(self) -> bool:
-        """Say good-bye; False while there is still somebody to wait for."""
+        """Say goodbye; return False while it still has to wait for another runner."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -62,24 +62,29 @@ class Gang:
 
 
 def heartbeat_s(nnodes: int, lost_after: float) -> float:
-    """Return the seconds between two signs of life."""
-    usual, least = BEATS if nnodes <= LARGE else LARGE_BEATS
-    return min(usual, lost_after / least) if lost_after else usual
+    """Return the seconds between two heartbeats."""
+    interval, beats = BEATS if nnodes <= LARGE else LARGE_BEATS
+    return min(interval, lost_after / beats) if lost_after else interval
+
+
+def end_order(verdict: str | None, why: str, node: str | None = None) -> dict[str, Any]:
+    """Return the order that ends a run; verdict None: this node does not know how the run ended."""
+    return {"type": "end", "verdict": verdict, "why": why, "node": node, "rank": None}
 
 
 def report_of(
     phase: str, fields: dict[str, Any], step: object = None, saved: bool = False, stuck: bool = False
 ) -> dict[str, Any]:
-    """Return how a node's part ended, small enough to be sent: of the first failing rank what tells most.
+    """Return how a node's part ended, small enough for one frame, with the essentials of the first failing rank.
 
-    step is the last one, saved whether the attempt wrote a checkpoint, stuck whether processes stay.
+    step: the last one; saved: whether the attempt wrote a checkpoint; stuck: whether processes cannot be killed.
     """
     first = fields.get("first") or {}
-    # Its end tells most.
-    traceback = short("\n".join(first.get("traceback") or [])[::-1], MOST_TRACEBACK)[::-1]
+    # The end of a traceback says most.
+    traceback = short("\n".join(first.get("traceback") or [])[::-1], MAX_TRACEBACK_BYTES)[::-1]
     return {
         "phase": phase,
-        "why": short(str(fields.get("why") or ""), MOST_WHY),
+        "why": short(str(fields.get("why") or ""), MAX_WHY_BYTES),
         "exit_code": fields.get("exit_code"),
         "signal": first.get("signal") or fields.get("signal"),
         "rank": first.get("rank"),

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the head decides for all nodes of a run: events in, orders out, no socket and no clock of its own.
+"""The coordinator: what the head decides for all nodes of a run. Events in, orders out; no sockets, no clock.
 
-gather: until every node has joined. run: every launcher was started. drain: one failed, is lost or was asked to stop,
-and the others are ended. Then a new attempt, or the end. Times are seconds of one monotonic clock.
+gather: until every node has joined. run: the launchers run. drain: a node failed, was lost or was asked to stop, and
+the others are being stopped. Then the next attempt, or the end. Times are seconds on one monotonic clock.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .ranks import ABSENT, DRAINED, JOINED, LOST, RUNNING, RankAssignment
 from .reports import Reports
 from .restarts import RestartPolicy
 
-# So long after the last arrival the head still waits for the next.
+# How long the head waits for the next node after the last one joined.
 GATHER_S = 60.0
 NAMES_SHOWN = 8
-# Of a reason, in bytes of JSON: an order has to fit into a frame.
+# Longest reason, in bytes of JSON: an order has to fit into a frame.
 MAX_WHY_BYTES = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
@@ -29,7 +29,7 @@ GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The run's times in seconds (lost_after 0: silence is no reason to end), and how often it is started again."""
+    """The run's time limits in seconds (lost_after 0: a silent node is never lost) and its number of restarts."""
 
     join_timeout: float
     lost_after: float
@@ -39,9 +39,9 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Cause:
-    """Why an attempt ended before all were done: verdict failed, lost or stopped; node and rank where it began.
+    """Why an attempt ended early: verdict failed, lost or stopped, and the node and rank where it began.
 
-    note is why there was no other attempt, where there could have been.
+    note: why the run was not restarted, although restarts were allowed.
     """
 
     verdict: str
@@ -58,7 +58,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 class Coordinator:
-    """The head's decisions; `take` gives the orders they led to, each with the number of the node it is for."""
+    """Decides for the whole gang; `take_orders` returns the resulting orders, each with the number of its node."""
 
     def __init__(self, names: Sequence[str], nnodes: int, limits: Limits, now: float) -> None:
         self._ranks = RankAssignment(names, nnodes)
@@ -67,7 +67,7 @@ class Coordinator:
         self.attempt = 0
         self.cause: Cause | None = None
         self._limits = limits
-        self._began = self._last_arrival = now
+        self._gather_start = self._last_join = now
         self._orders: list[tuple[int, dict[str, Any]]] = []
         self._stop_requested = False
         self._cause_at = now
@@ -79,36 +79,36 @@ class Coordinator:
     # -- events --------------------------------------------------------------------------------------------------
 
     def on_join(self, number: int, now: float) -> bool:
-        """Note a runner that has come; False when it may not: a place is taken once, a lost node stays out."""
+        """Add a runner; False where it may not join: a node joins once, and a lost node stays out."""
         self._now = now
         node = self.nodes[number]
-        # Nobody waits for a spare, so it may come late.
+        # The run does not wait for spares, so a spare may join late.
         if node.state != ABSENT or self.phase not in ((GATHER,) if node.rank is not None else (GATHER, RUN, DRAIN)):
             return False
         node.state, node.last_heard = JOINED, now
         if self.phase == GATHER:
-            self._last_arrival = now
+            self._last_join = now
             self._start_if_complete()
         return True
 
     def on_heartbeat(self, number: int, now: float) -> None:
-        """Note a sign of life."""
+        """Note that a node's runner was heard."""
         self._now = now
         if self.nodes[number].state != LOST:
             self.nodes[number].last_heard = now
 
     def reset_silence(self, now: float) -> None:
-        """Give every node its time anew: the head itself stood still, and could not have heard them."""
+        """Restart every node's silence timer: the head itself was paused and could not hear them."""
         for number in range(len(self.nodes)):
             self.on_heartbeat(number, now)
 
     def on_start(self, number: int) -> None:
-        """Note that a node's launcher runs."""
+        """Note that a node's launcher is running."""
         if self.nodes[number].state == JOINED:
             self.nodes[number].state = RUNNING
 
     def on_failure(self, number: int, report: dict[str, Any], now: float) -> None:
-        """Note that a node's launcher failed; its other processes may still be ending."""
+        """Note that a node's launcher failed; its other processes may still be exiting."""
         if self.phase not in (RUN, DRAIN):
             return
         self._reports.add(self.nodes[number], self.attempt, report)
@@ -117,11 +117,11 @@ class Coordinator:
         name = self.nodes[number].name
         cause = Cause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
         if self.cause is not None and (self.cause.verdict, self.cause.node) == ("failed", name):
-            self.cause = cause  # by now it knows more
+            self.cause = cause  # the later report knows more
         self._end_attempt(cause)
 
     def on_drained(self, number: int, report: dict[str, Any], now: float) -> None:
-        """Note that nothing of the attempt is left on a node, and how its part ended."""
+        """Note that no process of the attempt is left on a node, and how its part ended."""
         self._now = now
         node = self.nodes[number]
         if self.phase not in (RUN, DRAIN) or node.state not in (JOINED, RUNNING):
@@ -134,7 +134,7 @@ class Coordinator:
         self._conclude()
 
     def on_stop_request(self, why: str, grace: float) -> None:
-        """Note that somebody asks for the run's end, on whichever node: there is no new attempt then."""
+        """Stop the run, whichever node the request came from; there is no further attempt."""
         why = short(why, MAX_WHY_BYTES)
         self._stop_requested = True
         if self.phase == GATHER:
@@ -142,54 +142,49 @@ class Coordinator:
             self._end_run()
         elif self.phase != OVER:
             self._end_attempt(Cause("stopped", why), grace)
-            self._conclude()  # it may have waited to replace a node
+            self._conclude()  # the run may have been waiting to replace a node
 
     def on_loss(self, number: int, why: str, silent: bool = False, head_pause_s: float = 0.0) -> None:
-        """Note that a node's runner can't be reached any more: its connection is closed, or it was silent too long.
+        """Note that a node's runner cannot be reached any more: its connection closed, or it was silent too long.
 
-        head_pause_s is how many seconds the head stood still just before: then the others had to go without it.
+        head_pause_s: seconds for which the head itself was paused just before, so that the others gave it up.
         """
         node = self.nodes[number]
         if node.state in (ABSENT, LOST) or self.phase == OVER:
             return
-        before, node.state = node.state, LOST
+        previous_state, node.state = node.state, LOST
         if node.rank is None:
-            return  # a spare the less
+            return  # one spare fewer
         cause = Cause("lost", f"{node.name}: {why}", node.name)
         if head_pause_s:
             head = self.nodes[0].name
-            cause = Cause(
-                "lost", f"{head}: its runner stood still for {head_pause_s:.0f} s; others went without it", head
-            )
+            pause = f"its runner was paused for {head_pause_s:.0f} s; the other nodes gave it up"
+            cause = Cause("lost", f"{head}: {pause}", head)
         if self.phase == GATHER:
             if self._ranks.can_replace([node]):
                 self._ranks.replace([node])
                 self._start_if_complete()
                 return
             if number and self._ranks.has_absent_spares():
-                node.state = ABSENT  # as if it had not come
+                node.state = ABSENT  # as if it had never joined
                 return
             self.cause = dataclasses.replace(cause, verdict="failed", why=f"{node.name} left before the start: {why}")
             self._end_run()
-        elif before == DRAINED:
-            self._conclude()  # its part was done
+        elif previous_state == DRAINED:
+            self._conclude()  # its part was already done
         elif not self._limits.lost_after:
-            self._disconnects.append(dataclasses.replace(cause, why=f"{cause.why}; it went on by itself"))
+            self._disconnects.append(dataclasses.replace(cause, why=f"{cause.why}; it continued on its own"))
             self._conclude()
         else:
             self._reports.add(node, self.attempt, {"phase": "lost", "why": why})
-            if (
-                silent
-                and self.cause is not None
-                and self.cause.verdict == "failed"
-                and node.last_heard < self._cause_at
-            ):
-                self.cause = cause  # what failed before was its peers, who lost it
+            failed = self.cause is not None and self.cause.verdict == "failed"
+            if silent and failed and node.last_heard < self._cause_at:
+                self.cause = cause  # the peers failed first because they had lost this node
             self._end_attempt(cause)
             self._conclude()
 
     def tick(self, now: float) -> list[int]:
-        """Let time pass; return the nodes that are lost by their silence."""
+        """Let time pass; return the nodes that are now lost because they were silent too long."""
         self._now = now
         if self.phase == GATHER:
             self._check_gather_timeout(now)
@@ -203,25 +198,25 @@ class Coordinator:
             if number and node.state not in (ABSENT, LOST) and now - node.last_heard > self._limits.lost_after
         ]
         for number in silent:
-            self.on_loss(number, f"its runner was not heard for {self._limits.lost_after:.0f} s", silent=True)
+            self.on_loss(number, f"no sign of life from its runner for {self._limits.lost_after:.0f} s", silent=True)
         return silent
 
-    # -- what follows from them ----------------------------------------------------------------------------------
+    # -- decisions -----------------------------------------------------------------------------------------------
 
     def take_orders(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return the orders that nobody has taken yet."""
+        """Return the orders issued since the last call."""
         orders, self._orders = self._orders, []
         return orders
 
     def summary(self) -> dict[str, Any]:
-        """Return what the head's state says of all nodes."""
+        """Return the summary of all nodes for the head's state."""
         if self.phase == OVER:
-            began_at = None if self.cause is None else self.cause.node
-            return self._reports.final_summary(self._ranks.ranked_nodes(), self.attempt, began_at)
+            origin = None if self.cause is None else self.cause.node
+            return self._reports.final_summary(self._ranks.ranked_nodes(), self.attempt, origin)
         return self._reports.summary(self._ranks.ranked_nodes(), self.attempt)
 
     def missing_nodes(self) -> list[str]:
-        """Return the nodes that the run can't begin without and that have not joined."""
+        """Return the names of the nodes that have a rank and have not joined."""
         return [node.name for node in self._ranks.missing_nodes()]
 
     def _start_if_complete(self) -> None:
@@ -229,21 +224,19 @@ class Coordinator:
             self._start_attempt()
 
     def _check_gather_timeout(self, now: float) -> None:
-        waited, patience = now - self._last_arrival, GATHER_S
-        if now - self._began >= self._limits.join_timeout:
-            waited, patience = now - self._began, self._limits.join_timeout
-        if waited < patience:
+        waited, timeout = now - self._last_join, GATHER_S
+        if now - self._gather_start >= self._limits.join_timeout:
+            waited, timeout = now - self._gather_start, self._limits.join_timeout
+        if waited < timeout:
             return
         if self._ranks.can_replace(self._ranks.missing_nodes()):
             self._ranks.replace(self._ranks.missing_nodes())
             self._start_if_complete()
             return
-        wanted = len(self._ranks.ranked_nodes())
-        came = wanted - len(self.missing_nodes())
-        self.cause = Cause(
-            "failed",
-            f"{join_names(self.missing_nodes())} did not join; {came} of {wanted} nodes waited {patience:.0f} s",
-        )
+        total = len(self._ranks.ranked_nodes())
+        joined = total - len(self.missing_nodes())
+        names = join_names(self.missing_nodes())
+        self.cause = Cause("failed", f"{names} did not join; {joined} of {total} nodes waited {timeout:.0f} s")
         self._end_run()
 
     def _start_attempt(self) -> None:
@@ -253,7 +246,7 @@ class Coordinator:
                 self._orders.append((number, {"type": "go", "attempt": self.attempt, "node_rank": node.rank}))
 
     def _end_attempt(self, cause: Cause, grace: float | None = None) -> None:
-        """End the attempt on all nodes; the first cause stays, a later request to stop may shorten the grace."""
+        """Stop the attempt on all nodes; the first cause stays, a later stop request may shorten the grace period."""
         if self.cause is None:
             self.cause = cause
         elif cause.verdict != "stopped":
@@ -261,28 +254,26 @@ class Coordinator:
         self.phase = DRAIN
         order = {"type": "stop", "why": cause.why, "grace": self._limits.abort_grace if grace is None else grace}
         for number, node in enumerate(self.nodes):
-            # Whose rank failed is ending already, and has yet to tell how.
-            ending = cause.verdict == "failed" and node.name == cause.node
-            if node.rank is not None and node.state in (JOINED, RUNNING) and not ending:
+            # The node that failed is already exiting, and has yet to report how.
+            exiting = cause.verdict == "failed" and node.name == cause.node
+            if node.rank is not None and node.state in (JOINED, RUNNING) and not exiting:
                 self._orders.append((number, order))
 
     def _conclude(self) -> None:
-        if self.phase not in (RUN, DRAIN) or any(
-            node.state not in (DRAINED, LOST) for node in self._ranks.ranked_nodes()
-        ):
+        if self.phase not in (RUN, DRAIN) or not self._ranks.all_over():
             return
         cause = self.cause
         if cause is None or self._stop_requested or not self._restarts.allows_restarts():
             self._end_run()
             return
-        never = self._restarts.exhausted_reason(self.attempt)
-        if never is None and self._now < self._restarts.earliest_restart():
-            return  # tick comes back to it
-        why_not = never or self._restarts.record_attempt()
-        if why_not is None:
+        exhausted = self._restarts.exhausted_reason(self.attempt)
+        if exhausted is None and self._now < self._restarts.earliest_restart():
+            return  # tick calls this again
+        reason = exhausted or self._restarts.record_attempt()
+        if reason is None:
             self._restart(cause)
         else:
-            self.cause = dataclasses.replace(cause, why=f"{cause.why}; {why_not}", note=why_not)
+            self.cause = dataclasses.replace(cause, why=f"{cause.why}; {reason}", note=reason)
             self._end_run()
 
     def _restart(self, cause: Cause) -> None:
@@ -296,9 +287,9 @@ class Coordinator:
 
     def _end_run(self) -> None:
         self.phase = OVER
-        end = self.cause or next(iter(self._disconnects), Cause("succeeded", ""))
-        outcome = dataclasses.asdict(end)
-        if not end.note:
+        cause = self.cause or next(iter(self._disconnects), Cause("succeeded", ""))
+        outcome = dataclasses.asdict(cause)
+        if not cause.note:
             del outcome["note"]
         order = {"type": "end", **outcome}
         for number, node in enumerate(self.nodes):

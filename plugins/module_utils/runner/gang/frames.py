@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines between the runners of a run: who speaks proves the run's key, and no line is forged or replayed.
+"""The lines between the runners of a run: each side proves the run's key, and no line can be forged or replayed.
 
-Handshake: head ``hello``, member ``join`` with its proof, head ``welcome`` with its own (or ``refused``). From then on
+Handshake: head ``hello``, member ``join`` with its proof, head ``welcome`` with its own (or ``refused``). After that,
 each line is ``<HMAC-SHA256, hex> <JSON>`` under a key of this connection; the HMAC covers direction and number.
 """
 
@@ -14,15 +14,15 @@ import json
 import secrets
 from typing import Any
 
-# The longest line, with its end, from one who has not proven the key, and from one who has.
-UNPROVEN_BYTES = 512
-PROVEN_BYTES = 4096
+# The longest line, newline included, before and after the other side has proven the key.
+UNAUTHENTICATED_BYTES = 512
+AUTHENTICATED_BYTES = 4096
 NONCE_BYTES = 16
 FROM_HEAD, FROM_MEMBER = b"head", b"member"
 
 
 class Forged(Exception):
-    """A line that nobody of this run sends."""
+    """A line that no runner of this run sent."""
 
 
 def new_nonce() -> str:
@@ -31,23 +31,23 @@ def new_nonce() -> str:
 
 
 def proof(key: bytes, *parts: object) -> str:
-    """Return the HMAC-SHA256 over the parts; each goes in with its length, so that no other parts give the same."""
+    """Return the HMAC-SHA256 over the parts, each prefixed with its length, so that no other parts give the same."""
     texts = [_bytes(part) for part in parts]
     return hmac.digest(key, b"".join([b"%d:%s" % (len(text), text) for text in texts]), "sha256").hex()
 
 
-def is_proof(given: object, key: bytes, *parts: object) -> bool:
-    """Return whether it is the HMAC over the parts, in a time that tells nothing of it."""
-    return hmac.compare_digest(_bytes(given), proof(key, *parts).encode())
+def is_proof(mac: object, key: bytes, *parts: object) -> bool:
+    """Return whether mac is the HMAC over the parts; compared in constant time."""
+    return hmac.compare_digest(_bytes(mac), proof(key, *parts).encode())
 
 
 def _bytes(value: object) -> bytes:
-    # JSON has halves of characters too.
+    # JSON strings may hold lone surrogates.
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
 def short(text: str, limit: int) -> str:
-    """Return the beginning of a text, so much of it that its JSON has at most `limit` bytes."""
+    """Return the start of a text, cut so that its JSON has at most `limit` bytes."""
     while (size := len(json.dumps(text))) > limit:
         text = text[: min(len(text) - 1, len(text) * limit // size)]
     return text
@@ -59,32 +59,32 @@ def plain(message: dict[str, Any]) -> bytes:
 
 
 def parse(line: bytes) -> dict[str, Any]:
-    """Read the JSON object of a line; raise Forged when it is none."""
+    """Return the JSON object of a line; raise Forged where it is not one."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Forged("no JSON") from error
+        raise Forged("not JSON") from error
     if not isinstance(message, dict):
-        raise Forged("no JSON object")
+        raise Forged("not a JSON object")
     return message
 
 
 class Lines:
-    """Cuts what arrives into lines of at most `limit` bytes."""
+    """Splits incoming data into lines of at most `limit` bytes."""
 
     def __init__(self) -> None:
-        self.limit = UNPROVEN_BYTES
+        self.limit = UNAUTHENTICATED_BYTES
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """Take what has arrived."""
+        """Add data that has arrived."""
         self._rest += data
 
     def take(self) -> bytes | None:
-        """Return the next whole line without its end, None when there is none yet; raise Forged when it is too long."""
+        """Return the next whole line without its newline, None if none is complete; raise Forged if it is too long."""
         line, end, rest = self._rest.partition(b"\n")
         if len(line) >= self.limit:
-            raise Forged("a line that is too long")
+            raise Forged("the line is too long")
         if not end:
             return None
         self._rest = rest
@@ -92,29 +92,30 @@ class Lines:
 
 
 class Session:
-    """One proven connection: lines out are sealed, lines in are opened in the order in which they were sealed."""
+    """One authenticated connection: outgoing lines are sealed, incoming lines are opened in the order of sealing."""
 
-    def __init__(self, key: bytes, run: str, rank: int, nonces: tuple[str, str], mine: bytes) -> None:
-        """Derive the connection's key; nonces are the head's and the member's, `mine` says which of them this is."""
+    def __init__(self, key: bytes, run: str, rank: int, nonces: tuple[str, str], direction: bytes) -> None:
+        """Derive the connection's key; nonces: the head's and the member's; direction: FROM_HEAD or FROM_MEMBER."""
         self.key = bytes.fromhex(proof(key, "session", run, rank, *nonces))
-        self._mine, self._theirs = (mine, FROM_MEMBER if mine == FROM_HEAD else FROM_HEAD)
+        self._outgoing = direction
+        self._incoming = FROM_MEMBER if direction == FROM_HEAD else FROM_HEAD
         self._sent = self._received = 0
 
     def seal(self, message: dict[str, Any]) -> bytes:
         """Return the line of a message."""
         body = json.dumps(message).encode()
-        mac = self._mac(self._mine, self._sent, body)
+        mac = self._mac(self._outgoing, self._sent, body)
         self._sent += 1
         return b"%s %s\n" % (mac, body)
 
     def open(self, line: bytes) -> dict[str, Any]:
-        """Return the message of a line; raise Forged when it is not the other side's next one."""
+        """Return the message of a line; raise Forged if it is not the other side's next one."""
         mac, _blank, body = line.partition(b" ")
-        if not hmac.compare_digest(mac, self._mac(self._theirs, self._received, body)):
-            raise Forged("a line with another key, or not the next one")
+        if not hmac.compare_digest(mac, self._mac(self._incoming, self._received, body)):
+            raise Forged("the line has another key, or is not the next one")
         self._received += 1
         return parse(body)
 
-    def _mac(self, who: bytes, number: int, body: bytes) -> bytes:
-        """Return the HMAC of a line; only its last part may have a blank, so no other parts give the same."""
-        return hmac.digest(self.key, b"%s %d %s" % (who, number, body), "sha256").hex().encode()
+    def _mac(self, direction: bytes, number: int, body: bytes) -> bytes:
+        """Return the HMAC of a line; only the last part may contain a blank, so no other parts give the same."""
+        return hmac.digest(self.key, b"%s %d %s" % (direction, number, body), "sha256").hex().encode()

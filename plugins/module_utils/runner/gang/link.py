@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection between two runners in the runner's one loop: nothing here waits, and nothing grows without bound."""
+"""A connection between two runners in the runner's event loop: nothing blocks, and nothing grows without bound."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from collections.abc import Callable
 from .frames import Forged, Lines
 
 READ_BYTES = 1 << 16
-# So much may wait for a peer that does not read; it is lost then, as its silence will tell too.
-MOST_UNSENT = 1 << 16
+# A peer that leaves more than this unread is given up.
+MAX_UNSENT_BYTES = 1 << 16
 
 
 class Link:
-    """A connected socket that speaks in lines; `on_line` gets each, `on_end` why there will be no more."""
+    """A connected socket that carries lines; `on_line` gets every line, `on_end` the reason why no more will come."""
 
     def __init__(
         self,
@@ -43,29 +43,29 @@ class Link:
 
     @property
     def unsent(self) -> int:
-        """Return how many bytes have not left yet."""
+        """Return how many bytes have not been sent yet."""
         return len(self._unsent)
 
     def listen_to(self, on_line: Callable[[bytes], None], on_end: Callable[[str], None]) -> None:
-        """Hand what comes from now on to others."""
+        """Pass further lines, and the end, to these callbacks."""
         self._on_line, self._on_end = on_line, on_end
 
     def send(self, line: bytes) -> None:
-        """Send a line, now or when the other side has read enough."""
+        """Send a line, now or once the other side has read enough."""
         if not self.open:
             return
         self._unsent += line
         self._flush()
 
     def ready(self, events: int) -> None:
-        """Move what can be moved; the selector calls it."""
+        """Send and receive what is possible; called by the selector."""
         if events & selectors.EVENT_WRITE:
             self._flush()
         if events & selectors.EVENT_READ and self.open:
             self._read()
 
     def close(self) -> None:
-        """Close it, without a word to `on_end`."""
+        """Close the connection without calling `on_end`."""
         if self.open:
             self.open = False
             self._selector.unregister(self._sock)
@@ -92,8 +92,8 @@ class Link:
         except Forged as error:
             self._end(str(error))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # Whatever a stranger thinks of must not be the end of the runner.
-            self._end(f"a line that makes no sense ({type(error).__name__})")
+            # No input of a stranger may end the runner.
+            self._end(f"malformed line ({type(error).__name__})")
 
     def _flush(self) -> None:
         try:
@@ -104,8 +104,8 @@ class Link:
         except OSError as error:
             self._end(os.strerror(error.errno) if error.errno else str(error))
             return
-        if len(self._unsent) > MOST_UNSENT:
-            self._end("it does not read")
+        if len(self._unsent) > MAX_UNSENT_BYTES:
+            self._end("the other side does not read")
             return
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
         if wanted != self._wanted:

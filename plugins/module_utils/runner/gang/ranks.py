@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who has which node rank: the run's nodes, and the spares that take the rank of one that did not come or is lost.
+"""Which node has which node rank: the run's nodes, and the spares that take the rank of an absent or lost node.
 
-A node is known by its number. The first ones begin with the node rank of their number, those behind them are spares and
-have none. Whoever is not replaced keeps its rank.
+A node is identified by its number. The first `nnodes` nodes start with their number as node rank; the nodes after them
+are spares and have no rank. A node that is not replaced keeps its rank.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ABSENT, JOINED, RUNNING, DRAINED, LOST = "absent", "joined", "running", "drained
 
 @dataclasses.dataclass
 class GangNode:
-    """What the head knows of a node; rank is its node rank, report its runner's last word on the attempt's end."""
+    """What the head knows of a node: its node rank (None: a spare) and how its part of the last attempt ended."""
 
     name: str
     rank: int | None
@@ -28,7 +28,7 @@ class GangNode:
 
 
 class RankAssignment:
-    """All nodes by their numbers, the head first."""
+    """All nodes by number, the head first."""
 
     def __init__(self, names: Sequence[str], nnodes: int) -> None:
         self.nodes = [GangNode(name, number if number < nnodes else None) for number, name in enumerate(names)]
@@ -38,19 +38,23 @@ class RankAssignment:
         return [node for node in self.nodes if node.rank is not None]
 
     def missing_nodes(self) -> list[GangNode]:
-        """Return those of them that have not joined."""
+        """Return the nodes that have a node rank and have not joined."""
         return [node for node in self.ranked_nodes() if node.state == ABSENT]
 
     def all_joined(self) -> bool:
-        """Say whether every rank's node has joined and waits."""
+        """Return whether every node with a rank has joined and waits."""
         return all(node.state == JOINED for node in self.ranked_nodes())
 
+    def all_over(self) -> bool:
+        """Return whether no node with a rank has anything left of the attempt, or can still be asked."""
+        return all(node.state in (DRAINED, LOST) for node in self.ranked_nodes())
+
     def can_replace(self, nodes: Sequence[GangNode]) -> bool:
-        """Say whether there are spares for these nodes; for the head there is none, its runner is who decides."""
+        """Return whether there are enough spares for these nodes; the head cannot be replaced: its runner decides."""
         return len(self._spares()) >= len(nodes) and self.nodes[0] not in nodes
 
     def has_absent_spares(self) -> bool:
-        """Say whether there is a spare that has not joined."""
+        """Return whether a spare has not joined yet."""
         return any(node.rank is None and node.state == ABSENT for node in self.nodes)
 
     def replace(self, nodes: Sequence[GangNode]) -> None:
@@ -58,7 +62,7 @@ class RankAssignment:
         for node, spare in zip(nodes, self._spares()):
             node.rank, spare.rank = None, node.rank
             if node.state == ABSENT:
-                node.state = LOST  # it may come too late
+                node.state = LOST  # it may join too late
 
     def _spares(self) -> list[GangNode]:
         return [node for node in self.nodes if node.rank is None and node.state == JOINED]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the head keeps of how nodes ended: the first words of those that did not end well."""
+"""What the head keeps of how nodes ended: the first reports of those that did not succeed."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import Any
 
 from .ranks import ABSENT, DRAINED, LOST, RUNNING, GangNode
 
-# Of a large cluster's failures the first ones tell all.
+# In a large cluster the first failures explain the others.
 MAX_REPORTS = 32
 
 
 class Reports:
-    """One for each node and attempt, in the order of their coming."""
+    """At most one report per node and attempt, in order of arrival."""
 
     def __init__(self) -> None:
-        self.kept: list[dict[str, Any]] = []
+        self._reports: list[dict[str, Any]] = []
 
     def add(self, node: GangNode, attempt: int, report: dict[str, Any]) -> None:
-        """Keep a node's report, in place of what it said of this attempt before."""
-        identity = {"node": node.name, "node_rank": node.rank, "attempt": attempt}
-        for index, kept in enumerate(self.kept):
-            if (kept["node"], kept["attempt"]) == (node.name, attempt):
-                self.kept[index] = {**identity, **report}
+        """Add a node's report; it replaces the node's earlier report on the same attempt."""
+        report = {"node": node.name, "node_rank": node.rank, "attempt": attempt, **report}
+        for index, earlier in enumerate(self._reports):
+            if (earlier["node"], earlier["attempt"]) == (node.name, attempt):
+                self._reports[index] = report
                 return
-        older = next((index for index, kept in enumerate(self.kept) if kept["attempt"] < attempt), None)
-        if len(self.kept) >= MAX_REPORTS and older is not None:
-            del self.kept[older]
-        if len(self.kept) < MAX_REPORTS:
-            self.kept.append({**identity, **report})
+        oldest = next((index for index, earlier in enumerate(self._reports) if earlier["attempt"] < attempt), None)
+        if len(self._reports) >= MAX_REPORTS and oldest is not None:
+            del self._reports[oldest]
+        if len(self._reports) < MAX_REPORTS:
+            self._reports.append(report)
 
     def drop_all_but_cause(self, attempt: int, node: str | None) -> None:
-        """Forget of an attempt that is over all but where it began: the next one may need the room."""
-        self.kept = [kept for kept in self.kept if kept["attempt"] < attempt or kept["node"] == node]
+        """Drop the reports on an attempt that is over, except that of the node where it began to fail."""
+        self._reports = [report for report in self._reports if report["attempt"] < attempt or report["node"] == node]
 
     def summary(self, nodes: Sequence[GangNode], attempt: int) -> dict[str, Any]:
-        """Return what is told of these nodes while the run goes on: counts, and all reports."""
+        """Return the summary of these nodes while the run goes on: counts, and all reports."""
         states = [node.state for node in nodes]
         return {
             "nodes": len(states),
             "joined": len(states) - states.count(ABSENT),
-            "begun": states.count(RUNNING) + states.count(DRAINED),
+            "started": states.count(RUNNING) + states.count(DRAINED),
             "attempt": attempt,
-            "reports": self.kept,
+            "reports": self._reports,
         }
 
     def final_summary(self, nodes: Sequence[GangNode], attempt: int, cause: str | None) -> dict[str, Any]:
-        """Return it with each node's phase, None of one that never came; cause is the node where the end began."""
-        reports = self.kept if cause is None else self._mark_cause(attempt, cause)
+        """Return the summary with each node's phase (None: never reported); cause: the node that failed first."""
+        reports = self._reports if cause is None else self._mark_cause(attempt, cause)
         return {
             **self.summary(nodes, attempt),
             "reports": reports,
@@ -58,9 +58,11 @@ class Reports:
         }
 
     def _mark_cause(self, attempt: int, node: str) -> list[dict[str, Any]]:
-        """Return all with a mark, where the run's end began first: what the others tell are its consequences."""
-        marked = [{**kept, "cause": (kept["attempt"], kept["node"]) == (attempt, node)} for kept in self.kept]
-        return sorted(marked, key=lambda kept: not kept["cause"])
+        """Return all reports, the cause marked and first: the other reports are its consequences."""
+        reports = [
+            {**report, "cause": (report["attempt"], report["node"]) == (attempt, node)} for report in self._reports
+        ]
+        return sorted(reports, key=lambda report: not report["cause"])
 
 
 def _phase(node: GangNode) -> str | None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a run is started again, when, and with whom in the place of a node that is away."""
+"""The restart policy: whether a run is started again, when, and which nodes spares replace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import math
 from .base import heartbeat_s
 from .ranks import LOST, GangNode, RankAssignment
 
-# So many attempts in a row may end without a step more than before, and without a checkpoint.
+# The run ends after so many attempts in a row without a new step or a checkpoint.
 IDLE_ATTEMPTS = 2
-# The ticks of two runners, and the kernel's time to end what is killed.
+# The ticks of two runners, and the time the kernel needs to kill a process.
 SLACK_S = 1.0
 
 
 class RestartPolicy:
-    """The rules, and how far the attempts have come; times in seconds, lost_after 0: nobody is ever lost."""
+    """The limits, and how far the attempts have come; times in seconds, lost_after 0: a silent node is never lost."""
 
     def __init__(self, ranks: RankAssignment, max_restarts: int, lost_after: float, abort_grace: float) -> None:
         self._ranks = ranks
@@ -25,45 +25,45 @@ class RestartPolicy:
         self._lost_after = lost_after
         self._abort_grace = abort_grace
         self._best_step = -1
-        self._idle = 0
+        self._idle_attempts = 0
 
     def allows_restarts(self) -> bool:
-        """Say whether a run may be started again at all."""
+        """Return whether a run may be restarted at all."""
         return self._max_restarts > 0
 
     def exhausted_reason(self, attempt: int) -> str | None:
-        """Say why there can be no attempt after this one, None where spares for whoever is away are all it needs."""
+        """Return why there can be no attempt after this one, None where there can, with spares for lost nodes."""
         if attempt >= self._max_restarts:
-            return f"restarted {attempt} time{'s' * (attempt != 1)}, as often as it may be"
+            return f"restarted {attempt} time{'s' * (attempt != 1)}, the maximum"
         nodes = self._unavailable_nodes()
         if not self._lost_after and any(node.state == LOST for node in nodes):
-            return f"not restarted: {nodes[0].name} may go on by itself"
-        return None if self._ranks.can_replace(nodes) else f"not restarted: no spare is left for {nodes[0].name}"
+            return f"not restarted: {nodes[0].name} may still be running on its own"
+        return None if self._ranks.can_replace(nodes) else f"not restarted: no spare left for {nodes[0].name}"
 
     def earliest_restart(self) -> float:
-        """Return when nodes that were cut off have noticed it and ended their ranks: nobody writes beside a spare.
+        """Return when nodes that were cut off have noticed it and stopped their ranks, so that no two write at once.
 
-        Such a node may have heard the head for one sign of life longer than the head has heard it.
+        Such a node may have heard the head one heartbeat later than the head heard the node.
         """
-        taken = self._ranks.ranked_nodes()
-        heard = [node.last_heard for node in taken if node.state == LOST]
-        notices = self._lost_after + heartbeat_s(len(taken), self._lost_after) + SLACK_S
-        return max(heard, default=-math.inf) + notices + self._abort_grace
+        nodes = self._ranks.ranked_nodes()
+        times = [node.last_heard for node in nodes if node.state == LOST]
+        notice_s = self._lost_after + heartbeat_s(len(nodes), self._lost_after) + SLACK_S
+        return max(times, default=-math.inf) + notice_s + self._abort_grace
 
     def record_attempt(self) -> str | None:
-        """Count the attempt that is over; say that too many got nowhere, None where the next one may begin."""
+        """Count the attempt that just ended; return why there is no next one if too many made no progress."""
         reports = [node.report or {} for node in self._ranks.ranked_nodes()]
         step = max((int(report.get("step") or 0) for report in reports), default=0)
-        moved = step > self._best_step or any(report.get("saved") for report in reports)
-        self._idle = 0 if moved else self._idle + 1
+        progressed = step > self._best_step or any(report.get("saved") for report in reports)
+        self._idle_attempts = 0 if progressed else self._idle_attempts + 1
         self._best_step = max(step, self._best_step)
-        why = f"{self._idle} attempts in a row made no step and saved no checkpoint"
-        return why if self._idle >= IDLE_ATTEMPTS else None
+        why = f"{self._idle_attempts} attempts in a row completed no new step and saved no checkpoint"
+        return why if self._idle_attempts >= IDLE_ATTEMPTS else None
 
     def replace_unavailable_nodes(self) -> None:
-        """Seat spares for whoever is away."""
+        """Give the ranks of nodes that are lost or stuck to spares."""
         self._ranks.replace(self._unavailable_nodes())
 
     def _unavailable_nodes(self) -> list[GangNode]:
-        """Return the nodes that can take no part in another attempt: lost, or with processes that can't be killed."""
+        """Return the nodes that cannot take part in another attempt: lost, or with processes that cannot be killed."""
         return [node for node in self._ranks.ranked_nodes() if node.state == LOST or (node.report or {}).get("stuck")]

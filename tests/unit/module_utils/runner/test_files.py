@@ -96,7 +96,7 @@ def test_a_run_on_a_full_disk_can_be_stopped(small_disk: Path) -> None:
         fill(small_disk)
         changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])
         # By the runner's own hand, after the grace that was asked for and not its own, which is longer.
-        assert (changed, run.phase, str(run.why).partition(";")[0]) == (True, "stopped", "stop was asked for")
+        assert (changed, run.phase, str(run.why).partition(";")[0]) == (True, "stopped", "stop requested")
         assert runner.wait(10) == 0
     finally:
         runner.kill()

@@ -97,7 +97,7 @@ def test_orphans_end_with_their_launcher(tmp_path: Path) -> None:
 
 
 def stop(job: Job, grace: float) -> None:
-    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop was asked for", "grace": grace}))
+    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop requested", "grace": grace}))
 
 
 def test_stop_by_file_gives_the_ranks_their_grace(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ time.sleep(600)
     wait_for(lambda: log.exists() and "up" in log.read_text(), "the job is up")
     stop(job, 30)
     assert runner.wait(30) == 0
-    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "stop was asked for")
+    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "stop requested")
     assert "saved" in log.read_text()
 
 
@@ -126,7 +126,7 @@ def test_stop_ends_a_job_that_ignores_sigterm(tmp_path: Path) -> None:
     runner.wait(30)
     state = state_of(job)
     assert (state["phase"], state["signal"]) == ("stopped", "SIGKILL")
-    assert state["why"] == "stop was asked for; the launcher did not end after SIGTERM and was killed"
+    assert state["why"] == "stop requested; the launcher did not exit after SIGTERM and was killed"
     assert process_tree.of_run(job.run_id, job.run_dir) == []
 
 
@@ -150,7 +150,7 @@ while True:
     wait_for(lambda: log.exists() and "deaf" in log.read_text(), "the rank is up")
     stop(job, 1)
     runner.wait(30)
-    assert state_of(job)["why"] == "stop was asked for; ranks 2, 3 did not end after SIGTERM and were killed"
+    assert state_of(job)["why"] == "stop requested; ranks 2, 3 did not exit after SIGTERM and were killed"
 
 
 def test_sigterm_to_the_runner_is_a_stop(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_sigterm_to_the_runner_is_a_stop(tmp_path: Path) -> None:
     wait_for(lambda: state_of(job).get("phase") == "running", "the job runs")
     runner.send_signal(signal.SIGTERM)
     runner.wait(30)
-    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "node0: the runner got SIGTERM")
+    assert (state_of(job)["phase"], state_of(job)["why"]) == ("stopped", "node0: the runner received SIGTERM")
 
 
 def test_stop_before_the_start_wins(tmp_path: Path) -> None:

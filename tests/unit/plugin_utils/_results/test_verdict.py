@@ -49,7 +49,7 @@ def test_a_spare_without_ranks_has_no_part_and_one_with_ranks_has_the_lost_nodes
 def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
     phase: str, alive: bool, verdict: str
 ) -> None:
-    word = {"verdict": "lost", "why": "the head's runner was not heard for 12 s"}
+    word = {"verdict": "lost", "why": "no sign of life from the head's runner for 12 s"}
     runs = [
         run("node0", phase, nnodes=2, attempt=0, alive=alive),
         run("node1", "stopped", nnodes=2, attempt=0, alive=False, end=word),
@@ -196,24 +196,24 @@ def test_a_lost_node_is_the_cause_of_lost_peers() -> None:
 def test_stopped() -> None:
     verdict = judge([run("node0", "stopped", why="time limit of 60 s reached"), run("node1", "stopped", why="other")])
     assert (verdict.verdict, verdict.why, verdict.node) == ("stopped", "time limit of 60 s reached", None)
-    assert judge([run("node0", "succeeded"), run("node1", "stopped", why="stop was asked for")]).verdict == "stopped"
+    assert judge([run("node0", "succeeded"), run("node1", "stopped", why="stop requested")]).verdict == "stopped"
 
 
 def test_ranks_that_lost_their_peer_to_a_stop_did_not_fail() -> None:
-    stopped = run("node0", "stopped", why="stop was asked for")
+    stopped = run("node0", "stopped", why="stop requested")
     verdict = judge([stopped, run("node1", "failed", first=first(2, PEER))])
-    assert (verdict.verdict, verdict.why) == ("stopped", "stop was asked for")
+    assert (verdict.verdict, verdict.why) == ("stopped", "stop requested")
     assert verdict.consequences == [f"node1: rank 2 exited with code 1: {PEER}"]
     assert judge([stopped, run("node1", "failed", first=first(2, exit_code=7))]).verdict == "failed"
 
 
 def test_a_node_that_does_not_answer_is_not_stopped() -> None:
-    verdict = judge([run("node0", "stopped", why="stop was asked for"), run("node1", "unreachable", why="no route")])
+    verdict = judge([run("node0", "stopped", why="stop requested"), run("node1", "unreachable", why="no route")])
     assert (verdict.verdict, verdict.why) == ("unknown", "node1: unreachable: no route")
 
 
 def test_half_stopped_still_goes_on() -> None:
-    verdict = judge([run("node0", "stopped", why="stop was asked for"), run("node1", "stopping")])
+    verdict = judge([run("node0", "stopped", why="stop requested"), run("node1", "stopping")])
     assert (verdict.verdict, verdict.why) == ("running", "stopped on node0, stopping on node1")
     assert verdict.active == ["node1"]
 

@@ -76,9 +76,9 @@ def test_ranks_that_torchrun_killed_at_a_stop() -> None:
     ("killed", "said"),
     [
         ([], "why"),
-        ([None, None], "why; the launcher did not end after SIGTERM and was killed"),
-        ([None, "2", "2"], "why; rank 2 did not end after SIGTERM and was killed"),
-        (["10", "9", None], "why; ranks 9, 10 did not end after SIGTERM and were killed"),
+        ([None, None], "why; the launcher did not exit after SIGTERM and was killed"),
+        ([None, "2", "2"], "why; rank 2 did not exit after SIGTERM and was killed"),
+        (["10", "9", None], "why; ranks 9, 10 did not exit after SIGTERM and were killed"),
     ],
 )
 def test_why_a_run_was_stopped(killed: list[str | None], said: str) -> None:

@@ -54,14 +54,16 @@ def test_two_signs_of_life_are_missed_before_a_node_is_lost(nnodes: int, lost_af
 def test_nobody_starts_before_all_have_come(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 2)
-    wait_for(lambda: running.state(2).get("why") == "joined; the head waits for the others", "node2 has joined")
+    wait_for(
+        lambda: running.state(2).get("why") == "joined; the head is waiting for the other nodes", "node2 has joined"
+    )
     told = "1 of 3 nodes have not joined yet: node1"
     wait_for(lambda: running.state(0).get("why") == told, "the head says whom it waits for")
     assert running.phases() == ["waiting", None, "waiting"]
     running.start(1)
     running.wait_phase("running")
     wait_for(lambda: running.state(0)["gang"] is not None, "the head knows that all run")
-    assert running.state(0)["gang"]["begun"] == 3
+    assert running.state(0)["gang"]["started"] == 3
 
 
 def test_all_end_well(gang: Make) -> None:
@@ -98,18 +100,20 @@ def test_a_stop_on_one_node_is_a_stop_on_all(gang: Make) -> None:
     running.start()
     running.wait_phase("running")
     job = running.jobs[1]
-    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop was asked for", "grace": 5}))
+    Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop requested", "grace": 5}))
     assert running.codes() == [0, 0]
     assert running.phases() == ["stopped", "stopped"]
     assert [running.state(rank)["end"]["verdict"] for rank in range(2)] == ["stopped", "stopped"]
-    assert running.state(0)["why"] == "stop was asked for"
+    assert running.state(0)["why"] == "stop requested"
 
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_stop_before_all_have_come_wins(gang: Make, rank: int) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 1)
-    wait_for(lambda: running.state(1).get("why") == "joined; the head waits for the others", "node1 has joined")
+    wait_for(
+        lambda: running.state(1).get("why") == "joined; the head is waiting for the other nodes", "node1 has joined"
+    )
     running.runners[rank].send_signal(signal.SIGTERM)
     assert running.codes() == [0, 0]
     assert running.phases() == ["stopped", "stopped", None]
@@ -119,7 +123,9 @@ def test_a_stop_before_all_have_come_wins(gang: Make, rank: int) -> None:
 def test_a_member_that_is_asked_to_stop_before_it_comes_tells_the_head(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 2)
-    wait_for(lambda: running.state(2).get("why") == "joined; the head waits for the others", "node2 has joined")
+    wait_for(
+        lambda: running.state(2).get("why") == "joined; the head is waiting for the other nodes", "node2 has joined"
+    )
     job = running.jobs[1]
     Path(job.run_dir).mkdir(parents=True)
     Path(f"{job.run_dir}/stop.{job.nonce}").write_text("{}")
@@ -167,7 +173,7 @@ sys.exit(1)
     running = gang(SLEEP, python(code))
     running.start()
     running.wait_phase("drained", 0)
-    assert running.state(0)["why"] == "node1: a rank failed; torchrun is ending its neighbours"
+    assert running.state(0)["why"] == "node1: a rank failed; torchrun is stopping the node's other ranks"
     Path(running.jobs[1].code_dir, "go").touch()
     assert running.codes() == [0, 1]
     assert (running.state(0)["end"]["why"], running.state(0)["end"]["rank"]) == ("node1: rank 1 exited with code 7", 1)
@@ -208,7 +214,7 @@ def test_a_frozen_runner_is_lost_and_does_not_come_back(gang: Make) -> None:
     running.wait_phase("running")
     running.runners[1].send_signal(signal.SIGSTOP)
     assert running.runners[0].wait(60) == 0
-    end = {"verdict": "lost", "why": "node1: its runner was not heard for 6 s", "node": "node1", "rank": None}
+    end = {"verdict": "lost", "why": "node1: no sign of life from its runner for 6 s", "node": "node1", "rank": None}
     assert running.state(0)["end"] == end
     running.runners[1].send_signal(signal.SIGCONT)
     assert running.runners[1].wait(60) == 0
@@ -233,12 +239,12 @@ def test_a_frozen_head_is_lost_too(gang: Make) -> None:
     running.wait_phase("running")
     running.runners[0].send_signal(signal.SIGSTOP)
     assert running.runners[1].wait(60) == 0
-    assert running.state(1)["end"]["why"] == "the head's runner was not heard for 6 s"
+    assert running.state(1)["end"]["why"] == "no sign of life from the head's runner for 6 s"
     running.runners[0].send_signal(signal.SIGCONT)
     assert running.runners[0].wait(60) == 0
     end = running.state(0)["end"]
     assert (end["verdict"], end["node"]) == ("lost", "node0"), "it blames nobody who had to go without it"
-    assert end["why"].startswith("node0: its runner stood still for ")
+    assert end["why"].startswith("node0: its runner was paused for ")
 
 
 def test_a_head_that_stood_still_for_a_moment_still_names_who_dies(gang: Make) -> None:
@@ -266,7 +272,7 @@ def test_a_head_that_is_asked_to_stop_before_it_listens_says_so_for_all(gang: Ma
     assert (state["phase"], state["end"]["verdict"], state["end"]["why"]) == (
         "stopped",
         "stopped",
-        "stop was asked for",
+        "stop requested",
     )
     assert not {"reserve", f"stop.{job.nonce}"} & set(os.listdir(job.run_dir))
 
@@ -292,7 +298,7 @@ def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
     state = running.state(1)
     assert state["phase"] == "succeeded"
     assert state["end"]["verdict"] is None, "its own part says nothing of the run"
-    assert state["end"]["why"].endswith("it went on")
+    assert state["end"]["why"].endswith("it continued on its own")
 
 
 def test_a_head_that_loses_nobody_goes_on_without_a_member(gang: Make) -> None:
@@ -312,7 +318,7 @@ def test_another_key_is_no_member(gang: Make) -> None:
     running.start(1, key="another key")
     assert running.runners[1].wait(60) == 1
     assert running.state(1)["phase"] == "failed"
-    assert " refused: it is another launch's, " in running.state(1)["why"]
+    assert " refused the connection: it belongs to another launch, " in running.state(1)["why"]
     assert running.state(0)["phase"] == "waiting"
 
 
@@ -392,7 +398,8 @@ def test_attempts_that_get_nowhere_end(gang: Make) -> None:
     end = running.state(0)["end"]
     assert end["verdict"] == "failed"
     assert (
-        end["why"] == "node1: the launcher exited with code 5; 2 attempts in a row made no step and saved no checkpoint"
+        end["why"]
+        == "node1: the launcher exited with code 5; 2 attempts in a row completed no new step and saved no checkpoint"
     )
 
 
@@ -464,7 +471,7 @@ def test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on(gang: Make) -> No
     running.runners[2].terminate()
     assert running.codes() == [0, 0, 0]
     assert running.phases() == ["succeeded", "succeeded", "stopped"]
-    assert running.state(2)["why"] == "a spare, without ranks to its end: node2: the runner got SIGTERM"
+    assert running.state(2)["why"] == "an unused spare: node2: the runner received SIGTERM"
 
 
 def test_a_spare_that_nobody_needs_ends_with_the_others(gang: Make) -> None:
@@ -472,4 +479,4 @@ def test_a_spare_that_nobody_needs_ends_with_the_others(gang: Make) -> None:
     running.start()
     assert running.codes() == [0, 0, 0]
     assert running.phases() == ["succeeded", "succeeded", "stopped"]
-    assert running.state(2)["why"] == "a spare, without ranks to its end: the run is done"
+    assert running.state(2)["why"] == "an unused spare: the run has ended"

@@ -147,7 +147,7 @@ def test_a_silent_node_is_lost() -> None:
     orders = coordinator.take_orders()
     assert kinds(orders) == [(0, "end"), (2, "end")]
     assert end_of(orders)["verdict"] == "lost"
-    assert end_of(orders)["why"] == "n1: its runner was not heard for 12 s"
+    assert end_of(orders)["why"] == "n1: no sign of life from its runner for 12 s"
 
 
 def test_silence_is_nothing_where_nobody_is_ever_lost() -> None:
@@ -162,7 +162,7 @@ def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
     coordinator.on_drained(0, report("stopped"), 3.0)
     coordinator.on_heartbeat(2, 10.0)
     assert coordinator.tick(13.1) == [1]
-    assert end_of(coordinator.take_orders())["why"] == "n1: its runner was not heard for 12 s"
+    assert end_of(coordinator.take_orders())["why"] == "n1: no sign of life from its runner for 12 s"
 
 
 def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None:
@@ -173,7 +173,7 @@ def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None
     coordinator.on_drained(2, report("succeeded", ""), 9.0)
     end = end_of(coordinator.take_orders())
     assert (end["verdict"], end["node"]) == ("lost", "n1")
-    assert end["why"] == "n1: the connection was closed; it went on by itself"
+    assert end["why"] == "n1: the connection was closed; it continued on its own"
 
 
 def test_a_loss_after_a_failure_is_no_cause() -> None:
@@ -196,7 +196,7 @@ def test_a_head_that_stood_still_blames_nobody_else() -> None:
     coordinator.on_drained(0, report("stopped"), 21.0)
     end = end_of(coordinator.take_orders()[-1:])
     assert (end["verdict"], end["node"]) == ("lost", "n0")
-    assert end["why"] == "n0: its runner stood still for 20 s; others went without it"
+    assert end["why"] == "n0: its runner was paused for 20 s; the other nodes gave it up"
 
 
 def test_a_node_that_was_done_may_go() -> None:
@@ -210,9 +210,9 @@ def test_a_node_that_was_done_may_go() -> None:
 
 def test_a_stop_ends_all_with_its_grace() -> None:
     coordinator = make_coordinator(max_restarts=3)
-    coordinator.on_stop_request("stop was asked for", 60)
+    coordinator.on_stop_request("stop requested", 60)
     assert coordinator.take_orders() == [
-        (rank, {"type": "stop", "why": "stop was asked for", "grace": 60}) for rank in range(3)
+        (rank, {"type": "stop", "why": "stop requested", "grace": 60}) for rank in range(3)
     ]
     for rank in range(3):
         coordinator.on_drained(rank, report("stopped"), 1.0)
@@ -223,7 +223,7 @@ def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> Non
     coordinator = make_coordinator(max_restarts=3)
     coordinator.on_failure(1, report("failed"), 1.0)
     coordinator.take_orders()
-    coordinator.on_stop_request("stop was asked for", 1)
+    coordinator.on_stop_request("stop requested", 1)
     assert [order["grace"] for _rank, order in coordinator.take_orders()] == [1, 1, 1]
     for rank in range(3):
         coordinator.on_drained(rank, report("failed" if rank == 1 else "stopped"), 1.0)
@@ -255,7 +255,7 @@ def test_attempts_without_a_step_end_it() -> None:
     assert fail(coordinator, 10)[0] == (0, "go")
     assert fail(coordinator, 9)[0] == (0, "end")
     assert coordinator.cause is not None
-    assert coordinator.cause.why == "n1: it broke; 2 attempts in a row made no step and saved no checkpoint"
+    assert coordinator.cause.why == "n1: it broke; 2 attempts in a row completed no new step and saved no checkpoint"
 
 
 def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
@@ -297,7 +297,7 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
         coordinator.on_drained(number, report("stopped", step=7), 26.0)
     orders = coordinator.take_orders()
     assert kinds(orders)[-3:] == [(0, "end"), (2, "end"), (4, "end")]
-    note = "restarted 1 time, as often as it may be"
+    note = "restarted 1 time, the maximum"
     end = end_of(orders)
     assert (end["verdict"], end["why"], end["note"]) == ("lost", f"n3: the connection was closed; {note}", note)
 
@@ -350,7 +350,7 @@ def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
     for number in (0, 2):
         coordinator.on_drained(number, report("stopped", step=5), 1.0)
     coordinator.take_orders()
-    coordinator.on_stop_request("stop was asked for", 5)
+    coordinator.on_stop_request("stop requested", 5)
     assert kinds(coordinator.take_orders()) == [(0, "end"), (2, "end"), (3, "end")]
 
 
@@ -455,7 +455,7 @@ def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
         elif event == "gone" and rank:
             coordinator.on_loss(rank, "the connection was closed")
         elif event == "stop":
-            coordinator.on_stop_request("stop was asked for", 5)
+            coordinator.on_stop_request("stop requested", 5)
         goes += look()
         coordinator.tick(now)
         goes += look()

@@ -10,10 +10,10 @@ import json
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import (
+    AUTHENTICATED_BYTES,
     FROM_HEAD,
     FROM_MEMBER,
-    PROVEN_BYTES,
-    UNPROVEN_BYTES,
+    UNAUTHENTICATED_BYTES,
     Forged,
     Lines,
     Session,
@@ -115,7 +115,7 @@ def test_lines_come_whole_however_they_arrive() -> None:
     assert seen == [b"one", b"", b"two"]
 
 
-@pytest.mark.parametrize("limit", [UNPROVEN_BYTES, PROVEN_BYTES])
+@pytest.mark.parametrize("limit", [UNAUTHENTICATED_BYTES, AUTHENTICATED_BYTES])
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_a_line_has_a_longest(limit: int, end: bytes) -> None:
     lines = Lines()
