@@ -29,8 +29,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.page import r
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import subtitled
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render as render_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
         head = variables["hostvars"].get(request["nodes"][0]) or {} if request["nodes"] else {}
         policy, faults = ClusterPolicy.read(native_of(head, OF_ENVIRONMENT))
         settings, refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
-        answers = read_answers(variables["hostvars"], nodes, args["register"], {"launch_node_env": NODE})
+        answers = read_answers(variables["hostvars"], nodes, args["register"], {"launch_node_env": LAUNCH_NODE_ENV})
         report = detect(answers, policy, users_of(settings, policy.env))
         report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"

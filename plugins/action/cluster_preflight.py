@@ -46,8 +46,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
     ClusterPolicy,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
@@ -76,7 +76,8 @@ class ActionModule(ControllerAction):
         checks, refused = CheckPolicy.read(own)
         if faults or refused:
             return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
-        asked = read_answers(variables["hostvars"], request["nodes"], args["register"], {"launch_node_env": NODE})
+        layers = {"launch_node_env": LAUNCH_NODE_ENV}
+        asked = read_answers(variables["hostvars"], request["nodes"], args["register"], layers)
         head = variables["hostvars"].get(request["nodes"][0]) or {}
         of = Cluster(
             {},

@@ -16,14 +16,17 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.detected impo
 from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, alike_told, conf_name
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    DEFAULT,
+    LAUNCH_NODE_ENV,
+    cluster_variable,
+    node_variable,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE, ROLE_MODE
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 
-CLUSTER = "cluster (nccl_env_variables)"
 # What a node's own ranks get: as in a launch, and above it what is for this role alone.
-OF_NODE = {"launch_node_env": NODE, "nccl_env_node_variables": "node (nccl_env_node_variables)"}
+OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV, "nccl_env_node_variables": node_variable("nccl_env_node_variables")}
 # What the remedies of a launch are called here.
 OPTIONS_HERE = (
     ("choose -e mode=tcp", "set nccl_env_mode: tcp"),
@@ -53,15 +56,17 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
         head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
-        mode = {"value": args["mode"], "origin": DEFAULT if args["mode"] == "auto" else ROLE_MODE}
+        origin = DEFAULT if args["mode"] == "auto" else cluster_variable("nccl_env_mode")
+        mode = {"value": args["mode"], **origin.to_dict()}
         settings, findings = standing(native(head, "launch_defaults"), mode)
         policy, faults = ClusterPolicy.read(native_of(head, ("launch_env", "launch_head_address")))
         policy = dataclasses.replace(policy, library=args["library"], version=args["version"])
         if args["head_address"]:
-            origin = "nccl_env_head_address"
-            policy = dataclasses.replace(policy, head_address=args["head_address"], head_address_origin=origin)
+            given = {"head_address": args["head_address"], "head_address_origin": "nccl_env_head_address"}
+            policy = dataclasses.replace(policy, **given)
         answers = read_answers(variables["hostvars"], nodes, args["register"], OF_NODE)
-        report = detect(answers, policy, users_of(settings, policy.env, [(args["variables"], CLUSTER)]))
+        more = [(args["variables"], cluster_variable("nccl_env_variables"))]
+        report = detect(answers, policy, users_of(settings, policy.env, more))
         findings += faults
         findings += [_called_here(finding) for finding in report.all_findings]
         files = {}

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
@@ -45,7 +45,7 @@ class ActionModule(ControllerAction):
         own = {
             node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
         }
-        answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": NODE})
+        answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": LAUNCH_NODE_ENV})
         known = {
             node.name: dataclasses.replace(node, policy=own[node.name]) for node in answers if isinstance(node, Node)
         }

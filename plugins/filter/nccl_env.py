@@ -65,8 +65,8 @@ _value:
   description:
     - C(fabric) has the C(value), V(rdma) or V(tcp), and the C(reason).
     - C(nodes) has for each node C(env) (names to values), C(variables) (each with C(name), C(value), C(origin),
-      C(reason) and C(rule)), C(not_set) (what was left out on purpose, each with C(name), C(rule) and C(reason)) and
-      C(hcas) (the RDMA devices that NCCL is meant to use).
+      C(layer), C(reason) and C(rule)), C(not_set) (what was left out on purpose, each with C(name), C(rule) and
+      C(reason)) and C(hcas) (the RDMA devices that NCCL is meant to use).
     - C(findings) is what is wrong or worth knowing, each with C(check), C(node), C(status), C(observed), C(expected),
       C(source) and C(remedy). A status V(fail) or V(error) means that a launch would refuse.
   type: dict

@@ -93,13 +93,14 @@ request:
       sample: "2026-11-20T14:30:52Z"
     parameters:
       description:
-        - Every parameter of the verb by name, each a dictionary with C(value) and C(origin).
+        - Every parameter of the verb by name, each a dictionary with C(value), C(origin) and C(layer).
         - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default). What is kept of an
           earlier launch has C(, as in the run's plan) behind it.
+        - The layer is the same for programs, V(extra_vars), V(environment), V(earlier), V(cluster) or V(default).
       type: dict
       sample:
-        channels: {value: 42, origin: -e channels}
-        threads: {value: null, origin: default}
+        channels: {value: 42, origin: -e channels, layer: extra_vars}
+        threads: {value: null, origin: default, layer: default}
     nodes:
       description: Names of the nodes in node-rank order, as many as C(nnodes) wants. The first is the head.
       type: list

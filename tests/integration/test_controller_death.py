@@ -66,7 +66,7 @@ def test_a_run_outlives_its_controller_and_comes_home_whole(cluster: Cluster) ->
     assert (record["verdict"], record["why"], record["world_size"]) == ("succeeded", None, 4)
     assert record["exit_codes"] == {"node0": 0, "node1": 0}
     assert record["nonce"] == cluster.state("node0")["nonce"]
-    assert record["parameters"]["launcher"] == {"value": "torchrun", "origin": "-e launcher"}
+    assert record["parameters"]["launcher"] == {"value": "torchrun", "origin": "-e launcher", "layer": "extra_vars"}
     here = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     ranks = {f"ranks/rank_{rank:02d}.log" for rank in range(4)}
     metrics = {f"outputs/rank_{rank:02d}_metrics.jsonl" for rank in range(4)}

@@ -88,7 +88,11 @@ def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
     assert f"/checkpoints/step_{STEPS:06d}" in (home / "ranks" / "rank_00.log").read_text()
     record = cluster.record(RUN_ID)
     assert record["label"] == "first"
-    assert record["parameters"]["channels"] == {"value": 42, "origin": "-e channels, as in the run's plan"}
+    assert record["parameters"]["channels"] == {
+        "value": 42,
+        "origin": "-e channels, as in the run's plan",
+        "layer": "earlier",
+    }
     (attempt,) = record["attempts"]
     assert (attempt["verdict"], attempt["loss"]["last"]) == ("succeeded", pytest.approx(last, rel=0.01))
 
@@ -100,8 +104,8 @@ def check_record(cluster: Cluster, first: float, last: float) -> None:
     assert record["exit_codes"] == {"node0": 0, "node1": 0}
     assert (record["world_size"], record["nodes"]) == (4, ["node0", "node1"])
     assert record["command"].startswith("ansible-playbook launch.yml -e channels=42 -e ")
-    assert record["parameters"]["channels"] == {"value": 42, "origin": "-e channels"}
-    assert record["parameters"]["nproc"] == {"value": 2, "origin": "cluster (launch_defaults)"}
+    assert record["parameters"]["channels"] == {"value": 42, "origin": "-e channels", "layer": "extra_vars"}
+    assert record["parameters"]["nproc"] == {"value": 2, "origin": "cluster (launch_defaults)", "layer": "cluster"}
     assert record["loss"]["first"] == pytest.approx(first, rel=0.01)
     assert record["loss"]["last"] == pytest.approx(last, rel=0.01)
     assert set(record["versions"]) == {"muster", "ansible_core", "python"}

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Layer, Node
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Node, UserLayer
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import UNTUNED, Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
@@ -219,8 +220,8 @@ def cluster(*machines: dict[str, Any], **policy: Any) -> ClusterReport:
 def detected(
     answers: Sequence[Answer],
     mode: str = "auto",
-    mode_origin: str = "default",
-    layers: Sequence[Layer] = (),
+    mode_origin: Origin = DEFAULT,
+    layers: Sequence[UserLayer] = (),
     tuning: Any = UNTUNED,
     **policy: Any,
 ) -> ClusterReport:

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.rdma_parts import rdma
@@ -133,7 +133,7 @@ def node(
         f"node{number}",
         facts(number, **changes),
         address=f"node{number}",
-        layers=[(env or {}, NODE)],
+        layers=[(env or {}, LAUNCH_NODE_ENV)],
         rdma=None if hcas is None else rdma(hcas),
         gpu=None if gpu is None else Gpu.from_dict(dict(gpu)),
     )
@@ -159,16 +159,17 @@ def read_policy(variables: Mapping[str, Any]) -> ClusterPolicy:
 
 def given(value: Any, name: str) -> dict[str, Any]:
     """A parameter given with -e."""
-    return {"value": value, "origin": f"-e {name}"}
+    return {"value": value, "origin": f"-e {name}", "layer": "extra_vars"}
 
 
 def settings(**changes: Any) -> dict[str, Any]:
     """Every launch parameter: the built-in defaults and the cluster's script; a change is a value (given with -e) or a
     whole setting."""
     parameters: dict[str, Any] = {
-        parameter.name: {"value": parameter.built_in(), "origin": "default"} for parameter in VERBS["launch"]
+        parameter.name: {"value": parameter.built_in(), "origin": "default", "layer": "default"}
+        for parameter in VERBS["launch"]
     }
-    parameters["script"] = {"value": "train.py", "origin": "cluster (launch_defaults)"}
+    parameters["script"] = {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"}
     for name, value in changes.items():
         parameters[name] = value if isinstance(value, dict) and "origin" in value else given(value, name)
     return parameters

@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.model import 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report, report_on
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tools._machine.machine import MACHINES
@@ -198,15 +199,15 @@ def report(
         both(one)
         both(two)
     answers = [
-        Node.from_facts("node0", one, addresses[0], [(env or {}, "node")]),
+        Node.from_facts("node0", one, addresses[0], [(env or {}, LAUNCH_NODE_ENV)]),
         Silent("node1", silent, addresses[1])
         if silent
-        else Node.from_facts("node1", two, addresses[1], [(env or {}, "node")]),
+        else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)]),
     ]
     launch = Launch(files={"script": ("train.py", "cluster")})
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
     rules = dataclasses.replace(policy or ClusterPolicy(), library=library[0], version=library[1])
-    users = Users(FabricPolicy(mode, "default"))
+    users = Users(FabricPolicy(mode, DEFAULT))
     cluster = cluster_of(answers, users, Cluster({}, policy=rules, launch=launch, received=received, **of))
     return report_on(cluster, levels or {})
 

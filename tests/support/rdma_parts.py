@@ -12,11 +12,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import D
 from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr, Gid, Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, Layer, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import FabricPolicy, Library, NodeView
 
-AUTO = FabricPolicy("auto", "default")
-MUST_RDMA = FabricPolicy("rdma", "-e mode")
-MUST_TCP = FabricPolicy("tcp", "-e mode")
+AUTO = FabricPolicy("auto", DEFAULT)
+MUST_RDMA = FabricPolicy("rdma", Origin(Layer.EXTRA_VARS, "-e mode"))
+MUST_TCP = FabricPolicy("tcp", Origin(Layer.EXTRA_VARS, "-e mode"))
 NEWEST = Library("nccl", (2, 27, 3))
 V1, V2 = "IB/RoCE v1", "RoCE v2"
 

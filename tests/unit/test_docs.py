@@ -15,13 +15,17 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    FABRIC,
+    LAUNCH_DEFAULTS,
+    LAUNCH_ENV,
+    LAUNCH_NODE_ENV,
+    MUSTER,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl import gid
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, MUSTER, NODE
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FABRIC
 from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.registry import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER as CLUSTER_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, MUST_TCP, hca, port, roce, view
 
@@ -218,7 +222,7 @@ def test_the_table_of_packages_is_the_requirements() -> None:
 def test_origins_are_spelled_as_the_plan_spells_them() -> None:
     origins = " ".join(cells[0] for cells in rows(ROOT / "docs" / "environment.md", "layer").values())
     assert set(re.findall(r"`([^`]+)`", origins)) == {
-        MUSTER, FABRIC, CLUSTER, NODE, CLUSTER_DEFAULTS, "-e NAME", "environment NAME",
+        *map(str, (MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)), "-e NAME", "environment NAME",
     }  # fmt: skip
 
 

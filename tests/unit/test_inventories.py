@@ -21,9 +21,9 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.muster.train.plugins.module_utils._records.node import Code, File, TrainingPython
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import NODE
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS, LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import CLUSTER, settle
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, settle
 from ansible_collections.muster.train.tests.support.plan_parts import POLICY, read_policy, request
 from ansible_collections.muster.train.tools._machine.machine import MACHINES
 from ansible_collections.muster.train.tools._machine.manifest import read
@@ -78,9 +78,9 @@ def plan(cluster: str) -> dict[str, Any]:
         other = other.replace(old, new)
     own = variables(cluster)
     head = next(iter(own.values()))
-    lines: list[str] = []
-    settings = settle("launch", {}, {}, head.get("launch_defaults", {}), lines)
-    assert lines == []
+    refusals: list[Refusal] = []
+    settings = settle("launch", {}, {}, head.get("launch_defaults", {}), refusals)
+    assert refusals == []
     names = [settings[name]["value"] for name in ("script", "config")]
     seen = cluster_of(dict(zip(own, (read(text), read(other)), strict=True)))
     nodes = []
@@ -102,7 +102,7 @@ def plan(cluster: str) -> dict[str, Any]:
                 seen[name].rdma,
                 seen[name].gpu,
                 variable["ansible_host"],
-                [(variable.get("launch_node_env", {}), NODE)],
+                [(variable.get("launch_node_env", {}), LAUNCH_NODE_ENV)],
                 {key: value for key, value in variable.items() if key in NAMES},
             )
         )
@@ -154,7 +154,7 @@ def test_aorta_launches_as_its_scripts_do() -> None:
     assert (found["NCCL_NTHREADS"], found["RCCL_THREADS_PER_BLOCK"]) == ("256", "256")
     assert found["NCCL_NCHANNELS_PER_NET_PEER"] == "8"
     settings = {name: (each["value"], each["origin"]) for name, each in plan("aorta_mi350")["parameters"].items()}
-    assert settings["config"] == ("config/multi_node/distributed_multinode.yaml", CLUSTER)
+    assert settings["config"] == ("config/multi_node/distributed_multinode.yaml", LAUNCH_DEFAULTS.label)
     job = plan("aorta_mi350")["jobs"]["mi350-01"]
     assert job["container"]["service"] == "train"
     assert "profiling.tensorboard=false" in job["argv"]

@@ -22,6 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import head_address
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import Layer, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import (
     Environments,
     Users,
@@ -65,7 +66,7 @@ def resolved(cluster: Mapping[str, Gathered], options: Options) -> tuple[Environ
         view_of(Node(name, gathered.node, gathered.rdma, gathered.gpu), library(gathered, options))
         for name, gathered in cluster.items()
     ]
-    environments = decide(nodes, Users(FabricPolicy(options.mode, "--mode")), address.value)
+    environments = decide(nodes, Users(FabricPolicy(options.mode, Origin(Layer.EXTRA_VARS, "--mode"))), address.value)
     for node in nodes:
         if node.gpu is not None:
             findings += find_gpus(node.name, node.gpu)

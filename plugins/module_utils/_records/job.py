@@ -40,13 +40,17 @@ class Rendezvous:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …)."""
+    """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …).
+
+    origin is for people, layer is the same for code (`_findings.origin.Layer`).
+    """
 
     name: str
     value: str
     origin: str
     reason: str
     rule: str = ""
+    layer: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from .._cluster.node import Layer, Node
+from .._cluster.node import Node, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, Status
 from .thresholds import Thresholds
@@ -54,7 +54,7 @@ class Cluster:
     gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     fabric: str | None = None
     allowed_processes: tuple[str, ...] = ()
-    layers: Sequence[Layer] = ()
+    layers: Sequence[UserLayer] = ()
 
     @property
     def facts(self) -> dict[str, NodeFacts]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._request.settings import CLUSTER as DEFAULTS
+from .._findings.origin import LAUNCH_DEFAULTS
 from .model import Launch
 
 
@@ -21,7 +21,9 @@ def launch_of(defaults: Mapping[str, Any], call: str | None) -> Launch:
     return Launch(
         launcher=str(defaults.get("launcher") or "torchrun"),
         port=int(port) if port.isdigit() else None,
-        port_origin=DEFAULTS,
-        files={what: (str(defaults[what]), DEFAULTS) for what in ("script", "config") if defaults.get(what)},
+        port_origin=LAUNCH_DEFAULTS.label,
+        files={
+            what: (str(defaults[what]), LAUNCH_DEFAULTS.label) for what in ("script", "config") if defaults.get(what)
+        },
         call=call,
     )

@@ -15,10 +15,11 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
+from .._findings.origin import Origin
 from .._text.plain import plain
 from .._text.table import one_line
 
-Layer = tuple[Any, str]  # what users set, names to values, and its origin
+UserLayer = tuple[Any, Origin]  # what users set, names to values, and where
 
 NOT_ASKED = "it was not asked"
 
@@ -36,11 +37,13 @@ class Node:
     rdma: Rdma | None = None
     gpu: Gpu | None = None
     address: str = ""
-    layers: Sequence[Layer] = ()
+    layers: Sequence[UserLayer] = ()
     policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def from_facts(cls, name: str, facts: Mapping[str, Any], address: str = "", layers: Sequence[Layer] = ()) -> Node:
+    def from_facts(
+        cls, name: str, facts: Mapping[str, Any], address: str = "", layers: Sequence[UserLayer] = ()
+    ) -> Node:
         """Read what is in `ansible_facts` under the keys node, rdma and gpu."""
         rdma, gpu = facts.get("rdma"), facts.get("gpu")
         return cls(
@@ -66,7 +69,7 @@ Answer = Node | Silent
 
 
 def read_answers(
-    hostvars: Mapping[str, Any], names: Iterable[str], register: str, layers: Mapping[str, str]
+    hostvars: Mapping[str, Any], names: Iterable[str], register: str, layers: Mapping[str, Origin]
 ) -> list[Answer]:
     """Return what each node answered, out of the result that was registered by this name.
 
@@ -76,7 +79,7 @@ def read_answers(
     return [_answer(name, hostvars.get(name) or {}, register, layers) for name in names]
 
 
-def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapping[str, str]) -> Answer:
+def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapping[str, Origin]) -> Answer:
     result = variables.get(register)
     address = str(variables.get("ansible_host") or name)
     if not isinstance(result, Mapping):

@@ -27,9 +27,9 @@ from .._cluster.policy import ClusterPolicy
 from .._detect.detected import detect
 from .._detect.topology import short_name
 from .._findings.finding import Finding
+from .._findings.origin import DEFAULT
 from .._nccl.environments import Users
 from .._nccl.view import FabricPolicy
-from .._request.settings import DEFAULT
 from .._text.table import names, one_line, table
 
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")

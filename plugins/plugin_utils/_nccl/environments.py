@@ -16,8 +16,9 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._cluster.head_address import interface_towards
-from .._cluster.node import Layer, Node
+from .._cluster.node import Node, UserLayer
 from .._findings.finding import Finding
+from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from . import variable_layers
 from .fabric import Fabric
 from .library import Library, library_of
@@ -25,9 +26,8 @@ from .lint.lint import lint, lint_cluster
 from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
 from .tuning import beyond as tuning_beyond
 from .tuning import variables
-from .view import FABRIC
 
-UNTUNED: variable_layers.Settings = {name: {"value": None, "origin": ""} for name in ("channels", "threads")}
+UNTUNED: variable_layers.Settings = {name: {"value": None, **DEFAULT.to_dict()} for name in ("channels", "threads")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Users:
     """What users set for all nodes: the fabric, the layers below and above those of a node, channels and threads."""
 
     fabric: FabricPolicy
-    cluster: Sequence[Layer] = ()
-    run: Sequence[Layer] = ()
+    cluster: Sequence[UserLayer] = ()
+    run: Sequence[UserLayer] = ()
     tuning: variable_layers.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
 
@@ -69,17 +69,17 @@ def make(
     return decide(inputs, users_of(settings, of_cluster), head_address)
 
 
-def users_of(settings: variable_layers.Settings, of_cluster: Any, more: Sequence[Layer] = ()) -> Users:
+def users_of(settings: variable_layers.Settings, of_cluster: Any, more: Sequence[UserLayer] = ()) -> Users:
     """Return what users set for all nodes: the parameters mode, env, channels and threads, and launch_env.
 
     more is layers of the cluster's above these.
     """
     mode, env = settings["mode"], settings["env"]
-    given = (env["value"] or {}, env["origin"])
-    standing = env["origin"] in variable_layers.OF_THE_CLUSTER
+    given = (env["value"] or {}, Origin.of(env))
+    standing = env["layer"] not in FOR_ONE_RUN
     return Users(
-        fabric=FabricPolicy(mode["value"], mode["origin"]),
-        cluster=[(of_cluster, variable_layers.CLUSTER), *([given] if standing else []), *more],
+        fabric=FabricPolicy(mode["value"], Origin.of(mode)),
+        cluster=[(of_cluster, LAUNCH_ENV), *([given] if standing else []), *more],
         run=[] if standing else [given],
         tuning=settings,
     )
@@ -117,26 +117,25 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
     if head_address:
         findings += [no_interface(view.name, head_address) for view in views.values() if view.interface is None]
     findings += resolution.findings
-    for_one_run = {variable.origin for layer in run for variable in layer}
     environments = {}
     for node in nodes:
         view, resolved = views[node.name], resolution.nodes[node.name]
         if view.has_gpus:
             findings += tuning_beyond(users.tuning, view.library, node.name)
         tuning = variables(users.tuning, view.library)
-        detected = [variable for variable in resolved.variables if variable.origin == FABRIC]
-        asked = [variable for variable in resolved.variables if variable.origin != FABRIC]
+        detected = [variable for variable in resolved.variables if variable.layer == Layer.FABRIC]
+        asked = [variable for variable in resolved.variables if variable.layer != Layer.FABRIC]
         of_defaults, of_run = variable_layers.split([*tuning, *asked])
         merged = variable_layers.merge([node.machine, detected, of_defaults, *cluster, *own[node.name], of_run, *run])
         names = {variable.name for variable in merged}
         not_set = [each for each in resolved.not_set if each.name not in names]
         environments[node.name] = NodeEnvironment(merged, not_set, resolved.hcas, resolved.gids)
-        findings += lint(view, merged, resolution.fabric, users.fabric, for_one_run)
+        findings += lint(view, merged, resolution.fabric, users.fabric)
     findings += lint_cluster({name: environment.variables for name, environment in environments.items()})
     return Environments(resolution.fabric, views, environments, findings)
 
 
-def _read(layers: Sequence[Layer], node: str | None) -> tuple[list[list[Variable]], list[Finding]]:
+def _read(layers: Sequence[UserLayer], node: str | None) -> tuple[list[list[Variable]], list[Finding]]:
     """Read users' layers; what of them cannot be a variable is a finding."""
     read, findings = [], []
     for values, origin in layers:

@@ -14,12 +14,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
 from .._cluster.head_address import choose_address, is_reachable
+from .._findings.origin import Layer, Origin
 from .environments import Users, decide
 from .library import Library, library_of, numbers
-from .variable_layers import FILTER_MODE
 from .view import FabricPolicy, NodeView
 
 MODES = ("auto", "rdma", "tcp")
+MODE = Origin(Layer.CLUSTER, "mode of nccl_env")
 LIBRARIES = ("nccl", "rccl")
 GIVEN = "environment"
 
@@ -37,7 +38,7 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
     if head_address and not is_reachable(head_address):
         raise ValueError(f"head_address is {head_address!r}, expected an IP address or a host name")
     read = {str(name): _read(str(name), item) for name, item in nodes.items()}
-    found = decide(list(read.values()), Users(FabricPolicy(mode, FILTER_MODE)), _address(read, head_address))
+    found = decide(list(read.values()), Users(FabricPolicy(mode, MODE)), _address(read, head_address))
     return {
         "fabric": dataclasses.asdict(found.fabric),
         "nodes": {
@@ -71,7 +72,7 @@ def _read(name: str, item: Mapping[str, Any]) -> NodeView:
         net=facts.net if facts else None,
         library=_library(name, item, gpus, facts),
         container=None if container is None else container.kind is not None,
-        layers=[({str(key): str(value) for key, value in (env or {}).items()}, GIVEN)],
+        layers=[({str(key): str(value) for key, value in (env or {}).items()}, Origin(Layer.NODE, GIVEN))],
     )
 
 

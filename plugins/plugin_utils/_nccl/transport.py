@@ -17,10 +17,11 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 
 from .._findings.finding import Finding
+from .._findings.origin import FABRIC
 from .._text.table import names
 from .fabric import Fabric
 from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
-from .view import FABRIC, FabricPolicy, NodeView, NotSet, decided
+from .view import FabricPolicy, NodeView, NotSet, decided
 
 RULE = "D1"
 Kind = Literal["verbs", "efa", "none", "unknown"]
@@ -116,7 +117,7 @@ def _remedy(node: NodeView) -> str:
 
 def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
     expected = "usable RDMA, as mode=rdma"
-    return Finding("fabric", node.name, "fail", _seen(node), expected, policy.origin, _remedy(node))
+    return Finding("fabric", node.name, "fail", _seen(node), expected, policy.origin.label, _remedy(node))
 
 
 def _slow(node: NodeView) -> Finding:

@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._findings.finding import Finding
+from .._findings.origin import Origin
 from .library import Library
 from .view import NodeView, decided, version_text
 
@@ -31,11 +32,11 @@ def variables(settings: Mapping[str, Mapping[str, Any]], library: Library) -> li
     if channels["value"] is not None:
         reason = "least and most alike, so that it is the number"
         layer += [
-            decided(name, str(channels["value"]), RULE, reason, channels["origin"])
+            decided(name, str(channels["value"]), RULE, reason, Origin.of(channels))
             for name in ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS")
         ]
     if threads["value"] is not None:
-        value, origin = str(threads["value"]), threads["origin"]
+        value, origin = str(threads["value"]), Origin.of(threads)
         layer.append(decided(THREADS, value, RULE, "threads of an NCCL block", origin))
         if library.name == "rccl" and (library.version is None or library.version >= THREADS_PER_BLOCK):
             reason = "threads of an RCCL block, read by RCCL from 2.28 on"

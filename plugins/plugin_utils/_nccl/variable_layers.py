@@ -12,23 +12,19 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._findings.finding import Finding
+from .._findings.origin import FOR_ONE_RUN, MUSTER, Origin
 from .._request.parameters import Parameter, read
-from .._request.settings import CLUSTER as CLUSTER_DEFAULTS
-from .._request.settings import DEFAULT
 
-Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name -> {value, origin}
-
-MUSTER = "muster"
-CLUSTER = "cluster (launch_env)"
-NODE = "node (launch_node_env)"
-ROLE_MODE = "cluster (nccl_env_mode)"
-FILTER_MODE = "mode of nccl_env"
-# Origins of parameters that were not given for this run.
-OF_THE_CLUSTER = (CLUSTER_DEFAULTS, DEFAULT, ROLE_MODE, FILTER_MODE)
+Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name -> Setting
 
 MOST_OMP_THREADS = 16  # beyond it, the threads of one rank's operators gain little and fight its data loader's
 
 _ENVIRONMENT = Parameter("env", "environment", "Environment variables of the ranks.")
+
+
+def variable(name: str, value: str, origin: Origin, reason: str = "", rule: str = "") -> Variable:
+    """Return a variable with its origin as plain data."""
+    return Variable(name, value, origin.label, reason, rule, origin.layer.value)
 
 
 def merge(layers: Iterable[Iterable[Variable]]) -> list[Variable]:
@@ -52,8 +48,8 @@ def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
     value = max(1, min(MOST_OMP_THREADS, cpus // ranks))
     reason = f"{cpus} cores for {ranks} rank{'' if ranks == 1 else 's'} on the machine, at most {MOST_OMP_THREADS}"
     return [
-        Variable("OMP_NUM_THREADS", str(value), MUSTER, reason),
-        Variable("PYTHONUNBUFFERED", "1", MUSTER, "logs show what a rank printed when it printed it"),
+        variable("OMP_NUM_THREADS", str(value), MUSTER, reason),
+        variable("PYTHONUNBUFFERED", "1", MUSTER, "logs show what a rank printed when it printed it"),
     ]
 
 
@@ -61,12 +57,12 @@ def split(layer: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
     """Part what the cluster's defaults say from what was given for this run: a node's policy lies between them."""
     variables = list(layer)
     return (
-        [variable for variable in variables if variable.origin in OF_THE_CLUSTER],
-        [variable for variable in variables if variable.origin not in OF_THE_CLUSTER],
+        [variable for variable in variables if variable.layer not in FOR_ONE_RUN],
+        [variable for variable in variables if variable.layer in FOR_ONE_RUN],
     )
 
 
-def user_layer(values: Any, origin: str, node: str | None) -> tuple[list[Variable], list[Finding]]:
+def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Variable], list[Finding]]:
     """Read what a user set; everything that cannot be a rank's variable is a finding of its own."""
     if not isinstance(values, Mapping):
         return [], [_refused(f"expected a mapping of names to values, saw {type(values).__name__}", origin, node)]
@@ -77,17 +73,17 @@ def user_layer(values: Any, origin: str, node: str | None) -> tuple[list[Variabl
         except ValueError as error:
             findings.append(_refused(str(error), origin, node))
         else:
-            layer.append(Variable(name, str(value), origin, ""))
+            layer.append(variable(name, str(value), origin))
     return layer, findings
 
 
-def _refused(error: str, origin: str, node: str | None) -> Finding:
+def _refused(error: str, origin: Origin, node: str | None) -> Finding:
     return Finding(
         check="environment",
         node=node,
         status="fail",
         observed=error,
         expected="",
-        source=origin,
+        source=origin.label,
         remedy="correct it there",
     )

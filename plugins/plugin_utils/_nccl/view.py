@@ -15,12 +15,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
 from .._cluster.head_address import Interface
-from .._cluster.node import Layer
+from .._cluster.node import UserLayer
 from .._findings.finding import Finding
+from .._findings.origin import FABRIC, Origin
 from .fabric import Fabric
 from .library import Library
-
-FABRIC = "fabric"  # origin of what the resolver decides
+from .variable_layers import variable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class NodeView:
     net: Net | None
     library: Library
     container: bool | None = None
-    layers: Sequence[Layer] = ()
+    layers: Sequence[UserLayer] = ()
     machine: Sequence[Variable] = ()
     interface: Interface | None = None
     given: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -54,7 +54,7 @@ class FabricPolicy:
     """The parameter mode (auto, rdma or tcp), and where its value is from."""
 
     mode: str
-    origin: str
+    origin: Origin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Resolution:
         return dataclasses.asdict(self)
 
 
-def decided(name: str, value: str, rule: str, reason: str, origin: str = FABRIC) -> Variable:
+def decided(name: str, value: str, rule: str, reason: str, origin: Origin = FABRIC) -> Variable:
     """Make a variable of the resolver's."""
-    return Variable(name, value, origin, reason, rule)
+    return variable(name, value, origin, reason, rule)
 
 
 def version_text(library: Library) -> str:

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._cluster import ports
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
+from .._findings.origin import MUSTER
 from .._nccl import variable_layers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
@@ -72,7 +73,7 @@ def job_of(run: Run, node: Node, place: Place, environment: Sequence[Variable]) 
         **command.environment,
     }
     whole = variable_layers.merge(
-        [environment, [Variable(name, value, variable_layers.MUSTER, reason) for name, (value, reason) in own.items()]]
+        [environment, [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in own.items()]]
     )
     return Job(
         schema=SCHEMA,

@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.finding import Finding, lines
+from .._findings.origin import Layer
 from .._text.table import names
 
 WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
@@ -23,7 +24,7 @@ def render(plan: Mapping[str, Any]) -> str:
     given = [
         (name, _value(setting["value"]), setting["origin"])
         for name, setting in plan["parameters"].items()
-        if setting["origin"] != "default"
+        if setting["layer"] != Layer.DEFAULT
     ]
     if given:
         sections.append(["parameters", *_table(given)])

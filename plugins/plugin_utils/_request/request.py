@@ -22,10 +22,11 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._action.errors import UserError
 from .._cluster.nodes import Inventory
 from .._cluster.nodes import errors as nodes_errors
+from .._findings.origin import DEFAULT, Layer
 from . import hints
 from .parameters import display
 from .run_id import make as make_run_id
-from .settings import DEFAULT, Setting, refuse_unknown, settle
+from .settings import Refusal, Setting, refuse_unknown, setting_of, settle
 from .verbs import VERBS
 
 SCHEMA = 1
@@ -95,8 +96,9 @@ def make_request(
             f"-e: {display(words)} is no NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
-    refuse_unknown(verb, extra_vars, documented, lines)
-    settings = settle(verb, extra_vars, environment, defaults if launch else {}, lines, earlier)
+    refusals: list[Refusal] = refuse_unknown(verb, extra_vars, documented)
+    settings = settle(verb, extra_vars, environment, defaults if launch else {}, refusals, earlier)
+    lines += map(str, refusals)
     lines += nodes_errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     lines += _discover_errors(settings) if verb == "discover" else []
@@ -108,7 +110,7 @@ def make_request(
     if launch:
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
-            settings["nproc"] = Setting(value=1, origin=DEFAULT)
+            settings["nproc"] = setting_of(1, DEFAULT)
     run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
@@ -144,7 +146,7 @@ def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mappin
     return "".join(
         f"{parameter.environment}={shlex.quote(environment[parameter.environment])} "
         for parameter in VERBS[verb]
-        if parameter.environment and settings[parameter.name]["origin"] == f"environment {parameter.environment}"
+        if parameter.environment and settings[parameter.name]["layer"] == Layer.ENVIRONMENT
     )
 
 

@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
 from .parameters import Parameter, Value, display, read
 from .verbs import VERBS
 
-CLUSTER = "cluster (launch_defaults)"
-DEFAULT = "default"
 # What a run's plan says of parameters that were given for it holds when it is launched again under its run id.
 AGAIN = ", as in the run's plan"
-FOR_THE_RUN = ("-e ", "environment ")
 OF_ONE_LAUNCH = ("run_id", "follow")
 # What parameters are called elsewhere.
 OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
@@ -29,10 +28,28 @@ CLEARABLE = ("label", "path", "module", "arguments", "environment")
 
 
 class Setting(TypedDict):
-    """A parameter's value and where it came from."""
+    """A parameter's value and where it came from: origin for people, layer (`_findings.origin.Layer`) for code."""
 
     value: Value
     origin: str
+    layer: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """What is wrong with a parameter; without an origin, problem says where it stands."""
+
+    name: str
+    problem: str
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}{f' ({self.origin})' if self.origin else ''}"
+
+
+def setting_of(value: Value, origin: Origin) -> Setting:
+    """Return a setting as plain data."""
+    return Setting(value=value, origin=origin.label, layer=origin.layer.value)
 
 
 def settle(
@@ -40,19 +57,21 @@ def settle(
     extra_vars: Mapping[str, object],
     environment: Mapping[str, str],
     defaults: object,
-    lines: list[str],
+    refusals: list[Refusal],
     earlier: object = None,
 ) -> dict[str, Setting]:
-    """Return the setting of every parameter of the verb; one that is wrong is left out and has its line in `lines`.
+    """Return the setting of every parameter of the verb; one that is wrong is left out and is in `refusals`.
 
     `earlier` is the plan of an earlier launch of the same run, if there is one.
     """
     cluster: Mapping[str, object] = {}
     plan = _plan_layer(earlier, extra_vars)
     if isinstance(defaults, Mapping):
-        cluster = _cluster_layer(defaults, [extra_vars, {name: given[0] for name, given in plan.items()}], verb, lines)
+        cluster = _cluster_layer(
+            defaults, [extra_vars, {name: given[0] for name, given in plan.items()}], verb, refusals
+        )
     else:
-        lines.append(f"launch_defaults: expected a mapping of launch parameters, saw {display(defaults)}")
+        refusals.append(Refusal("launch_defaults", f"expected a mapping of launch parameters, saw {display(defaults)}"))
     settings = {}
     for parameter in VERBS[verb]:
         raw, origin = _highest(parameter, extra_vars, environment, plan, cluster)
@@ -60,43 +79,45 @@ def settle(
         try:
             value = parameter.built_in() if cleared else read(parameter, raw)
         except ValueError as error:
-            lines.append(f"{parameter.name}: {error} ({origin})")
+            refusals.append(Refusal(parameter.name, str(error), origin))
         else:
-            settings[parameter.name] = Setting(value=value, origin=origin)
+            settings[parameter.name] = setting_of(value, origin)
     return settings
 
 
-def refuse_unknown(verb: str, extra_vars: Iterable[str], documented: Collection[str], lines: list[str]) -> None:
-    """Add a line for each extra variable that is no parameter, no documented variable and not one of Ansible's."""
-    lines += _unknown(verb, "-e {}", [name for name in extra_vars if not name.startswith("ansible_")], documented)
+def refuse_unknown(verb: str, extra_vars: Iterable[str], documented: Collection[str]) -> list[Refusal]:
+    """Refuse each extra variable that is not a parameter, not a documented variable and not one of Ansible's."""
+    return _unknown(verb, "-e {}", [name for name in extra_vars if not name.startswith("ansible_")], documented)
 
 
 def _highest(
     parameter: Parameter,
     extra_vars: Mapping[str, object],
     environment: Mapping[str, str],
-    plan: Mapping[str, tuple[object, str]],
+    plan: Mapping[str, tuple[object, Origin]],
     cluster: Mapping[str, object],
-) -> tuple[object, str]:
+) -> tuple[object, Origin]:
     if parameter.name in extra_vars:
-        return extra_vars[parameter.name], f"-e {parameter.name}"
+        return extra_vars[parameter.name], Origin(Layer.EXTRA_VARS, f"-e {parameter.name}")
     if parameter.environment and environment.get(parameter.environment):
-        return environment[parameter.environment], f"environment {parameter.environment}"
+        origin = Origin(Layer.ENVIRONMENT, f"environment {parameter.environment}")
+        return environment[parameter.environment], origin
     if parameter.name in plan:
         return plan[parameter.name]
     if parameter.name in cluster:
-        return cluster[parameter.name], CLUSTER
+        return cluster[parameter.name], LAUNCH_DEFAULTS
     return None, DEFAULT
 
 
-def _plan_layer(earlier: object, extra_vars: Mapping[str, object]) -> dict[str, tuple[object, str]]:
+def _plan_layer(earlier: object, extra_vars: Mapping[str, object]) -> dict[str, tuple[object, Origin]]:
     """Return (value, origin) of what was given for the run when it was launched before; a file may say anything."""
     settings = earlier.get("parameters") if isinstance(earlier, Mapping) else None
     layer = {}
     for name, setting in settings.items() if isinstance(settings, Mapping) else ():
-        origin = str(setting.get("origin")) if isinstance(setting, Mapping) else ""
-        if origin.startswith(FOR_THE_RUN) and name not in OF_ONE_LAUNCH:
-            layer[str(name)] = (setting.get("value"), origin.removesuffix(AGAIN) + AGAIN)
+        given = setting.get("layer") if isinstance(setting, Mapping) else None
+        if given in FOR_ONE_RUN and name not in OF_ONE_LAUNCH:
+            label = f"{setting.get('origin')}{'' if given == Layer.EARLIER else AGAIN}"
+            layer[str(name)] = (setting.get("value"), Origin(Layer.EARLIER, label))
     if _names_a_program(extra_vars):
         for name in OF_A_PROGRAM:
             layer.pop(name, None)
@@ -108,12 +129,12 @@ def _names_a_program(layer: Mapping[str, object]) -> bool:
 
 
 def _cluster_layer(
-    defaults: Mapping[object, object], above: Iterable[Mapping[str, object]], verb: str, lines: list[str]
+    defaults: Mapping[object, object], above: Iterable[Mapping[str, object]], verb: str, refusals: list[Refusal]
 ) -> dict[str, object]:
     cluster = {str(name): value for name, value in defaults.items()}
-    lines += _unknown(verb, CLUSTER, list(cluster), ())
-    lines += [
-        f"{p.name}: belongs to one run and may not stand in the cluster's launch_defaults; give -e {p.name}"
+    refusals += _unknown(verb, LAUNCH_DEFAULTS.label, list(cluster), ())
+    refusals += [
+        Refusal(p.name, f"belongs to one run and may not stand in the cluster's launch_defaults; give -e {p.name}")
         for p in VERBS[verb]
         if p.per_run and cluster.pop(p.name, None) is not None
     ]
@@ -124,7 +145,7 @@ def _cluster_layer(
     return cluster
 
 
-def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collection[str]) -> list[str]:
+def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collection[str]) -> list[Refusal]:
     parameters = [p.name for p in VERBS[verb]]
     spec = {name: {"type": "raw"} for name in (*parameters, *documented)}
     unsupported = ArgumentSpecValidator(spec).validate(dict.fromkeys(names)).unsupported_parameters
@@ -134,7 +155,7 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
         | {p.environment.lower(): p.name for p in VERBS[verb] if p.environment}
     )
     takes = f"{verb} takes {', '.join(parameters)}"
-    lines = []
+    refusals = []
     for name in (name for name in names if name in unsupported):
         if name == "_raw_params":
             continue
@@ -142,5 +163,5 @@ def _unknown(verb: str, origin: str, names: Sequence[str], documented: Collectio
         guess = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.7)
         owner = next((other for other, table in VERBS.items() if name in [p.name for p in table]), None)
         hint = f"it belongs to the verb {owner}; " if owner else f"did you mean '{near[guess[0]]}'? " if guess else ""
-        lines.append(f"{shown}: unknown parameter ({origin.format(shown)}); {hint}{takes}")
-    return lines
+        refusals.append(Refusal(shown, f"unknown parameter ({origin.format(shown)}); {hint}{takes}"))
+    return refusals

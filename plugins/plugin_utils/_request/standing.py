@@ -12,38 +12,39 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._findings.finding import Finding
-from .settings import CLUSTER, DEFAULT, settle
+from .._findings.origin import DEFAULT, LAUNCH_DEFAULTS, Layer
+from .settings import Refusal, setting_of, settle
 
 NAMES = ("mode", "channels", "threads", "env")
 
 
-def standing(defaults: Any, mode: dict[str, Any] | None = None) -> tuple[dict[str, dict[str, Any]], list[Finding]]:
-    """Read mode, channels, threads and env: {value, origin} of each, and what of them a launch would refuse.
+def standing(
+    defaults: Any, mode: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Mapping[str, Any]], list[Finding]]:
+    """Read the settings of mode, channels, threads and env, and what of them a launch would refuse.
 
     mode is the verb's own, which wins where it was given.
     """
-    lines: list[str] = []
+    refusals: list[Refusal] = []
     # The rest is a program's, which a launch checks.
     kept = {name: defaults[name] for name in NAMES if name in defaults} if isinstance(defaults, Mapping) else defaults
-    settings = settle("launch", {}, {}, kept, lines)
-    built_in = {"mode": "auto", "env": {}}
-    found = {
-        name: dict(settings[name]) if name in settings else {"value": built_in.get(name), "origin": DEFAULT}
-        for name in NAMES
+    settings = settle("launch", {}, {}, kept, refusals)
+    built_in: dict[str, Any] = {"mode": "auto", "env": {}}
+    found: dict[str, Mapping[str, Any]] = {
+        name: settings.get(name) or setting_of(built_in.get(name), DEFAULT) for name in NAMES
     }
-    if mode is not None and mode["origin"] != DEFAULT:
+    if mode is not None and mode["layer"] != Layer.DEFAULT:
         found["mode"] = mode
-    return found, [_refused(line) for line in lines]
+    return found, [_refused(refusal) for refusal in refusals]
 
 
-def _refused(line: str) -> Finding:
-    check, _colon, observed = line.partition(": ")
+def _refused(refusal: Refusal) -> Finding:
     return Finding(
-        check=check,
+        check=refusal.name,
         node=None,
         status="fail",
-        observed=observed.removesuffix(f" ({CLUSTER})"),
+        observed=refusal.problem,
         expected="",
-        source=CLUSTER,
+        source=LAUNCH_DEFAULTS.label,
         remedy="correct it there",
     )

@@ -14,6 +14,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 
+from .._findings.origin import FOR_ONE_RUN
 from .._text.table import GAP, one_line, table
 from .report import duration, first_progress, number
 from .verdict import Verdict, members
@@ -48,7 +49,7 @@ def record(
     """Return the mapping of `run.yml`; without a plan, what a launch's request knows is taken from there."""
     source = plan or (request if request.get("verb") == "launch" else {})
     parameters = {
-        name: {"value": setting["value"], "origin": setting["origin"]}
+        name: {key: setting[key] for key in ("value", "origin", "layer")}
         for name, setting in source.get("parameters", {}).items()
         if setting["value"] not in (None, [], {})
     }
@@ -171,7 +172,7 @@ def unseen(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _listed(name: str, setting: Mapping[str, Any]) -> bool:
-    return name not in NOT_LISTED and str(setting["origin"]).startswith(("-e", "environment"))
+    return name not in NOT_LISTED and setting["layer"] in FOR_ONE_RUN
 
 
 def _value(value: object) -> str:

@@ -43,7 +43,9 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
             "created": "2026-11-21T03:00:00Z",
             "command": "ansible-playbook muster.train.detect",
             "parameters": {
-                name: value if isinstance(value, dict) else {"value": value, "origin": f"-e {name}"}
+                name: value
+                if isinstance(value, dict)
+                else {"value": value, "origin": f"-e {name}", "layer": "extra_vars"}
                 for name, value in values.items()
             },
         }
@@ -146,7 +148,7 @@ def test_what_a_launch_would_set_by_default(run: Detect, tmp_path: Path) -> None
     policy: dict[str, Any] = {
         "launch_defaults": {"mode": "tcp", "channels": 16, "threads": 256, "env": {"MINE": "1"}, "script": "train.py"}
     }
-    default = {"value": "auto", "origin": "default"}
+    default = {"value": "auto", "origin": "default", "layer": "default"}
     run({"node0": registered(dgx_h100(), **policy)}, mode=default)
     node = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]["node0"]
     seen = {each["name"]: (each["value"], each["origin"]) for each in node["environment"]}

@@ -52,8 +52,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
             "command": "ansible-playbook muster.train.preflight",
             "call": "ansible-playbook",
             "parameters": {
-                "output": {"value": output, "origin": "default"},
-                "mode": {"value": "auto", "origin": "default"},
+                "output": {"value": output, "origin": "default", "layer": "default"},
+                "mode": {"value": "auto", "origin": "default", "layer": "default"},
             },
         }
         task = MagicMock(args={"request": request, **args}, async_val=0, check_mode=check)

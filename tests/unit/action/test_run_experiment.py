@@ -24,7 +24,7 @@ PLAN: dict[str, Any] = {
     "run_id": RUN_ID,
     "nonce": "a" * 32,
     "created": "2026-11-20T14:30:52Z",
-    "parameters": {"channels": {"value": 42, "origin": "-e channels"}},
+    "parameters": {"channels": {"value": 42, "origin": "-e channels", "layer": "extra_vars"}},
     "nodes": ["node0"],
     "world_size": 2,
 }

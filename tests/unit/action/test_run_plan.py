@@ -98,9 +98,14 @@ def test_policy_is_the_heads_variables_templated() -> None:
     )
     job = result["plan"]["jobs"]["node0"]
     assert job["slot"] == "slow"
-    assert {"name": "A", "value": "60", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in job[
-        "environment"
-    ]
+    assert {
+        "name": "A",
+        "value": "60",
+        "origin": "cluster (launch_env)",
+        "reason": "",
+        "rule": "",
+        "layer": "cluster",
+    } in job["environment"]
 
 
 def test_each_nodes_own_environment_and_address() -> None:
@@ -252,9 +257,14 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     assert plan["jobs"]["node1"]["argv"][-1] == danger
     assert plan["jobs"]["node1"]["slot"] == "slow"
     assert [job["workdir"] for job in plan["jobs"].values()] == ["/w/0", "/w/1"]
-    assert {"name": "CACHE", "value": "/r/cache", "origin": "cluster (launch_env)", "reason": "", "rule": ""} in plan[
-        "jobs"
-    ]["node1"]["environment"]
+    assert {
+        "name": "CACHE",
+        "value": "/r/cache",
+        "origin": "cluster (launch_env)",
+        "reason": "",
+        "rule": "",
+        "layer": "cluster",
+    } in plan["jobs"]["node1"]["environment"]
     of_me = [[item["value"] for item in job["environment"] if item["name"] == "ME"] for job in plan["jobs"].values()]
     assert of_me == [["node0"], ["node1"]]
     assert f"+++ after: the plan of {RUN_ID}" in done.stdout

@@ -202,7 +202,7 @@ def test_logs_of_nobody(run: Show) -> None:
 
 def test_logs_of_a_rank_that_the_run_has_not(run: Show) -> None:
     def parameters(rank: int) -> dict[str, Any]:
-        return {"parameters": {"rank": {"value": rank, "origin": "-e rank"}}}
+        return {"parameters": {"rank": {"value": rank, "origin": "-e rank", "layer": "extra_vars"}}}
 
     printed, result = run("logs", going(), request=parameters(99))
     assert (printed, result["failed"]) == ([], True)

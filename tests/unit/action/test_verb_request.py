@@ -65,7 +65,11 @@ def test_a_request(run: Run, tmp_path: Path) -> None:
     assert result["changed"] is False
     request = result["request"]
     assert value(result, "channels") == 42
-    assert request["parameters"]["script"] == {"value": "t.py", "origin": "cluster (launch_defaults)"}
+    assert request["parameters"]["script"] == {
+        "value": "t.py",
+        "origin": "cluster (launch_defaults)",
+        "layer": "cluster",
+    }
     assert request["nodes"] == ["node0", "node1"]
     assert request["run_id"].startswith("multinode_42ch_autoth_2")
     assert request["run_id"].endswith("_base")
@@ -82,7 +86,11 @@ def test_a_run_is_launched_again_as_its_plan_says(run: Run, tmp_path: Path) -> N
     home.mkdir(parents=True)
     (home / "plan.json").write_text(json.dumps(first))
     again = run(f"run_id={first['run_id']}")
-    assert again["request"]["parameters"]["channels"] == {"value": 42, "origin": "-e channels, as in the run's plan"}
+    assert again["request"]["parameters"]["channels"] == {
+        "value": 42,
+        "origin": "-e channels, as in the run's plan",
+        "layer": "earlier",
+    }
     assert value(again, "label") == "base"
     assert "warnings" not in again
     assert value(run("channels=7"), "label") is None
@@ -171,8 +179,12 @@ def test_the_environment_of_the_controller(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CHANNELS", "28")
     monkeypatch.setenv("THREADS", "512")
     result = run("channels=42")
-    assert result["request"]["parameters"]["channels"] == {"value": 42, "origin": "-e channels"}
-    assert result["request"]["parameters"]["threads"] == {"value": 512, "origin": "environment THREADS"}
+    assert result["request"]["parameters"]["channels"] == {"value": 42, "origin": "-e channels", "layer": "extra_vars"}
+    assert result["request"]["parameters"]["threads"] == {
+        "value": 512,
+        "origin": "environment THREADS",
+        "layer": "environment",
+    }
 
 
 def test_given_options_win_over_the_first_node_s_variables(run: Run, tmp_path: Path) -> None:

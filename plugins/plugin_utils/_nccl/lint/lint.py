@@ -8,11 +8,12 @@ A user's value always wins; findings say what comes of it. Only what cannot both
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from ..._findings.finding import Finding, Status
+from ..._findings.origin import DEFAULT, FOR_ONE_RUN
 from .. import known_variables, tuning
 from ..fabric import Fabric
 from ..grammar import parse
@@ -22,7 +23,7 @@ from . import list_rules, value_rules
 from .list_rules import Fault
 
 CHECK = "environment"
-AUTO = FabricPolicy("auto", "default")
+AUTO = FabricPolicy("auto", DEFAULT)
 
 # NCCL's guide, section "Debugging": not to be kept in production.
 DEBUGGING = known_variables.nccl("""
@@ -40,9 +41,8 @@ def lint(
     environment: Sequence[Variable],
     fabric: Fabric,
     policy: FabricPolicy = AUTO,
-    for_one_run: Collection[str] = (),
 ) -> list[Finding]:
-    """Check a node's merged environment. for_one_run are origins of what was given for this run alone."""
+    """Check a node's merged environment."""
     values = {variable.name: variable for variable in environment if _looked_at(variable.name)}
     findings = [
         _finding(node.name, variable, fault)
@@ -54,7 +54,7 @@ def lint(
         findings.append(_contradiction(node.name, least, most))
     findings += _without_rdma(node, values, fabric, policy)
     findings += _not_disabled(node, values.get("NCCL_IB_DISABLE"), fabric)
-    findings += _left_on(node.name, values.values(), for_one_run)
+    findings += _left_on(node.name, values.values())
     return findings
 
 
@@ -168,12 +168,12 @@ def _not_disabled(node: NodeView, disable: Variable | None, fabric: Fabric) -> l
     return [_finding(node.name, disable, fault)]
 
 
-def _left_on(node: str, variables: Iterable[Variable], for_one_run: Collection[str]) -> list[Finding]:
+def _left_on(node: str, variables: Iterable[Variable]) -> list[Finding]:
     """Name the debugging variables that the inventory keeps set."""
     left = [
         variable
         for variable in variables
-        if variable.name in DEBUGGING and not variable.rule and variable.origin not in for_one_run
+        if variable.name in DEBUGGING and not variable.rule and variable.layer not in FOR_ONE_RUN
     ]
     if not left:
         return []

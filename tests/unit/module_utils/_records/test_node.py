@@ -40,7 +40,16 @@ JOB: dict[str, Any] = {
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
     "gang": {"port": 29499, "lost_after": 12, "max_restarts": 0, "nodes": ["n1"]},
     "argv": ["python3", "train.py"],
-    "environment": [{"name": "OMP_NUM_THREADS", "value": "1", "origin": "muster", "reason": "2 cores", "rule": ""}],
+    "environment": [
+        {
+            "name": "OMP_NUM_THREADS",
+            "value": "1",
+            "origin": "muster",
+            "reason": "2 cores",
+            "rule": "",
+            "layer": "machine",
+        }
+    ],
     "starter": "setsid",
     "starter_reason": "auto",
     "starter_fallback": None,
@@ -58,7 +67,7 @@ def test_a_job_survives_the_way_to_the_node() -> None:
     job = Job.from_dict(json.loads(json.dumps(JOB)))
     assert job.rendezvous == Rendezvous("10.0.0.1", 29500)
     assert job.gang == Gang(29499, 12, 0, ["n1"])
-    assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores")]
+    assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores", layer="machine")]
     assert job.to_dict() == {**JOB, "container": None}
 
 

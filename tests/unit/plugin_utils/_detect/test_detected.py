@@ -12,7 +12,12 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, NodeReport
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER, NODE
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    LAUNCH_ENV,
+    LAUNCH_NODE_ENV,
+    Layer,
+    Origin,
+)
 from ansible_collections.muster.train.tests.support.detect_parts import (
     answer,
     cluster,
@@ -48,10 +53,10 @@ def test_nothing_to_detect() -> None:
 
 def test_a_users_value_wins_and_is_told_as_his() -> None:
     answers: list[Answer] = [
-        dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, NODE)]),
+        dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, LAUNCH_NODE_ENV)]),
         answer("node1", dgx_h100(), 1),
     ]
-    report = detected(answers, layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, CLUSTER)])
+    report = detected(answers, layers=[({"NCCL_SOCKET_IFNAME": "eth8", "MINE": "1"}, LAUNCH_ENV)])
     assert variables(report.nodes[0])["NCCL_SOCKET_IFNAME"] == ("eth9", "node (launch_node_env)")
     assert variables(report.nodes[1])["NCCL_SOCKET_IFNAME"] == ("eth8", "cluster (launch_env)")
     assert variables(report.nodes[1])["MINE"] == ("1", "cluster (launch_env)")
@@ -59,12 +64,12 @@ def test_a_users_value_wins_and_is_told_as_his() -> None:
 
 
 def test_what_cannot_be_a_variable_is_a_finding() -> None:
-    report = detected([answer("node0", laptop())], layers=[({"no name": "1", "RANK": "0"}, CLUSTER)])
+    report = detected([answer("node0", laptop())], layers=[({"no name": "1", "RANK": "0"}, LAUNCH_ENV)])
     assert [finding.status for finding in report.findings] == ["fail", "fail"]
 
 
 def test_rdma_that_is_asked_for_and_not_there() -> None:
-    report = cluster(dgx_h100(), laptop(), mode="rdma", mode_origin="-e mode")
+    report = cluster(dgx_h100(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"))
     failed = [finding for finding in report.all_findings if finding.status == "fail"]
     assert [(finding.node, finding.source) for finding in failed] == [("node1", "-e mode")]
     assert report.nodes[1].findings == failed
@@ -120,4 +125,4 @@ def test_it_is_plain_data() -> None:
     node = document["nodes"]["node0"]
     assert node["facts"]["rdma"] == Rdma.from_dict(dgx_h100()["rdma"]).to_dict()
     assert node["facts"]["gpu"] == dgx_h100()["gpu"]
-    assert {"name", "value", "origin", "reason", "rule"} == set(node["environment"][0])
+    assert {"name", "value", "origin", "layer", "reason", "rule"} == set(node["environment"][0])

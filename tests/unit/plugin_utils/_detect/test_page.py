@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render, subtitled
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.variable_layers import CLUSTER
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_ENV, Layer, Origin
 from ansible_collections.muster.train.tests.support.detect_parts import (
     answer,
     cluster,
@@ -110,7 +110,7 @@ def test_a_laptop_has_no_drawing_and_says_why() -> None:
 
 
 def test_findings_come_first_and_name_their_nodes() -> None:
-    found = page(laptop(), laptop(), mode="rdma", mode_origin="-e mode")
+    found = page(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"))
     assert "What is wrong" in found.texts
     assert "node0 and node1" in found.texts
     assert ("li", {"class": "fail"}) in found.elements
@@ -127,7 +127,7 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
     machine["gpu"]["nic_links"][0]["nic"] = HOSTILE
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
     answers: list[Answer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
-    report = detected(answers, layers=[({"MINE": HOSTILE}, CLUSTER)])
+    report = detected(answers, layers=[({"MINE": HOSTILE}, LAUNCH_ENV)])
     found = Page(render(TEMPLATE, report, HOSTILE))
     assert not {"script", "img"} & set(tags(found))
     for _tag, attributes in found.elements:

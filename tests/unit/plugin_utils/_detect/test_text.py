@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect import rows
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import Layer, Origin
 from ansible_collections.muster.train.tests.support.detect_parts import (
     NO_RDMA,
     answer,
@@ -66,7 +67,7 @@ def test_a_laptop_is_told_plainly_and_what_to_do() -> None:
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_lines_are_no_wider_than_the_terminal(width: int) -> None:
     """But for tables with many columns, and values, which nobody could copy if they were broken."""
-    lines = text(laptop(), laptop(), mode="rdma", mode_origin="-e mode", width=width)
+    lines = text(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"), width=width)
     assert [line for line in lines if len(line) > width] == []
     assert len(lines) > 20
 
@@ -88,7 +89,7 @@ def test_the_summary_names_differences_and_who_is_silent() -> None:
 
 
 def test_what_is_wrong_says_what_to_do() -> None:
-    lines = text(dgx_h100(), laptop(), mode="rdma", mode_origin="-e mode", width=400)
+    lines = text(dgx_h100(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"), width=400)
     (wrong,) = [line for line in lines if line.startswith("    fail:")]
     assert "-e mode=tcp" in wrong
     assert "mode=rdma (-e mode)" in wrong

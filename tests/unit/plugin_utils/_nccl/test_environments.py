@@ -104,7 +104,7 @@ def test_rdma_that_cannot_be_used_is_one_line_per_node_that_names_each_device() 
 def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
     on = [node(0, gpu=NVIDIA, hcas=HCAS)]
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode="tcp"))["NCCL_IB_DISABLE"].value == "1"
-    by_default = {"value": "tcp", "origin": "cluster (launch_defaults)"}
+    by_default = {"value": "tcp", "origin": "cluster (launch_defaults)", "layer": "cluster"}
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode=by_default))["NCCL_IB_DISABLE"].value == "0"
 
 

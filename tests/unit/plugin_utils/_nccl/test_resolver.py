@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.grammar import parse
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.hcas import choose as choose_hcas
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.lint import lint
@@ -189,7 +190,7 @@ def test_any_cluster_has_an_answer_and_every_list_means_what_was_chosen(seed: in
     choose = random.Random(seed)
     for _number in range(100):
         nodes = [random_node(choose, f"node{number}") for number in range(choose.randrange(1, 4))]
-        found = resolve(nodes, FabricPolicy(choose.choice(("auto", "rdma", "tcp")), "-e mode"))
+        found = resolve(nodes, FabricPolicy(choose.choice(("auto", "rdma", "tcp")), DEFAULT))
         assert list(found.nodes) == [node.name for node in nodes]
         for node in nodes:
             own = found.nodes[node.name]

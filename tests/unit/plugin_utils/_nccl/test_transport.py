@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import (
     FabricPolicy,
@@ -104,7 +105,7 @@ def test_auto_says_why_the_adapters_that_are_there_are_not_used() -> None:
 
 @pytest.mark.parametrize("hcas", [[DEAD, GOOD], [DEAD, DEAD], [CLOSED, GOOD], [RXE, GOOD], [[], GOOD]])
 def test_rdma_never_falls_back_and_says_of_each_device_why_not(hcas: list[list[Hca]]) -> None:
-    found = resolve(nodes(*hcas), FabricPolicy("rdma", "cluster (launch_defaults)"))
+    found = resolve(nodes(*hcas), FabricPolicy("rdma", LAUNCH_DEFAULTS))
     assert found.fabric.value == "rdma"
     stops = [each for each in found.findings if each.stops]
     assert "node0" in [each.node for each in stops]

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS, Layer, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.tuning import beyond, variables
 from ansible_collections.muster.train.tests.support.plan_parts import settings
@@ -21,12 +22,12 @@ def test_parameters_that_are_not_set_decide_nothing(library: Literal["nccl", "rc
     assert variables(settings(), Library(library, None)) == []
 
 
-@pytest.mark.parametrize("origin", ["-e channels", "environment CHANNELS", CLUSTER])
-def test_channels_are_the_least_and_the_most(origin: str) -> None:
-    layer = variables(settings(channels={"value": 42, "origin": origin}), Library("nccl", None))
+@pytest.mark.parametrize("origin", [Origin(Layer.EXTRA_VARS, "-e channels"), LAUNCH_DEFAULTS])
+def test_channels_are_the_least_and_the_most(origin: Origin) -> None:
+    layer = variables(settings(channels={"value": 42, **origin.to_dict()}), Library("nccl", None))
     assert [(each.name, each.value, each.origin, each.rule) for each in layer] == [
-        ("NCCL_MIN_NCHANNELS", "42", origin, "D6"),
-        ("NCCL_MAX_NCHANNELS", "42", origin, "D6"),
+        ("NCCL_MIN_NCHANNELS", "42", origin.label, "D6"),
+        ("NCCL_MAX_NCHANNELS", "42", origin.label, "D6"),
     ]
 
 

@@ -11,6 +11,14 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    DEFAULT,
+    LAUNCH_DEFAULTS,
+    LAUNCH_ENV,
+    LAUNCH_NODE_ENV,
+    Layer,
+    Origin,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._nccl import variable_layers
 
 CLUSTER = "cluster (launch_defaults)"
@@ -57,16 +65,25 @@ def test_cores_are_shared_among_the_ranks(cpus: int, ranks: int, threads: str) -
 
 @pytest.mark.parametrize(
     ("origin", "of_the_run"),
-    [("-e channels", True), ("environment CHANNELS", True), (CLUSTER, False), ("default", False)],
+    [
+        (Origin(Layer.EXTRA_VARS, "-e channels"), True),
+        (Origin(Layer.ENVIRONMENT, "environment CHANNELS"), True),
+        (Origin(Layer.EARLIER, "default"), True),
+        (LAUNCH_DEFAULTS, False),
+        (Origin(Layer.CLUSTER, "-e channels"), False),
+        (DEFAULT, False),
+    ],
 )
-def test_split(origin: str, of_the_run: bool) -> None:
-    variable = Variable("A", "1", origin, "")
+def test_split(origin: Origin, of_the_run: bool) -> None:
+    variable = variable_layers.variable("A", "1", origin)
     assert variable_layers.split([variable]) == (([], [variable]) if of_the_run else ([variable], []))
 
 
 @pytest.mark.parametrize(("value", "text"), [("", ""), ("a b;$(c)", "a b;$(c)"), (1, "1"), (0, "0")])
 def test_a_users_values_are_kept_to_the_letter(value: Any, text: str) -> None:
-    assert variable_layers.user_layer({"X": value}, "-e env", None) == ([Variable("X", text, "-e env", "")], [])
+    origin = Origin(Layer.EXTRA_VARS, "-e env")
+    expected = Variable("X", text, "-e env", "", layer="extra_vars")
+    assert variable_layers.user_layer({"X": value}, origin, None) == ([expected], [])
 
 
 @pytest.mark.parametrize(
@@ -86,7 +103,7 @@ def test_a_users_values_are_kept_to_the_letter(value: Any, text: str) -> None:
     ],
 )
 def test_what_no_rank_can_be_given_is_refused_with_its_origin(bad: dict[str, Any], part: str) -> None:
-    layer, findings = variable_layers.user_layer({**bad, "GOOD": "1"}, "node (launch_node_env)", "node1")
+    layer, findings = variable_layers.user_layer({**bad, "GOOD": "1"}, LAUNCH_NODE_ENV, "node1")
     assert [variable.name for variable in layer] == ["GOOD"]
     assert [finding.status for finding in findings] == ["fail"]
     assert line(findings[0]).startswith(f"node1: environment: {part}")
@@ -94,12 +111,12 @@ def test_what_no_rank_can_be_given_is_refused_with_its_origin(bad: dict[str, Any
 
 
 def test_every_bad_value_is_found() -> None:
-    _layer, findings = variable_layers.user_layer({"A": True, "B": "1", "C": None}, "cluster (launch_env)", None)
+    _layer, findings = variable_layers.user_layer({"A": True, "B": "1", "C": None}, LAUNCH_ENV, None)
     assert len(findings) == 2
 
 
 @pytest.mark.parametrize("values", ["A=1", ["A"], 3, None])
 def test_an_environment_that_is_no_mapping(values: Any) -> None:
-    layer, findings = variable_layers.user_layer(values, "cluster (launch_env)", None)
+    layer, findings = variable_layers.user_layer(values, LAUNCH_ENV, None)
     assert layer == []
     assert f"expected a mapping of names to values, saw {type(values).__name__}" in line(findings[0])

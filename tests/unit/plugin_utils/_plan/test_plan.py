@@ -178,7 +178,9 @@ def test_three_nvidia_nodes() -> None:
 
 
 def test_amd_nodes_have_their_own_name_for_threads_too() -> None:
-    plan = plan_of(2, facts={"gpu": AMD}, threads={"value": 256, "origin": "environment THREADS"})
+    plan = plan_of(
+        2, facts={"gpu": AMD}, threads={"value": 256, "origin": "environment THREADS", "layer": "environment"}
+    )
     for name in ("NCCL_NTHREADS", "RCCL_THREADS_PER_BLOCK"):
         assert variable(plan, name)[:2] == ("256", "environment THREADS")
 
@@ -283,17 +285,23 @@ def test_the_run_wins_over_the_node_over_the_cluster_over_what_was_decided() -> 
     assert variable(plan, "B", "node1") == ("cluster", "cluster (launch_env)", "")
 
 
-@pytest.mark.parametrize(("origin", "value"), [("-e channels", "42"), ("environment CHANNELS", "42"), (CLUSTER, "8")])
-def test_channels_of_the_run_win_over_a_nodes_policy_and_those_of_the_cluster_do_not(origin: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("layer", "value"), [("extra_vars", "42"), ("environment", "42"), ("earlier", "42"), ("cluster", "8")]
+)
+def test_channels_of_the_run_win_over_a_nodes_policy_and_those_of_the_cluster_do_not(layer: str, value: str) -> None:
     on = [node(0, env={"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": 8}), node(1)]
-    plan = make_plan(request(2, channels={"value": 42, "origin": origin}), policy(), on)
+    plan = make_plan(request(2, channels={"value": 42, "origin": "somewhere", "layer": layer}), policy(), on)
     assert environment(plan)["NCCL_MIN_NCHANNELS"] == environment(plan)["NCCL_MAX_NCHANNELS"] == value
     assert environment(plan, "node1")["NCCL_MAX_NCHANNELS"] == "42"
 
 
 def test_the_clusters_env_parameter_lies_below_the_nodes() -> None:
     on = [node(0, env={"A": "node"}), node(1)]
-    plan = make_plan(request(2, env={"value": {"A": "defaults"}, "origin": CLUSTER}), policy(env={"A": "cluster"}), on)
+    plan = make_plan(
+        request(2, env={"value": {"A": "defaults"}, "origin": CLUSTER, "layer": "cluster"}),
+        policy(env={"A": "cluster"}),
+        on,
+    )
     assert variable(plan, "A")[:2] == ("node", "node (launch_node_env)")
     assert variable(plan, "A", "node1")[:2] == ("defaults", CLUSTER)
 

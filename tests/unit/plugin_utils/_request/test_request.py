@@ -106,23 +106,23 @@ def test_the_whole_request() -> None:
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
     assert parameters == {
-        "channels": {"value": 42, "origin": "-e channels"},
-        "threads": {"value": 256, "origin": "-e threads"},
-        "nproc": {"value": None, "origin": "default"},
-        "nnodes": {"value": None, "origin": "default"},
-        "config": {"value": None, "origin": "default"},
-        "script": {"value": "train.py", "origin": "cluster (launch_defaults)"},
-        "module": {"value": None, "origin": "default"},
-        "script_args": {"value": [], "origin": "default"},
-        "launcher": {"value": "torchrun", "origin": "default"},
-        "label": {"value": "base", "origin": "-e label"},
-        "master_port": {"value": None, "origin": "default"},
-        "max_restarts": {"value": 0, "origin": "default"},
-        "env": {"value": {}, "origin": "default"},
-        "follow": {"value": True, "origin": "default"},
-        "time_limit": {"value": None, "origin": "default"},
-        "mode": {"value": "auto", "origin": "default"},
-        "run_id": {"value": None, "origin": "default"},
+        "channels": {"value": 42, "origin": "-e channels", "layer": "extra_vars"},
+        "threads": {"value": 256, "origin": "-e threads", "layer": "extra_vars"},
+        "nproc": {"value": None, "origin": "default", "layer": "default"},
+        "nnodes": {"value": None, "origin": "default", "layer": "default"},
+        "config": {"value": None, "origin": "default", "layer": "default"},
+        "script": {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"},
+        "module": {"value": None, "origin": "default", "layer": "default"},
+        "script_args": {"value": [], "origin": "default", "layer": "default"},
+        "launcher": {"value": "torchrun", "origin": "default", "layer": "default"},
+        "label": {"value": "base", "origin": "-e label", "layer": "extra_vars"},
+        "master_port": {"value": None, "origin": "default", "layer": "default"},
+        "max_restarts": {"value": 0, "origin": "default", "layer": "default"},
+        "env": {"value": {}, "origin": "default", "layer": "default"},
+        "follow": {"value": True, "origin": "default", "layer": "default"},
+        "time_limit": {"value": None, "origin": "default", "layer": "default"},
+        "mode": {"value": "auto", "origin": "default", "layer": "default"},
+        "run_id": {"value": None, "origin": "default", "layer": "default"},
     }
 
 
@@ -167,24 +167,32 @@ def test_launched_again_by_its_run_id_a_run_keeps_what_was_given_for_it() -> Non
     assert again["run_id"] == first["run_id"]
     given = {name: item for name, item in again["parameters"].items() if item["origin"] != "default"}
     assert given == {
-        "channels": {"value": 42, "origin": "-e channels, as in the run's plan"},
-        "threads": {"value": 256, "origin": "environment THREADS, as in the run's plan"},
-        "label": {"value": "base", "origin": "-e label, as in the run's plan"},
-        "config": {"value": "c.yml", "origin": "environment CONFIG_FILE"},
-        "env": {"value": {"A": "2"}, "origin": "-e env"},
-        "script": {"value": "train.py", "origin": "cluster (launch_defaults)"},
-        "run_id": {"value": first["run_id"], "origin": "-e run_id"},
+        "channels": {"value": 42, "origin": "-e channels, as in the run's plan", "layer": "earlier"},
+        "threads": {"value": 256, "origin": "environment THREADS, as in the run's plan", "layer": "earlier"},
+        "label": {"value": "base", "origin": "-e label, as in the run's plan", "layer": "earlier"},
+        "config": {"value": "c.yml", "origin": "environment CONFIG_FILE", "layer": "environment"},
+        "env": {"value": {"A": "2"}, "origin": "-e env", "layer": "extra_vars"},
+        "script": {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"},
+        "run_id": {"value": first["run_id"], "origin": "-e run_id", "layer": "extra_vars"},
     }
     third = make({"run_id": first["run_id"]}, earlier=plan_of(again))
-    assert third["parameters"]["label"] == {"value": "base", "origin": "-e label, as in the run's plan"}
-    assert third["parameters"]["env"] == {"value": {"A": "2"}, "origin": "-e env, as in the run's plan"}
+    assert third["parameters"]["label"] == {
+        "value": "base",
+        "origin": "-e label, as in the run's plan",
+        "layer": "earlier",
+    }
+    assert third["parameters"]["env"] == {
+        "value": {"A": "2"},
+        "origin": "-e env, as in the run's plan",
+        "layer": "earlier",
+    }
 
 
 def test_launched_again_an_empty_value_takes_away_what_the_plan_has() -> None:
     first = make({"label": "base", "script_args": ["--x"]})
     again = make({"run_id": first["run_id"], "label": "", "script_args": []}, earlier=plan_of(first))
-    assert again["parameters"]["label"] == {"value": None, "origin": "-e label"}
-    assert again["parameters"]["script_args"] == {"value": [], "origin": "-e script_args"}
+    assert again["parameters"]["label"] == {"value": None, "origin": "-e label", "layer": "extra_vars"}
+    assert again["parameters"]["script_args"] == {"value": [], "origin": "-e script_args", "layer": "extra_vars"}
 
 
 def test_launched_again_a_program_keeps_its_own_arguments_only() -> None:
@@ -206,7 +214,12 @@ def test_launched_again_a_program_keeps_its_own_arguments_only() -> None:
         {"parameters": 3},
         {"parameters": {"channels": 7}},
         {"parameters": {"channels": {"value": 7}}},
-        {"parameters": {"channels": {"value": 7, "origin": None}, "gone": {"value": 1, "origin": "-e gone"}}},
+        {
+            "parameters": {
+                "channels": {"value": 7, "origin": None},
+                "gone": {"value": 1, "origin": "-e gone", "layer": "extra_vars"},
+            }
+        },
     ],
 )
 def test_a_plan_that_is_none_says_nothing(earlier: object) -> None:
@@ -214,7 +227,7 @@ def test_a_plan_that_is_none_says_nothing(earlier: object) -> None:
 
 
 def test_what_a_plan_says_is_checked_like_everything_else() -> None:
-    earlier = {"parameters": {"channels": {"value": 1000, "origin": "-e channels"}}}
+    earlier = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
     assert only_line({"run_id": RUN_ID}, earlier=earlier) == (
         "channels: expected a whole number from 1 to 128, saw 1000 (-e channels, as in the run's plan)"
     )
@@ -237,7 +250,7 @@ def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> Non
 
 def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
     request = make(environment={"LABEL": "x y", "CHANNELS": "none"}, defaults={"wrong": 1}, verb="status")
-    assert request["parameters"] == {"run_id": {"value": None, "origin": "default"}}
+    assert request["parameters"] == {"run_id": {"value": None, "origin": "default", "layer": "default"}}
 
 
 def test_logs_of_a_node() -> None:
@@ -276,15 +289,16 @@ def test_an_empty_environment_variable_is_unset() -> None:
     assert make(environment={"CHANNELS": "", "LABEL": ""})["parameters"]["channels"] == {
         "value": None,
         "origin": "default",
+        "layer": "default",
     }
 
 
 def test_empty_text_and_null_from_extra_vars_clear_what_the_cluster_gives() -> None:
     defaults = {"script": "t.py", "config": "c.yaml", "channels": 8, "launcher": "torchrun", "env": {"A": "1"}}
     request = make({"config": "", "channels": None, "env": ""}, {"CHANNELS": "9"}, defaults)
-    assert request["parameters"]["config"] == {"value": None, "origin": "-e config"}
-    assert request["parameters"]["channels"] == {"value": None, "origin": "-e channels"}
-    assert request["parameters"]["env"] == {"value": {}, "origin": "-e env"}
+    assert request["parameters"]["config"] == {"value": None, "origin": "-e config", "layer": "extra_vars"}
+    assert request["parameters"]["channels"] == {"value": None, "origin": "-e channels", "layer": "extra_vars"}
+    assert request["parameters"]["env"] == {"value": {}, "origin": "-e env", "layer": "extra_vars"}
 
 
 def test_an_empty_number_is_a_mistake_not_a_wish() -> None:
@@ -294,12 +308,12 @@ def test_an_empty_number_is_a_mistake_not_a_wish() -> None:
 def test_a_script_of_one_s_own_leaves_the_cluster_s_config_and_arguments_behind() -> None:
     defaults = {"script": "example.py", "config": "example.yaml", "script_args": ["--steps", "5"], "nproc": 2}
     request = make({"script": "mine.py"}, None, defaults)
-    assert request["parameters"]["script"] == {"value": "mine.py", "origin": "-e script"}
-    assert request["parameters"]["config"] == {"value": None, "origin": "default"}
-    assert request["parameters"]["script_args"] == {"value": [], "origin": "default"}
+    assert request["parameters"]["script"] == {"value": "mine.py", "origin": "-e script", "layer": "extra_vars"}
+    assert request["parameters"]["config"] == {"value": None, "origin": "default", "layer": "default"}
+    assert request["parameters"]["script_args"] == {"value": [], "origin": "default", "layer": "default"}
     assert request["parameters"]["nproc"]["value"] == 2
     kept = make({"script": "mine.py", "config": "mine.yaml"}, None, defaults)
-    assert kept["parameters"]["config"] == {"value": "mine.yaml", "origin": "-e config"}
+    assert kept["parameters"]["config"] == {"value": "mine.yaml", "origin": "-e config", "layer": "extra_vars"}
     from_environment = make({"script": "mine.py"}, {"CONFIG_FILE": "env.yaml"}, defaults)
     assert from_environment["parameters"]["config"]["value"] == "env.yaml"
 
@@ -307,7 +321,7 @@ def test_a_script_of_one_s_own_leaves_the_cluster_s_config_and_arguments_behind(
 def test_a_module_wins_over_the_cluster_s_script() -> None:
     request = make({"module": "pkg.train"}, None, {"script": "example.py"})
     assert request["parameters"]["module"]["value"] == "pkg.train"
-    assert request["parameters"]["script"] == {"value": None, "origin": "default"}
+    assert request["parameters"]["script"] == {"value": None, "origin": "default", "layer": "default"}
 
 
 # Refusals
@@ -443,8 +457,12 @@ def test_the_python_launcher_starts_one_rank_a_node() -> None:
         "nproc: the launcher python starts one rank per node, expected 1, saw 2 (cluster (launch_defaults)); "
         "give -e nproc=1 or -e launcher=torchrun"
     )
-    assert make({"launcher": "python"})["parameters"]["nproc"] == {"value": 1, "origin": "default"}
-    assert make({"launcher": "python", "nproc": "1"})["parameters"]["nproc"] == {"value": 1, "origin": "-e nproc"}
+    assert make({"launcher": "python"})["parameters"]["nproc"] == {"value": 1, "origin": "default", "layer": "default"}
+    assert make({"launcher": "python", "nproc": "1"})["parameters"]["nproc"] == {
+        "value": 1,
+        "origin": "-e nproc",
+        "layer": "extra_vars",
+    }
 
 
 # The inventory

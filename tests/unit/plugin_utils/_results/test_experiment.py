@@ -19,13 +19,13 @@ PLAN: dict[str, Any] = {
     "nonce": "a" * 32,
     "created": "2026-11-20T14:30:52Z",
     "parameters": {
-        "channels": {"value": 42, "origin": "-e channels"},
-        "threads": {"value": None, "origin": "default"},
-        "script_args": {"value": ["--lr", "3e-4"], "origin": "-e script_args"},
-        "nproc": {"value": 2, "origin": "cluster (launch_defaults)"},
-        "label": {"value": "base", "origin": "environment LABEL"},
-        "env": {"value": {"A": "1"}, "origin": "-e env"},
-        "follow": {"value": False, "origin": "-e follow"},
+        "channels": {"value": 42, "origin": "-e channels", "layer": "extra_vars"},
+        "threads": {"value": None, "origin": "default", "layer": "default"},
+        "script_args": {"value": ["--lr", "3e-4"], "origin": "-e script_args", "layer": "extra_vars"},
+        "nproc": {"value": 2, "origin": "cluster (launch_defaults)", "layer": "cluster"},
+        "label": {"value": "base", "origin": "environment LABEL", "layer": "environment"},
+        "env": {"value": {"A": "1"}, "origin": "-e env", "layer": "extra_vars"},
+        "follow": {"value": False, "origin": "-e follow", "layer": "extra_vars"},
     },
     "nodes": ["node0", "node1"],
     "world_size": 4,
@@ -101,7 +101,7 @@ def test_what_is_dumped_is_read_back() -> None:
         text = experiment.dump(record(runs))
         assert experiment.load(text) == record(runs) == yaml.safe_load(text)
         assert all(line.isprintable() for line in text.splitlines())
-    assert "  channels: {value: 42, origin: -e channels}\n" in experiment.dump(record(DONE))
+    assert "  channels: {value: 42, origin: -e channels, layer: extra_vars}\n" in experiment.dump(record(DONE))
 
 
 def test_the_same_look_changes_nothing() -> None:

@@ -181,7 +181,7 @@ def test_values(values: dict[str, str], part: str) -> None:
 @pytest.mark.parametrize("gpus", [0, 8])
 def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str, bad: bool, gpus: int) -> None:
     node = view(hcas=[], gpu=gpu(gpus), library=Library("rccl" if gpus else "nccl", None))
-    findings = lint(node, [Variable(name, value, "-e env", "")], TCP, for_one_run=("-e env",))
+    findings = lint(node, [Variable(name, value, "-e env", "", layer="extra_vars")], TCP)
     assert ["does not take" in each.observed for each in findings] == [True] * bad
 
 
@@ -193,7 +193,7 @@ def test_a_distance_by_its_word_is_no_fault_of_the_value(value: str) -> None:
 
 def test_nvl_is_no_word_of_rccls() -> None:
     amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
-    findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "")], TCP, for_one_run=("-e env",))
+    findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "", layer="extra_vars")], TCP)
     assert "RCCL does not know it and takes its default, silently; RCCL's word is XGMI" in seen(findings)
 
 
@@ -271,10 +271,10 @@ def test_debugging_that_the_inventory_keeps_is_named_once_per_node() -> None:
     environment = [
         Variable("NCCL_ALGO", "Ring", CLUSTER, ""),
         Variable("NCCL_PROTO", "Simple", CLUSTER, ""),
-        Variable("NCCL_BUFFSIZE", "1024", "-e env", ""),
+        Variable("NCCL_BUFFSIZE", "1024", "-e env", "", layer="extra_vars"),
         Variable("NCCL_NTHREADS", "256", "cluster (launch_defaults)", "", "D6"),
     ]
-    [finding] = lint(view(hcas=ELEVEN), environment, RDMA, for_one_run=("-e env",))
+    [finding] = lint(view(hcas=ELEVEN), environment, RDMA)
     assert finding.observed == "set for every run: NCCL_ALGO=Ring, NCCL_PROTO=Simple"
 
 

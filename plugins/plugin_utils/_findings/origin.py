@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a value came from: the layer is for code, the label is for people."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+
+class Layer(enum.StrEnum):
+    """Who gave a value, the lowest first; the names are in plan.json and run.yml."""
+
+    DEFAULT = "default"
+    MACHINE = "machine"  # what the machine needs, whatever the fabric
+    FABRIC = "fabric"  # the resolver's decision
+    CLUSTER = "cluster"
+    NODE = "node"
+    EARLIER = "earlier"  # given for this run when it was launched before
+    ENVIRONMENT = "environment"
+    EXTRA_VARS = "extra_vars"
+
+
+FOR_ONE_RUN = (Layer.EARLIER, Layer.ENVIRONMENT, Layer.EXTRA_VARS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """A layer, and what people call the place in it; nothing reads the label back."""
+
+    layer: Layer
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    @classmethod
+    def of(cls, setting: Mapping[str, Any]) -> Origin:
+        """Read the origin of a setting or a variable; raise ValueError where the layer is none."""
+        return cls(Layer(setting["layer"]), str(setting["origin"]))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the two keys that a setting and a variable have for it."""
+        return {"origin": self.label, "layer": self.layer.value}
+
+
+DEFAULT = Origin(Layer.DEFAULT, "default")
+MUSTER = Origin(Layer.MACHINE, "muster")
+FABRIC = Origin(Layer.FABRIC, "fabric")
+
+
+def cluster_variable(variable: str) -> Origin:
+    """Return the origin of a variable that holds for the whole cluster."""
+    return Origin(Layer.CLUSTER, f"cluster ({variable})")
+
+
+def node_variable(variable: str) -> Origin:
+    """Return the origin of a node's own variable."""
+    return Origin(Layer.NODE, f"node ({variable})")
+
+
+LAUNCH_DEFAULTS = cluster_variable("launch_defaults")
+LAUNCH_ENV = cluster_variable("launch_env")
+LAUNCH_NODE_ENV = node_variable("launch_node_env")
