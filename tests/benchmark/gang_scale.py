@@ -33,7 +33,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
-from ansible_collections.muster.train.plugins.module_utils.runner.main import TICK_S
+from ansible_collections.muster.train.plugins.module_utils.runner.supervisor import TICK_S
 from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 
 CONTEXT = multiprocessing.get_context("spawn")

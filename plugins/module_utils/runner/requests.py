@@ -16,11 +16,11 @@ from .attempt import launcher_failure
 
 
 class StopRequests:
-    """What has been asked so far; a signal (docker stop, systemctl stop) is a request like any other."""
+    """The stop requests so far; a signal (docker stop, systemctl stop) is a request like any other."""
 
     def __init__(self, job: Job, run_dir: str) -> None:
         self._node = job.node
-        self._usual_grace = job.stop_grace
+        self._default_grace = job.stop_grace
         self._file = os.path.join(run_dir, "stop." + job.nonce)
         self._signal: int | None = None
 
@@ -30,25 +30,25 @@ class StopRequests:
 
     @property
     def is_signal(self) -> bool:
-        """Whether the runner itself was told to end."""
+        """Whether the request is a signal to the runner itself."""
         return self._signal is not None
 
     def look(self) -> StopRequest | None:
-        """Return what is asked for, None for nothing; without a grace the job's own holds."""
+        """Return the stop request, None where there is none; without a grace period the job's own applies."""
         if self._signal is not None:
             return StopRequest(f"{self._node}: the runner received {launcher_failure.signal_name(self._signal)}")
         if not os.path.exists(self._file):
             return None
-        # An empty file asks as well.
+        # An empty file is a request too.
         request = StopRequest.from_dict(files.read_json(self._file))
         grace = request.grace if request.grace is not None and 0 <= request.grace < math.inf else None
         return StopRequest(request.why or "stop requested", grace)
 
     def grace(self, request: StopRequest) -> float:
         """Return the seconds from SIGTERM to SIGKILL."""
-        return float(self._usual_grace if request.grace is None else request.grace)
+        return float(self._default_grace if request.grace is None else request.grace)
 
-    def answered(self) -> None:
-        """Take the file away, once the run has ended."""
+    def remove(self) -> None:
+        """Remove the request file, once the run has ended."""
         with contextlib.suppress(OSError):
             os.unlink(self._file)
