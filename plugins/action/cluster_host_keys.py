@@ -20,18 +20,18 @@ from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.host_list import (
+from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys
+from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import (
     SSH_PORT,
     HostsError,
     Target,
     parse_hosts,
     parse_node_list,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys
-from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import table
 
 display = Display()

@@ -22,21 +22,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster impor
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES as policy_VARIABLES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    document as report_document,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    render as render_report,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    report_on,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    stops as report_stops,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    verdict as report_verdict,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import report_on
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import stops as report_stops
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict
 from ansible_collections.muster.train.plugins.plugin_utils._checks.request import launch_of
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import (

@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     read_text,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS

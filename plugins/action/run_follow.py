@@ -23,7 +23,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._request.pick import pick
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS, answers
+from ansible_collections.muster.train.plugins.plugin_utils._results.pick import pick
 
 
 class ActionModule(ControllerAction):

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES, CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.spares import plan_with_spares

@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     show,
     values,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS

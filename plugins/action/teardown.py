@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import WIDTH, ControllerAction, show
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._setup.teardown import answer, lines
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 

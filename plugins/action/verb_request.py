@@ -24,9 +24,9 @@ from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, Situation, make_request
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS

@@ -66,7 +66,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.host_list import (
+from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import (
     HostsError,
     Target,
     parse_hosts,

@@ -33,8 +33,6 @@ from ansible_collections.muster.train.plugins.module_utils._runs.starters.base i
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import environment_of
-from ansible_collections.muster.train.plugins.plugin_utils._cluster import host_list
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files as detect_files
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport
@@ -43,6 +41,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render as render_text
+from ansible_collections.muster.train.plugins.plugin_utils._request import host_list
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, make_request
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
@@ -56,9 +56,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.report impor
     status_table,
     unanswered,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._results.report import (
-    summary as report_summary,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._results.report import summary as report_summary
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.plugins.plugin_utils._setup import compose, memlock
 from ansible_collections.muster.train.tests.support.corpus import corpus

@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
-from .errors import UserError
+from .._findings.errors import UserError
 
 display = Display()
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 
+from .._cluster import starter
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.finding import Finding
-from .._plan import starter
 from .model import PROFILE, Cluster, Seen, finding, fine, skip, unknown
 from .properties import MEMLOCK, ranks_ports
 

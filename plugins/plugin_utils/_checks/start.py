@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from .._cluster.node import Node
+from .._cluster.starter import ORIGIN
+from .._cluster.starter import check as check_starter
+from .._cluster.starter import choose as choose_starter
 from .._findings.finding import Finding
-from .._plan.starter import ORIGIN
-from .._plan.starter import check as check_starter
-from .._plan.starter import choose as choose_starter
 from .._request.hints import command
 from . import agreement
 from .model import Cluster, Seen, completed, fine, skip, unknown

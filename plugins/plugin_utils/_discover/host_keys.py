@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._cluster.host_list import SSH_PORT
+from .._request.host_list import SSH_PORT
 
 # By type: what people call it, as `ssh` and `ssh-keygen -l` do.
 CALLED = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")

@@ -11,8 +11,8 @@ from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._action.errors import UserError
 from .._text.table import names
+from .errors import UserError
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 

@@ -21,8 +21,7 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from .._cluster import host_list
-from . import run_id
+from . import host_list, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 

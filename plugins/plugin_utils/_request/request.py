@@ -19,11 +19,11 @@ from typing import TypedDict
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._action.errors import UserError
-from .._cluster.nodes import Inventory
-from .._cluster.nodes import errors as nodes_errors
+from .._findings.errors import UserError
 from .._findings.origin import DEFAULT, Layer
 from . import hints
+from .nodes import Inventory
+from .nodes import errors as nodes_errors
 from .parameters import display
 from .run_id import make as make_run_id
 from .settings import Refusal, Setting, refuse_unknown, setting_of, settle

@@ -12,15 +12,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._container import engine_output
 from ansible_collections.muster.train.plugins.module_utils._gpu.amd import smi_output, topology
-from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
-    health,
-)
-from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
-    smi_output as nvidia_smi_output,
-)
-from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import (
-    topology as nvidia_topology,
-)
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import health
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import smi_output as nvidia_smi_output
+from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import topology as nvidia_topology
 from ansible_collections.muster.train.plugins.module_utils._software import tools
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._system import kernel_log, processes

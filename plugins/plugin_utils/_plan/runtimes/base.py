@@ -12,8 +12,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._cluster.policy import ClusterPolicy
+from ..._cluster.starter import Choice
 from ..._findings.finding import Finding
-from ..starter import Choice
 
 ORIGIN = "launch_runtime"
 

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._checks import agreement
+from ..._cluster import starter
 from ..._cluster.policy import ClusterPolicy
 from ..._findings.finding import Finding
-from .. import starter
 from .base import Part, Way
 
 

@@ -16,13 +16,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import READ_LIMIT, Host
-from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
-    judge_containers,
-    remove_run,
-)
-from ansible_collections.muster.train.plugins.module_utils._runs.prune import (
-    prune as prune_prune,
-)
+from ansible_collections.muster.train.plugins.module_utils._runs.prune import judge_containers, remove_run
+from ansible_collections.muster.train.plugins.module_utils._runs.prune import prune as prune_prune
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
 

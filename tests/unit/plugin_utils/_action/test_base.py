@@ -13,7 +13,7 @@ import pytest
 from ansible.template import trust_as_template
 
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
-from ansible_collections.muster.train.plugins.plugin_utils._action.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.tests.support.actions import result_of
 
 

@@ -13,15 +13,9 @@ import yaml
 from ansible_collections.muster.train.plugins.plugin_utils._checks import policy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import PROPERTIES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import CHECKS
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    document as report_document,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    render as render_report,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import (
-    verdict as report_verdict,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict
 from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import TABLE
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report

@@ -10,18 +10,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, Nearest
-from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
-    all_to_all,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
-    kind as links_kind,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
-    nearest as links_nearest,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._detect.links import (
-    summary as links_summary,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import all_to_all
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import kind as links_kind
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import nearest as links_nearest
+from ansible_collections.muster.train.plugins.plugin_utils._detect.links import summary as links_summary
 from ansible_collections.muster.train.tests.support.detect_parts import all_pairs, dgx_h100, mi300x
 
 

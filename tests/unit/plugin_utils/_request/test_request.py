@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request import verbs
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import display as parameters_display
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
     Refused,

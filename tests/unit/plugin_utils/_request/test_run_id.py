@@ -9,12 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import (
-    check as check_run_id,
-)
-from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import (
-    make as make_run_id,
-)
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
+from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import make as make_run_id
 
 NOW = datetime(2026, 11, 20, 14, 30, 52, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from itertools import product
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._action.errors import UserError
+from .._findings.errors import UserError
 
 LIMIT = 4096  # more hosts than this are a slip of a range
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")

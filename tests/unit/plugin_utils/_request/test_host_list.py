@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.host_list import (
+from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import (
     LIMIT,
     HostsError,
     Target,

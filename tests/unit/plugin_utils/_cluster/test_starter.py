@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._plan.starter import check, choose
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.starter import check, choose
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .._request.parameters import display
 from .host_list import SSH_PORT
+from .parameters import display
 
 # A node's name becomes a file's name: RFC 1123 and the underscore, which many inventories use.
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")

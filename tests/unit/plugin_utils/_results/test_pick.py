@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._request.pick import NoRun, pick
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoRun, pick
 
 
 def info(node: str, *runs: tuple[str, str], alive: str | None = None) -> Info:

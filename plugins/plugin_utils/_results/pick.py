@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._action.errors import UserError
-from .._results.infos import Info
+from .._findings.errors import UserError
+from .._request.hints import command
 from .._text.table import names
-from .hints import command
+from .infos import Info
 
 # How many runs are offered in place of one that does not exist.
 NEWEST = 5
