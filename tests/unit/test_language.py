@@ -1,0 +1,219 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names are nouns and verbs, and text is plain American English: the worst patterns are refused."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Pronouns and participles that stand for data.
+REFUSED_NAMES = {"each", "found", "told", "said", "seen", "own", "there", "whoever"}
+# Folders that still have refused names: remove a folder when it has none.
+NAMES_LEFT: set[str] = {
+    "plugins/action",
+    "plugins/filter",
+    "plugins/module_utils/_container",
+    "plugins/module_utils/_facts",
+    "plugins/module_utils/_gpu",
+    "plugins/module_utils/_host",
+    "plugins/module_utils/_memlock",
+    "plugins/module_utils/_net",
+    "plugins/module_utils/_rdma",
+    "plugins/module_utils/_records",
+    "plugins/module_utils/_runs",
+    "plugins/module_utils/_software",
+    "plugins/module_utils/_system",
+    "plugins/module_utils/runner",
+    "plugins/plugin_utils/_checks",
+    "plugins/plugin_utils/_cluster",
+    "plugins/plugin_utils/_detect",
+    "plugins/plugin_utils/_discover",
+    "plugins/plugin_utils/_nccl",
+    "plugins/plugin_utils/_plan",
+    "plugins/plugin_utils/_request",
+    "plugins/plugin_utils/_results",
+    "plugins/plugin_utils/_setup",
+    "tests/benchmark",
+    "tests/faults",
+    "tests/integration",
+    "tests/support",
+    "tests/unit",
+    "tests/unit/action",
+    "tests/unit/filter",
+    "tests/unit/inventory",
+    "tests/unit/module_utils",
+    "tests/unit/modules",
+    "tests/unit/plugin_utils",
+    "tools/_machine",
+}
+
+REFUSED_TEXT = {
+    pattern: re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?<!there )\b(?:is|are) no (?!longer\b|more\b|later\b)[\w']+",
+        r"(?<!=)\bnobody\b",
+        r"\bmend(?:s|ed|ing)?\b",
+        r"\btells? of\b",
+        r"\btold of\b",
+        r"\bas (?:it|the \w+) says? itself\b",
+        r"\bbr(?:ing|ings|ought) (?:\w+ ){0,2}home\b",
+        r"\bbelongs to nobody\b",
+        r"\bcould not be looked at\b",
+        r"\bwithout a word\b",
+        r"\b(?:behaviour|colour|flavour|honour|neighbour|favour|licence|centre|metre|catalogue)s?\b",
+        r"\b(?:recogni|initiali|organi|normali|serali|summari|optimi|analy|minimi)se[sd]?\b",
+        r"\b(?:cancell|signall|labell|modell|travell)(?:ed|ing)\b",
+    )
+}
+# Folders whose text still has refused phrases, likewise.
+TEXT_LEFT: set[str] = {
+    "plugins/action",
+    "plugins/filter",
+    "plugins/inventory",
+    "plugins/module_utils/_container",
+    "plugins/module_utils/_gpu",
+    "plugins/module_utils/_host",
+    "plugins/module_utils/_net",
+    "plugins/module_utils/_rdma",
+    "plugins/module_utils/_records",
+    "plugins/module_utils/_runs",
+    "plugins/module_utils/_software",
+    "plugins/module_utils/_system",
+    "plugins/module_utils/runner",
+    "plugins/modules",
+    "plugins/plugin_utils/_checks",
+    "plugins/plugin_utils/_cluster",
+    "plugins/plugin_utils/_detect",
+    "plugins/plugin_utils/_findings",
+    "plugins/plugin_utils/_nccl",
+    "plugins/plugin_utils/_plan",
+    "plugins/plugin_utils/_request",
+    "plugins/plugin_utils/_results",
+    "plugins/plugin_utils/_setup",
+}
+
+PYTHON = sorted(path for room in ("plugins", "tests", "tools") for path in (ROOT / room).rglob("*.py"))
+TEXTS = sorted(
+    path
+    for pattern in (
+        "*.md",
+        "Makefile",
+        "ansible.cfg",
+        "galaxy.yml",
+        "docs/**/*.md",
+        "roles/**/*.md",
+        "roles/**/*.yml",
+        "roles/**/*.j2",
+        "playbooks/*.yml",
+        "inventories/**/*.yml",
+        "examples/**/*.md",
+        "examples/**/*.yaml",
+        "examples/**/*.yml",
+        "changelogs/fragments/*.yml",
+        "molecule/**/*.yml",
+        "tests/**/README.md",
+        "tests/cluster/**/*.yml",
+    )
+    for path in ROOT.glob(pattern)
+    if path.is_file()
+)
+
+
+def folder(path: Path) -> str:
+    """The folder under which a file is counted: plugins by room, tests by kind."""
+    parts = path.relative_to(ROOT).parts[:-1]
+    return "/".join(parts[:3])
+
+
+def bound_names(tree: ast.AST) -> Iterator[str]:
+    """Every name that the code binds: variables, arguments, functions, classes, attributes, aliases."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.alias) and node.asname:
+            yield node.asname
+
+
+def constants(tree: ast.AST) -> Iterator[str]:
+    """Every text of the code, docstrings included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def text_without_code(text: str) -> str:
+    """A page without its fenced blocks and inline code, which quote what programs print."""
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def phrases(text: str) -> list[str]:
+    """What a text has of the refused patterns."""
+    flat = " ".join(text.split())
+    return [match.group() for pattern in REFUSED_TEXT.values() for match in pattern.finditer(flat)]
+
+
+def refused_names() -> dict[str, list[str]]:
+    """The refused names in all code, by folder."""
+    result: dict[str, list[str]] = {}
+    for path in PYTHON:
+        names = [name for name in bound_names(ast.parse(path.read_text(encoding="utf-8"))) if name in REFUSED_NAMES]
+        if names:
+            result.setdefault(folder(path), []).extend(f"{path.name}: {name}" for name in names)
+    return result
+
+
+def refused_phrases() -> dict[str, list[str]]:
+    """The refused phrases in all text of plugins, by folder."""
+    result: dict[str, list[str]] = {}
+    for path in PYTHON:
+        if path.relative_to(ROOT).parts[0] != "plugins":
+            continue
+        texts = "\n".join(constants(ast.parse(path.read_text(encoding="utf-8"))))
+        if hits := phrases(texts):
+            result.setdefault(folder(path), []).extend(f"{path.name}: {hit}" for hit in hits)
+    return result
+
+
+def test_names_are_nouns_and_verbs() -> None:
+    assert {room: names for room, names in refused_names().items() if room not in NAMES_LEFT} == {}
+
+
+def test_texts_of_the_code_are_plain_english() -> None:
+    assert {room: texts for room, texts in refused_phrases().items() if room not in TEXT_LEFT} == {}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_and_roles_are_plain_english(path: Path) -> None:
+    if path == ROOT / "docs" / "faults.md":
+        pytest.skip("written by the fault suite")
+    assert phrases(text_without_code(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_patterns_match_what_they_are_for() -> None:
+    """So that the tests above do not pass on nothing."""
+    for text in (
+        "'x' is no run id",
+        "nobody could look at the memory",
+        "the command that mends it",
+        "preflight tells of it",
+        "as the driver says itself",
+        "bring the run home",
+        "the licence",
+    ):
+        assert phrases(text), text
+    assert not phrases("There is no run. It is no longer active, and the license is recognized.")
+    assert list(bound_names(ast.parse("for each in x:\n    found = said.seen"))) == ["each", "found"]
