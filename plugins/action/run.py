@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
@@ -25,4 +27,6 @@ class ActionModule(ActionBase):
         args = dict(self._task.args)
         if args.get("state", "started") == "started":
             args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+        if args.get("secrets"):
+            args["secrets"] = json.dumps(transform_to_native_types(args["secrets"], redact=False))
         return {**result, **self._execute_module("muster.train.run", args, task_vars=task_vars)}

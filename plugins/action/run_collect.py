@@ -43,14 +43,13 @@ ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
 class ActionModule(Action):
-    """Ask `run` for the run's files and fetch those whose checksum differs."""
+    """Ask `run_info` for the run's files and fetch those whose checksum differs."""
 
     OPTIONS = OPTIONS
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        # Not `run_info`: after a launch Ansible has `run` ready to be sent, and to make that one ready takes a while.
-        asked = {"state": "read", **{key: args[key] for key in ASKED}}
-        found: dict[str, Any] = self._execute_module("muster.train.run", asked, task_vars=variables)
+        asked = {"files": True, **{key: args[key] for key in ASKED}}
+        found: dict[str, Any] = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         if found.get("failed"):
             return found
         run, home = found["run"], Path(args["experiment"])

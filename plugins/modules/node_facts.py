@@ -92,11 +92,6 @@ options:
       - It is not tried in check mode, and never in O(code_dir) and O(data_dirs).
     type: bool
     default: false
-  then:
-    description:
-      - The module that the playbook runs next. Where the play has several nodes, the controller makes it ready to be
-        sent while it makes this one, each by another process. Not in check mode.
-    type: str
   subset:
     description:
       - The parts to look at, as for M(ansible.builtin.setup). The others are null.
@@ -521,7 +516,6 @@ def main() -> None:
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
-            "then": {"type": "str"},  # the action's
             "subset": {
                 "type": "list",
                 "elements": "str",

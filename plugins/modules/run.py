@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start, read or stop one node's part of a run."""
+"""Start or stop one node's part of a run."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run
-short_description: Start, read or stop one node's part of a training run
+short_description: Start or stop one node's part of a training run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
@@ -24,11 +24,8 @@ options:
     description:
       - V(started) lays out the run directory, starts the runner and waits until it has its slot.
       - V(stopped) ends the run on this node.
-      - >-
-        V(read) changes nothing: it returns the run, as M(muster.train.run_info) does, and its files. It is how
-        M(muster.train.run_collect) asks, because after a launch this module is ready to be sent and that one is not.
     type: str
-    choices: [started, stopped, read]
+    choices: [started, stopped]
     default: started
   job:
     description: The node's job, as the plan has it. Needed to start.
@@ -44,12 +41,12 @@ options:
     type: str
   secrets:
     description: Environment variables of the ranks that must not be seen in files, process lists or logs.
-    type: dict
+    type: json
   workdir:
-    description: The node's work directory. Needed to stop and to read.
+    description: The node's work directory. Needed to stop.
     type: path
   run_id:
-    description: The run to stop or to read.
+    description: The run to stop.
     type: str
   nonce:
     description: Stop this launch of the run only.
@@ -66,14 +63,6 @@ options:
     type: list
     elements: str
     default: [docker]
-  wait:
-    description: Seconds to wait, before reading, for a runner that still lives to end.
-    type: int
-    default: 0
-  limit_mib:
-    description: Of files above this size in MiB read no checksum; 0 for no limit.
-    type: int
-    default: 0
 extends_documentation_fragment:
   - muster.train.attributes
 attributes:
@@ -103,13 +92,6 @@ run:
     The run on this node, as M(muster.train.run_info) returns it. After a stop also C(swept) and C(unkillable).
   returned: always, in check mode of a start not
   type: dict
-files:
-  description:
-    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or
-      null above O(limit_mib)).
-  returned: when O(state=read)
-  type: list
-  elements: dict
 log_tail:
   description: The last lines of the log when the job did not start.
   returned: failed
@@ -121,15 +103,27 @@ import base64
 import dataclasses
 import json
 import zlib
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._runs.read import read_ended
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 # Each state imports what it needs: on the node every file of a module is compiled anew.
+
+
+def _mask(value: Any, hidden: list[str]) -> Any:
+    """Put stars in the place of secrets that ranks have printed."""
+    if isinstance(value, dict):
+        return {name: _mask(item, hidden) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mask(item, hidden) for item in value]
+    if isinstance(value, str):
+        for secret in sorted(hidden, key=len, reverse=True):
+            value = value.replace(secret, "********")
+    return value
 
 
 def _start(module: AnsibleModule) -> None:
@@ -138,28 +132,20 @@ def _start(module: AnsibleModule) -> None:
     from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 
     job = Job.from_dict(module.params["job"])
-    # Ansible puts stars wherever a secret occurs in the answer, a short one in the run's own names and numbers too.
-    open_words = json.dumps([job.to_dict(), ACTIVE, ENDED], ensure_ascii=False)
-    module.no_log_values = {value for value in module.no_log_values if value not in open_words}
+    secrets = json.loads(module.params["secrets"] or "{}")
+    if not isinstance(secrets, dict):
+        module.fail_json(msg="secrets: expected a mapping of environment variables")
+    # A short secret may occur in the run's own names; a launch goes on by these.
+    public = json.dumps([job.to_dict(), ACTIVE, ENDED], ensure_ascii=False)
+    hidden = [str(value) for value in secrets.values() if str(value) not in public]
     if module.check_mode:
         module.exit_json(changed=True)
     runner = zlib.decompress(base64.b64decode(module.params["runner"]))
     try:
-        changed, run = start(Host(), job, runner, *(module.params[name] for name in ("plan", "key", "secrets")))
+        changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:
-        module.fail_json(msg=clean(f"{job.node}: {error}"), log_tail=error.tail)
-    module.exit_json(changed=changed, run=run.to_dict())
-
-
-def _read(module: AnsibleModule) -> None:
-    from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files
-
-    params, host = module.params, Host()
-    run = read_ended(host, *(params[name] for name in ("node", "workdir", "run_id", "docker", "wait")))
-    files = []
-    if run.phase != "not_found":  # of a directory that is not Muster's nothing is read
-        files = list_files(host, str(run.run_dir), params["limit_mib"] << 20)
-    module.exit_json(changed=False, run=run.to_dict(), files=files)
+        module.fail_json(**_mask({"msg": clean(f"{job.node}: {error}"), "log_tail": error.tail}, hidden))
+    module.exit_json(changed=changed, run=_mask(run.to_dict(), hidden))
 
 
 def _stop(module: AnsibleModule) -> None:
@@ -186,32 +172,30 @@ def _stop(module: AnsibleModule) -> None:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["started", "stopped", "read"], "default": "started"},
+            "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
             "job": {"type": "dict"},
             "plan": {"type": "dict"},
             "key": {"type": "str", "no_log": True},
             "runner": {"type": "str", "no_log": True},  # no secret, but too long for the node's system log
-            "secrets": {"type": "dict", "no_log": True},
+            # One text: of a mapping Ansible would mask every value, a short one in the run's own names and numbers too.
+            "secrets": {"type": "json", "no_log": True},
             "workdir": {"type": "path"},
             "run_id": {"type": "str"},
             "nonce": {"type": "str", "no_log": False},
             "grace": {"type": "int", "default": 60},
             "node": {"type": "str"},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
-            "wait": {"type": "int", "default": 0},
-            "limit_mib": {"type": "int", "default": 0},
         },
         required_if=[
             ("state", "started", ("job", "runner")),
             ("state", "stopped", ("workdir", "run_id")),
-            ("state", "read", ("workdir", "run_id")),
         ],
         supports_check_mode=True,
     )
     run_id = module.params["run_id"]
     if run_id is not None and not RUN_ID.fullmatch(run_id):
         module.fail_json(msg=f"run_id: {run_id!r} is not a valid run ID")
-    {"started": _start, "stopped": _stop, "read": _read}[module.params["state"]](module)
+    {"started": _start, "stopped": _stop}[module.params["state"]](module)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,14 @@ options:
       Seconds to wait for a runner that still lives to end. The nodes of a run end one after the other.
     type: int
     default: 0
+  files:
+    description: Return the files of the run, with their checksums.
+    type: bool
+    default: false
+  limit_mib:
+    description: Read no checksum of files above this size in MiB; 0 for no limit.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.info_module
@@ -175,6 +183,13 @@ log:
   returned: when O(lines) is above 0
   type: list
   elements: dict
+files:
+  description:
+    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or
+      null above O(limit_mib)).
+  returned: when O(files) is true
+  type: list
+  elements: dict
 """
 
 from typing import Any
@@ -183,7 +198,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._runs.files import read_logs
+from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files, read_logs
 from ansible_collections.muster.train.plugins.module_utils._runs.read import list_runs, nothing_of, read_ended
 
 
@@ -197,6 +212,8 @@ def main() -> None:
             "lines": {"type": "int", "default": 0},
             "rank": {"type": "int"},
             "wait": {"type": "int", "default": 0},
+            "files": {"type": "bool", "default": False},
+            "limit_mib": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
@@ -212,10 +229,12 @@ def main() -> None:
         else nothing_of(params["node"])
     )
     result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
+    here = run.phase != "not_found"  # of a directory that is not Muster's nothing is read
     if params["lines"] > 0:
-        here = run.phase != "not_found"
         shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])
         result["log"] = read_logs(host, *shown) if here else []
+    if params["files"]:
+        result["files"] = list_files(host, str(run.run_dir), params["limit_mib"] << 20) if here else []
     module.exit_json(changed=False, **result)
 
 

@@ -24,7 +24,7 @@ def ask_all(capsys: pytest.CaptureFixture[str], workdir: Path) -> list[dict[str,
     return [
         call(capsys, "run_info", workdir=str(workdir), lines=5),
         call(capsys, "run_info", workdir=str(workdir), run_id="test_run"),
-        call(capsys, "run", state="read", workdir=str(workdir), run_id="test_run"),
+        call(capsys, "run_info", workdir=str(workdir), run_id="test_run", files=True),
         call(capsys, "run_prune", workdir=str(workdir), days=0, docker=["/no/such/engine"], _ansible_check_mode=True),
     ]
 
