@@ -17,7 +17,7 @@ _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner knows of the nodes' side beside its own package.
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", "job", "known", "run")),
-    *(f"_text/{name}.py" for name in ("__init__", "stamps")),
+    *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
 _MAIN = b"import sys\n\nfrom muster.runner.main import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -11,6 +11,7 @@ import os
 
 from ..._records.known import parse_json
 from ..._records.run import Progress
+from ..._text.order import natural
 
 TAIL_BYTES = 16 * 1024
 CHECKPOINTS = "checkpoints"
@@ -35,7 +36,7 @@ def read_progress(output_dir: str, since: float = 0.0) -> Progress | None:
 
     A file that was last written before `since` (unix seconds) is an earlier launch's.
     """
-    paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")))
+    paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")), key=natural)
     if not paths:
         return None
     try:

@@ -40,6 +40,13 @@ def test_an_earlier_launch_is_not_ours(tmp_path: Path) -> None:
     assert read_progress(str(tmp_path), since=written - 1) is not None
 
 
+def test_the_lowest_rank_is_the_lowest_number(tmp_path: Path) -> None:
+    for rank in range(96, 104):
+        (tmp_path / f"rank_{rank}_metrics.jsonl").write_text(record(rank, 1.0) + "\n")
+    progress = read_progress(str(tmp_path))
+    assert progress is not None and progress.step == 96
+
+
 def test_nothing_yet(tmp_path: Path) -> None:
     assert read_progress(str(tmp_path / "none")) is None
     (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")
