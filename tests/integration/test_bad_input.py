@@ -91,7 +91,7 @@ def test_a_port_that_is_taken_names_its_holder(cluster: Cluster) -> None:
         listener.listen()
         port = listener.getsockname()[1]
         (line,) = refusal(cluster, {"master_port": port})
-    assert line.startswith(f"node0: master_port: port {port} is taken by process {os.getpid()} (")
+    assert line.startswith(f"node0: port: port {port} is taken by process {os.getpid()} (")
     assert "choose another" in line
 
 

@@ -15,10 +15,12 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import BY_DEFAULT, CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import run
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
@@ -201,3 +203,12 @@ def refusal(asked: dict[str, Any], of: ClusterPolicy, on: list[Node], checks: Ch
     with pytest.raises(PlanError) as caught:
         make_plan(asked, of, on, checks=checks)
     return str(caught.value).splitlines()
+
+
+def wrong(
+    check: str, nodes: Mapping[str, NodeFacts], env: Mapping[str, Any] = MappingProxyType({}), **of: Any
+) -> list[Finding]:
+    """What a check finds wrong on nodes with these facts; env is the environment of some, `of` more of the cluster."""
+    on = {name: Node(name, own, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)]) for name, own in nodes.items()}
+    found = [each.finding for each in run(Cluster(on, **of), {})]
+    return [each for each in found if each.check == check and each.status in ("warn", "fail")]

@@ -13,9 +13,8 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks.check import Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
-from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch, Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report, report_on
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy

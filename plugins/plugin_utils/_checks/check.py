@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
 
 from .._findings.finding import Finding
-from .model import Look, LookAtNode, on_nodes
+from .model import Level, Look, LookAtNode, on_nodes
 
-Level = Literal["fail", "warn", "off"]
 LEVELS: tuple[Level, ...] = ("fail", "warn", "off")
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default."""
+    """A check: needs are the subsets of facts that it looks at, blind the level of not having seen them by default.
+
+    rules are the names under which decisions about the environment find what is the check's.
+    """
 
     name: str
     description: str
@@ -25,6 +26,7 @@ class Check:
     look: Look
     needs: tuple[str, ...] = ()
     blind: Level = "fail"
+    rules: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +46,7 @@ def each_node(
     blind: Level = "fail",
 ) -> Check:
     """Make a check that looks at one node after another."""
-    return Check(name, description, level, on_nodes(name, look), needs, blind)
+    return Check(name, description, level, on_nodes(look), needs, blind)
 
 
 def lowered(found: Finding, level: Level) -> Finding:

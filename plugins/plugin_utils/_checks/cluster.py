@@ -9,23 +9,22 @@ import dataclasses
 from collections.abc import Sequence
 
 from .._cluster.node import Answer, Node, Silent
-from .._detect.detected import detect
-from .._nccl.environments import Users
+from .._nccl.environments import Users, decide_for
 from .model import Cluster
 
 
 def cluster_of(answers: Sequence[Answer], users: Users, of: Cluster) -> Cluster:
     """Return `of` (profile, thresholds, launch, clock) with the nodes and what the environment's rules found there."""
-    report = detect(answers, of.policy, users)
+    decided, found = decide_for(answers, of.policy, users)
     nodes = {each.name: each for each in answers if isinstance(each, Node)}
+    environments = decided.nodes if decided else {}
     return dataclasses.replace(
         of,
         nodes=nodes,
         silent={each.name: each.why for each in answers if isinstance(each, Silent)},
         addresses={each.name: each.address for each in answers},
         layers=users.cluster,
-        decided=tuple(each for each in report.all_findings if each.node is None or each.node in nodes),
-        chosen={node.name: tuple(node.hcas) for node in report.nodes},
-        gids={node.name: node.gids for node in report.nodes},
-        fabric=report.fabric.value if report.fabric else None,
+        decided=tuple(each for each in dict.fromkeys(found) if each.node is None or each.node in nodes),
+        chosen={name: tuple(environment.hcas) for name, environment in environments.items()},
+        fabric=decided.fabric.value if decided else None,
     )

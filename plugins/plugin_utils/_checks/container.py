@@ -9,8 +9,7 @@ import dataclasses
 import shlex
 
 from .._cluster.node import Node
-from .._findings.finding import Finding
-from .model import Cluster, Seen, finding, fine, skip, unknown
+from .model import Cluster, Looks, Seen, fine, skip, unknown
 from .properties import IMAGE, compare
 
 ON_HOST = "the ranks run on the host, without containers"
@@ -49,31 +48,45 @@ def engine(node: Node, cluster: Cluster) -> Seen:
     return fine(f"engine {own.version}, compose {own.compose}", source)
 
 
-def image(cluster: Cluster) -> list[Finding]:
+def image(cluster: Cluster) -> Looks:
     """Find nodes without the image, or with another than most."""
     ref = cluster.policy.image
     if not ref or cluster.policy.runtime == "host":
         seen = skip(ON_HOST if cluster.policy.runtime == "host" else "no image is named")
-        return [finding("image", name, seen) for name in cluster.nodes]
-    found = {
-        # Its digest alone does not say which image is meant.
-        each.node: dataclasses.replace(each, source=f"container_image {ref}; {each.source}")
-        if each.status == "fail"
-        else each
-        for each in compare(cluster, IMAGE)
-    }
-    for name, node in cluster.nodes.items():
-        own = node.facts.engine
-        if own is None or not own.running:
-            found[name] = finding("image", name, skip("the engine does not answer, which is told elsewhere"))
-        elif ref not in own.images:
-            why = f": {own.why}" if own.why else ""
-            found[name] = finding("image", name, unknown(f"nobody could look for {ref}{why}", "engine"))
-        elif own.images[ref] is None:
-            remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
-            seen = Seen("fail", f"{ref} is not there", "the image on every node", "container_image", remedy)
-            found[name] = finding("image", name, seen)
-    return list(found.values())
+        return [(name, seen) for name in cluster.nodes]
+    return [(name, _image(cluster.nodes[str(name)], ref, seen)) for name, seen in compare(cluster, IMAGE)]
+
+
+def _image(node: Node, ref: str, compared: Seen) -> Seen:
+    own = node.facts.engine
+    if own is None or not own.running:
+        return skip("the engine does not answer, which is told elsewhere")
+    if ref not in own.images:
+        return unknown(f"nobody could look for {ref}{f': {own.why}' if own.why else ''}", "engine")
+    if own.images[ref] is None:
+        remedy = "load or pull it: ansible-playbook muster.train.setup --tags container"
+        return Seen("fail", f"{ref} is not there", "the image on every node", "container_image", remedy)
+    # Its digest alone does not say which image is meant.
+    source = f"container_image {ref}; {compared.source}"
+    return dataclasses.replace(compared, source=source) if compared.status == "fail" else compared
+
+
+def compose_file(node: Node, cluster: Cluster) -> Seen:
+    """Find nodes without the compose file."""
+    if cluster.policy.runtime == "host":
+        return skip(ON_HOST)
+    file = (node.facts.files or {}).get(cluster.policy.compose_file)
+    if file is None:
+        return skip("setup writes it, and a launch looks for it")
+    if file.readable:
+        return fine(file.path, "launch_compose_file")
+    return Seen(
+        "fail",
+        f"{file.path} {'cannot be read' if file.exists else 'is not there'}",
+        f"the compose file with the service {cluster.policy.compose_service}",
+        f"launch_compose_file, for launch_runtime is {cluster.policy.runtime}",
+        "write it with the role muster.train.container, or set launch_compose_file to where it is",
+    )
 
 
 def privileged(node: Node, cluster: Cluster) -> Seen:

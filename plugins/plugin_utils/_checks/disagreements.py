@@ -10,7 +10,7 @@ from typing import Any
 
 from .._cluster.peers import usual
 from .._findings.finding import Finding
-from . import code_agreement
+from .code import changes
 from .model import Cluster
 from .properties import MEMLOCK, PROPERTIES
 
@@ -39,9 +39,7 @@ def rows(cluster: Cluster, clock: list[Finding]) -> list[Row]:
     codes = {name: node.facts.code for name, node in cluster.nodes.items()}
     columns["commit"] = {name: code.commit[:12] if code and code.commit else "" for name, code in codes.items()}
     columns["branch"] = {name: (code.branch or "") if code else "" for name, code in codes.items()}
-    columns["changes"] = {
-        name: code_agreement.changes(code) if code and code.commit else "" for name, code in codes.items()
-    }
+    columns["changes"] = {name: changes(code) if code and code.commit else "" for name, code in codes.items()}
     words = {"pass": "right", "error": None}
     columns["clock"] = {each.node: words.get(each.status, each.observed) for each in clock if each.node is not None}
     return [row for name, values in columns.items() if (row := _row(name, values))]

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from .._cluster.node import Node
-from .._findings.finding import Finding
 from .._text.table import names
 from .gpu_findings import find_gpus
-from .model import Cluster, Seen, completed, fine, skip, unknown
+from .model import Cluster, Looks, Seen, completed, fine, seen_of, skip, unknown
 
 if TYPE_CHECKING:  # of a launch's plan no node was asked how it is
     from ansible_collections.muster.train.plugins.module_utils._records.health import GpuState
@@ -21,10 +20,11 @@ RESET = "reset it (nvidia-smi --gpu-reset -i N) or restart the node; again: have
 NO_GPU = "there is no GPU"
 
 
-def gpus(cluster: Cluster) -> list[Finding]:
+def gpus(cluster: Cluster) -> Looks:
     """Find GPUs that fell off the bus, are not on the fabric of the others, or are of another kind."""
-    found = [each for node in cluster.nodes.values() if node.gpu for each in find_gpus(node.name, node.gpu)]
-    return completed("gpus", cluster, found, _gpus)
+    nodes = cluster.nodes.values()
+    found = [(node.name, seen_of(each)) for node in nodes if node.gpu for each in find_gpus(node.name, node.gpu)]
+    return completed(cluster, found, _gpus)
 
 
 def _gpus(node: Node) -> Seen:

@@ -13,8 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.system impor
 from .._cluster import starter
 from .._cluster.node import Node
 from .._cluster.peers import usual
-from .._findings.finding import Finding
-from .model import PROFILE, Cluster, Seen, finding, fine, skip, unknown
+from .model import PROFILE, Cluster, Looks, Seen, fine, skip, unknown
 from .properties import MEMLOCK, ranks_ports
 
 GIB = 1 << 30
@@ -148,7 +147,7 @@ def swap(node: Node, cluster: Cluster) -> Seen:
     )
 
 
-def memory(cluster: Cluster) -> list[Finding]:
+def memory(cluster: Cluster) -> Looks:
     """Find nodes with another amount of memory or of huge pages than the peers."""
     totals = {
         name: round(own.total_bytes / GIB)
@@ -158,7 +157,6 @@ def memory(cluster: Cluster) -> list[Finding]:
     pages = {name: own.hugepages or 0 for name, node in cluster.nodes.items() if (own := node.facts.memory) is not None}
     peers, alike = usual(totals), usual(pages)
     spread = cluster.thresholds.value("memory_spread") / 100
-    found = []
     for name in cluster.nodes:
         if name not in totals or peers is None or alike is None:
             seen = unknown("nobody could look at the memory", "memory")
@@ -176,8 +174,7 @@ def memory(cluster: Cluster) -> list[Finding]:
             )
         else:
             seen = fine(f"{totals[name]} GiB, {pages[name]} huge pages", f"peers: {peers.source}")
-        found.append(finding("memory", name, seen))
-    return found
+        yield name, seen
 
 
 def clock(node: Node, cluster: Cluster) -> Seen:
@@ -205,11 +202,10 @@ def clock(node: Node, cluster: Cluster) -> Seen:
     return fine(f"between {least:.1f} and {most:+.1f} s of the controller's", limits.source("clock_warn"))
 
 
-def names(cluster: Cluster) -> list[Finding]:
+def names(cluster: Cluster) -> Looks:
     """Find own names that stand for a loopback address, and names that stand for others on other nodes."""
     boots = {node.facts.boot_id for node in cluster.nodes.values()}
     together = len(boots) == 1 and len({node.facts.hostname for node in cluster.nodes.values()}) == 1
-    found = []
     for name, node in cluster.nodes.items():
         own = node.facts.names
         mine = {
@@ -240,8 +236,7 @@ def names(cluster: Cluster) -> list[Finding]:
                 "; ".join(f"{each} {', '.join(told.addresses)}" for each, told in mine.items()) or "no name",
                 "the resolver",
             )
-        found.append(finding("names", name, seen))
-    return found
+        yield name, seen
 
 
 def _otherwise(node: str, cluster: Cluster) -> Seen | None:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checks inside a launch: those whose facts it gathers anyway.
 
-The plan makes some of them itself, under names of its own, because its decisions rest on them; levels hold for these
-too. What nobody could see stops no launch beyond what the plan needs: preflight tells it.
+Its plan makes decisions whose findings are some checks' too; levels hold for these as well. What nobody could see stops
+no launch beyond what the plan needs: preflight tells it.
 """
 
 from __future__ import annotations
@@ -13,36 +13,18 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from .._findings.finding import Finding
-from .check import Level, lowered
-from .model import Cluster
+from .check import lowered
+from .model import Cluster, Level
 from .properties import GPU_COUNT
-from .registry import CHECKS, OF_RULES, run
+from .registry import RULES, run
 
 # The subsets of facts of roles/launch/tasks/plan.yml.
 GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk")
-# What the plan calls its own findings, and the checks they are here.
-OWN = {
-    "node": "node",
-    "work directory": "work directory",
-    "code directory": "code directory",
-    "slot": "slot",
-    "python": "python interpreter",
-    "torch": "torch installed",
-    "starter": "starter",
-    "gpus": "gpus",
-    "script": "files",
-    "config": "files",
-    "master_port": "port",
-    **{name: check for check, names in OF_RULES.items() for name in names},
-}
-OF_THE_PLAN = frozenset({"answer", "environment", *OWN.values()} - {"rdma ports"})
 
 
 def fast(cluster: Cluster, levels: Mapping[str, Level]) -> list[Finding]:
-    """Return what the other checks found wrong on the facts of a launch."""
-    off: dict[str, Level] = dict.fromkeys(OF_THE_PLAN, "off")
-    results = run(cluster, {**levels, **off}, GATHERED)
-    found = [_warned(each.finding) for each in results]
+    """Return what the checks found wrong on the facts of a launch."""
+    found = [_warned(each.finding) for each in run(cluster, levels, GATHERED)]
     found = [each for each in found if each.status in ("warn", "fail")]
     # Of nodes with other numbers of GPUs the plan itself tells, where it counts ranks.
     return [each for each in found if not (each.check == GPU_COUNT.name and each.source.startswith("peers"))]
@@ -54,13 +36,12 @@ def _warned(found: Finding) -> Finding:
     return dataclasses.replace(found, status="warn") if blind else found
 
 
-def levelled(findings: Iterable[Finding], levels: Mapping[str, Level]) -> list[Finding]:
-    """Return the plan's own findings as the policy has them. An error stays: without these facts there is no plan."""
-    usual = {check.name: check.level for check in CHECKS}
+def levelled(decided: Iterable[Finding], levels: Mapping[str, Level]) -> list[Finding]:
+    """Return what was found in deciding as the policy has it. An error stays: without these facts there is no plan."""
     kept = []
-    for each in findings:
-        check = OWN.get(each.check)
-        level = levels.get(check, usual[check]) if check else "fail"
+    for each in decided:
+        check = RULES.get(each.check)
+        level = levels.get(check.name, check.level) if check else "fail"
         if level != "off" or each.status == "error":
             kept.append(lowered(each, level))
     return kept

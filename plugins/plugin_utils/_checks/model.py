@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
@@ -29,6 +29,8 @@ class Launch:
     launcher: str = "torchrun"
     port: int | None = None
     port_origin: str = "default"
+    nonce: str = "0"
+    restarts: int = 0
     files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
     call: str | None = None
 
@@ -77,7 +79,9 @@ class Seen:
     remedy: str = ""
 
 
-Look = Callable[[Cluster], list[Finding]]
+Level = Literal["fail", "warn", "off"]
+Looks = Iterable[tuple[str | None, Seen]]  # by node, or of the whole cluster
+Look = Callable[[Cluster], Looks]
 LookAtNode = Callable[[Node, Cluster], "Seen | Iterable[Seen]"]
 
 
@@ -97,33 +101,29 @@ def unknown(observed: str, part: str, remedy: str = "") -> Seen:
     return Seen("error", observed, "", f"facts {part}", asked)
 
 
-def on_nodes(name: str, look: LookAtNode) -> Look:
+def seen_of(found: Finding) -> Seen:
+    """Return what a finding says, whatever its name and node."""
+    return Seen(found.status, found.observed, found.expected, found.source, found.remedy)
+
+
+def on_nodes(look: LookAtNode) -> Look:
     """Make a check of a function that looks at one node."""
 
-    def of_cluster(cluster: Cluster) -> list[Finding]:
-        found = []
+    def of_cluster(cluster: Cluster) -> Looks:
         for node in cluster.nodes.values():
             seen = look(node, cluster)
             for each in [seen] if isinstance(seen, Seen) else seen:
-                found.append(finding(name, node.name, each))
-        return found
+                yield node.name, each
 
     return of_cluster
 
 
-def finding(name: str, node: str | None, seen: Seen) -> Finding:
-    """Return what was seen as a finding."""
-    return Finding(name, node, seen.status, seen.observed, seen.expected, seen.source, seen.remedy)
-
-
-def completed(
-    name: str, cluster: Cluster, found: Iterable[Finding], well: Callable[[Node], Seen | None]
-) -> list[Finding]:
+def completed(cluster: Cluster, found: Looks, well: Callable[[Node], Seen]) -> Looks:
     """Return what was found and, of the nodes it says nothing of, what `well` says."""
-    found = [dataclasses.replace(each, check=name) for each in found]
-    told = {each.node for each in found}
+    named = set()
+    for name, seen in found:
+        named.add(name)
+        yield name, seen
     for node in cluster.nodes.values():
-        seen = well(node) if node.name not in told else None
-        if seen is not None:
-            found.append(finding(name, node.name, seen))
-    return found
+        if node.name not in named:
+            yield node.name, well(node)

@@ -9,10 +9,9 @@ import ipaddress
 import re
 
 from .._cluster import head_address, ports
+from .._cluster.machines import share_network
 from .._cluster.node import Node
-from .._findings.finding import Finding
-from . import agreement
-from .model import Cluster, Seen, completed, finding, fine, skip, unknown
+from .model import Cluster, Looks, Seen, completed, fine, seen_of, skip, unknown
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 HEAD_ONLY = "only the head has it"
@@ -21,36 +20,41 @@ UP = ("up", "unknown")
 _BRIDGE = re.compile(r"lo|docker.*|br-.*|virbr.*|veth.*|cni.*|flannel.*")
 
 
-def port(cluster: Cluster) -> list[Finding]:
+def port(cluster: Cluster) -> Looks:
     """Find out whether the head has a free port for the ranks to meet."""
-    head = next(iter(cluster.nodes.values()), None)
-    asked = cluster.launch
+    head, launch = next(iter(cluster.nodes.values()), None), cluster.launch
     if head is None:
         return []
     if head.facts.net is None:
-        return [finding("port", head.name, unknown("nobody could see who listens", "net"))]
-    port_range = cluster.policy.port_range
-    picked, found = ports.pick(asked.port, asked.port_origin, port_range, "0", head.name, head.facts.net)
+        return [(head.name, unknown("nobody could see who listens", "net"))]
+    picked, found = ports.pick(
+        launch.port,
+        launch.port_origin,
+        cluster.policy.port_range,
+        launch.nonce,
+        head.name,
+        head.facts.net,
+        launch.restarts,
+    )
 
     def well(node: Node) -> Seen:
         return fine(f"{picked.number}: {picked.reason}", "facts net") if node is head else skip(HEAD_ONLY)
 
-    return completed("port", cluster, found, well)
+    return completed(cluster, [(each.node, seen_of(each)) for each in found], well)
 
 
-def rendezvous(cluster: Cluster) -> list[Finding]:
+def rendezvous(cluster: Cluster) -> Looks:
     """Find an address of the head that others than the nodes reach: where ranks meet, whoever connects is obeyed."""
     head = next(iter(cluster.nodes.values()), None)
     if head is None:
         return []
-    seen = _meeting_place(head, cluster)
-    return completed("rendezvous", cluster, [finding("rendezvous", head.name, seen)], lambda node: skip(HEAD_ONLY))
+    return completed(cluster, [(head.name, _meeting_place(head, cluster))], lambda node: skip(HEAD_ONLY))
 
 
 def _meeting_place(head: Node, cluster: Cluster) -> Seen:
     if head.facts.net is None:
         return unknown("nobody could see the addresses", "net")
-    together = agreement.share_network(cluster.facts)
+    together = share_network(cluster.facts)
     asked = cluster.policy.head_address
     chosen, _found = head_address.choose_address(head.name, asked, head.address, head.facts.net, together)
     told = (cluster.facts[head.name].names or {}).get(chosen.value)

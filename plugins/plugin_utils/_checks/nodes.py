@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._cluster import unreachable
+from .._cluster.machines import NETWORK, shared_workdirs
 from .._cluster.node import Node
-from .._findings.finding import Finding
-from . import agreement
-from .model import Cluster, Seen, completed, finding, fine
+from .._text.table import names
+from .model import Cluster, Looks, Seen, completed, fine, seen_of
 
 # Which port, which file of keys and which name there: as OpenSSH says it.
 _KEYS = re.compile(r"\bkey in (\S+?)(?::[0-9]+)?(?=\s|$)")
@@ -20,14 +23,14 @@ _KEY = re.compile(r"\bHost key for (\S+) has changed")
 _PORT = re.compile(r"\bport ([0-9]{1,5})\b")
 
 
-def answer(cluster: Cluster) -> list[Finding]:
+def answer(cluster: Cluster) -> Looks:
     """Tell who answered, and of the others why not."""
-    found = [finding("answer", name, fine("it answered")) for name in cluster.nodes]
+    for name in cluster.nodes:
+        yield name, fine("it answered")
     for name, why in cluster.silent.items():
         # What is seen stays as it was said: it names the user and the file of keys, which the inventory need not.
         cause = unreachable.why(why, _tried(name, cluster.addresses.get(name) or name, why), "Ansible")
-        found.append(dataclasses.replace(cause, check="answer", observed=why))
-    return found
+        yield name, dataclasses.replace(seen_of(cause), observed=why)
 
 
 def _tried(name: str, host: str, said: str) -> unreachable.Tried:
@@ -43,31 +46,95 @@ def _tried(name: str, host: str, said: str) -> unreachable.Tried:
     )
 
 
-def machines(cluster: Cluster) -> list[Finding]:
+def machines(cluster: Cluster) -> Looks:
     """Find two names for one node."""
-    found = agreement.check_machines(cluster.facts)
-    told = {each.node for each in found}
+    return completed(cluster, _twice(cluster), lambda node: fine(node.facts.workdir.identity or node.facts.hostname))
+
+
+def _twice(cluster: Cluster) -> Looks:
+    same = shared_workdirs(cluster.facts)
+    for name, other in same.items():
+        facts = cluster.nodes[name].facts
+        yield (
+            name,
+            Seen(
+                "fail",
+                f"its work directory {facts.workdir.path} on host {facts.hostname} is also that of {other}",
+                "one machine, or at least one work directory, for each node",
+                "launch_workdir",
+                f"remove {name} or {other} from the group nodes, or give each its own launch_workdir",
+            ),
+        )
     first: dict[str, str] = {}
     for name, address in cluster.addresses.items():
         other = first.setdefault(address.lower(), name)
-        if other != name and name not in told:
-            seen = Seen(
-                "fail",
-                f"its address {address} is that of {other}",
-                "one address for each node",
-                "inventory",
-                f"correct ansible_host of {name}, or remove one of the two from the group nodes",
+        if other != name and name not in same:
+            yield (
+                name,
+                Seen(
+                    "fail",
+                    f"its address {address} is that of {other}",
+                    "one address for each node",
+                    "inventory",
+                    f"correct ansible_host of {name}, or remove one of the two from the group nodes",
+                ),
             )
-            found.append(finding("node", name, seen))
-    return completed("node", cluster, found, lambda node: fine(node.facts.workdir.identity or node.facts.hostname))
 
 
-def work_directory(cluster: Cluster) -> list[Finding]:
+def work_directory(cluster: Cluster) -> Looks:
     """Find work directories that are shared or cannot be written."""
-    found = agreement.check_filesystems(cluster.facts) + [
-        each for each in agreement.check_directories(cluster.facts) if each.check == "work directory"
-    ]
-    return completed("work directory", cluster, found, lambda node: fine(_workdir(node), "launch_workdir"))
+    return completed(
+        cluster,
+        [*_on_file_servers(cluster.facts), *_unwritable(cluster.facts)],
+        lambda node: fine(_workdir(node), "launch_workdir"),
+    )
+
+
+def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Looks:
+    """Find work directories that can be one directory of a file server, seen by several machines.
+
+    One node with it on the network is enough: another may be the server, with a disk at the same path.
+    """
+    paths: dict[str, list[str]] = {}
+    for node, each in facts.items():
+        paths.setdefault(each.workdir.path, []).append(node)
+    for path, nodes in paths.items():
+        types: dict[str, list[str]] = {}
+        for node in nodes:
+            filesystem = facts[node].workdir.filesystem
+            if filesystem is not None and NETWORK.fullmatch(filesystem):
+                types.setdefault(filesystem, []).append(node)
+        # Names for one directory of one machine are another check's.
+        if not types or len({facts[node].workdir.identity or node for node in nodes}) == 1:
+            continue
+        seen = ", ".join(f"{filesystem} on {names(those)}" for filesystem, those in types.items())
+        for node in nodes:
+            yield (
+                node,
+                Seen(
+                    "fail",
+                    f"{path} is the same path on a network file system ({seen})",
+                    "a directory on a disk of each node (its locks are the node's own)",
+                    "launch_workdir",
+                    "set launch_workdir to a local disk, or give each node its own: "
+                    "{{ inventory_hostname }} in the path",
+                ),
+            )
+
+
+def _unwritable(facts: Mapping[str, NodeFacts]) -> Looks:
+    for node, each in facts.items():
+        if not each.workdir.writable:
+            yield (
+                node,
+                Seen(
+                    "fail",
+                    f"{each.workdir.path} cannot be written by user {each.user.name}",
+                    "a directory that this user can create or write",
+                    "launch_workdir",
+                    f"give it to {each.user.name}, or set launch_workdir to another place",
+                ),
+            )
 
 
 def _workdir(node: Node) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 from .._findings.finding import Finding
 from .._request.parameters import display
 from . import rdma
-from .check import LEVELS, Level
+from .check import LEVELS
+from .model import Level
 from .properties import PROPERTIES
 from .registry import NAMES
 from .thresholds import NAMES as thresholds_NAMES

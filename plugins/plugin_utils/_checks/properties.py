@@ -18,9 +18,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 
 from .._cluster.node import Node
 from .._cluster.peers import usual
-from .._findings.finding import Finding
 from .._nccl.ports import HcaPort, usable
-from .model import PROFILE, Cluster, Seen, finding, fine, skip, unknown
+from .model import PROFILE, Cluster, Level, Looks, Seen, fine, skip, unknown
 
 ABSENT = "none"
 
@@ -37,15 +36,16 @@ class Property:
     key: str
     remedy: str
     of: Callable[[Node, Cluster], str | None]
+    description: str = ""
+    level: Level = "fail"
 
 
-def compare(cluster: Cluster, each: Property) -> list[Finding]:
+def compare(cluster: Cluster, each: Property) -> Looks:
     """Compare a property of all nodes with the profile, else with the peers."""
     values = {name: each.of(node, cluster) for name, node in cluster.nodes.items()}
     told = {name: value for name, value in values.items() if value}
     profile = cluster.expected.get(each.key)
     peers = usual(told)
-    found = []
     for name, value in values.items():
         if value is None:
             seen = unknown(f"{each.name} cannot be told", each.part)
@@ -58,8 +58,7 @@ def compare(cluster: Cluster, each: Property) -> list[Finding]:
         else:
             others = len(peers.nodes) - 1 if peers else 0
             seen = fine(value, f"peers: {others} alike" if others else "no peer to compare with")
-        found.append(finding(each.name, name, seen))
-    return found
+        yield name, seen
 
 
 def _of_profile(each: Property, value: str, profile: Any) -> Seen:
@@ -201,7 +200,14 @@ def _cpus(node: Node, _cluster: Cluster) -> str | None:
 
 
 SAME = "bring the nodes to the same state, or leave this one out of the group nodes"
-GPU_COUNT = Property("gpu count", "gpu", "gpus", "look at nvidia-smi or amd-smi and at dmesg there; " + SAME, _gpus)
+GPU_COUNT = Property(
+    "gpu count",
+    "gpu",
+    "gpus",
+    "look at nvidia-smi or amd-smi and at dmesg there; " + SAME,
+    _gpus,
+    "as many GPUs as the profile or the peers",
+)
 IMAGE = Property(
     "image",
     "engine",
@@ -212,42 +218,145 @@ IMAGE = Property(
 )
 PROPERTIES = (
     GPU_COUNT,
-    Property("gpu model", "gpu", "gpu_model", SAME, _gpu_model),
-    Property("driver", "gpu", "driver", "install the same driver, and restart the node", _driver),
-    Property("gpu runtime", "gpu", "gpu_runtime", "install the same CUDA or ROCm", _runtime),
+    Property("gpu model", "gpu", "gpu_model", SAME, _gpu_model, "the same GPUs"),
+    Property(
+        "driver",
+        "gpu",
+        "driver",
+        "install the same driver, and restart the node",
+        _driver,
+        "the same driver of the GPUs",
+    ),
+    Property(
+        "gpu runtime",
+        "gpu",
+        "gpu_runtime",
+        "install the same CUDA or ROCm",
+        _runtime,
+        "the same CUDA or ROCm of the system",
+        "warn",
+    ),
     Property(
         "firmware",
         "rdma",
         "firmware",
         "flash the same firmware (mlxfwmanager, niccli), and restart the node",
         _firmware,
-    ),
-    Property("rdma mtu", "rdma", "rdma_mtu", "set the same MTU on ports and switches", _mtu),
-    Property(
-        "mtu", "interfaces", "mtu", "set the same MTU: ip link set dev NAME mtu N, and on the switches", _network_mtu
-    ),
-    Property("gdr", "rdma", "gdr", "load the same module: modprobe nvidia_peermem", _gdr),
-    Property(
-        "torch", "versions", "torch", "install the same PyTorch in launch_python's environment", _version("torch")
+        "the same firmware on the ranks' adapters",
     ),
     Property(
-        "nccl", "versions", "nccl", "install the same NCCL, or the same PyTorch, which brings it", _version("nccl")
+        "rdma mtu",
+        "rdma",
+        "rdma_mtu",
+        "set the same MTU on ports and switches",
+        _mtu,
+        "the same MTU on the ranks' ports",
     ),
-    Property("rccl", "versions", "rccl", "install the same ROCm", _version("rccl")),
-    Property("python", "versions", "python", "install the same Python for launch_python", _version("python")),
+    Property(
+        "mtu",
+        "interfaces",
+        "mtu",
+        "set the same MTU: ip link set dev NAME mtu N, and on the switches",
+        _network_mtu,
+        "the same MTU on the networks' interfaces",
+    ),
+    Property(
+        "gdr",
+        "rdma",
+        "gdr",
+        "load the same module: modprobe nvidia_peermem",
+        _gdr,
+        "the same modules for GPUDirect RDMA",
+        "warn",
+    ),
+    Property(
+        "torch",
+        "versions",
+        "torch",
+        "install the same PyTorch in launch_python's environment",
+        _version("torch"),
+        "the same PyTorch",
+    ),
+    Property(
+        "nccl",
+        "versions",
+        "nccl",
+        "install the same NCCL, or the same PyTorch, which brings it",
+        _version("nccl"),
+        "the same NCCL",
+    ),
+    Property("rccl", "versions", "rccl", "install the same ROCm", _version("rccl"), "the same RCCL of the system"),
+    Property(
+        "python",
+        "versions",
+        "python",
+        "install the same Python for launch_python",
+        _version("python"),
+        "the same Python",
+        "warn",
+    ),
     IMAGE,
-    Property("engine version", "engine", "engine_version", "install the same version of the container engine", _engine),
-    Property("kernel", "kernel", "kernel", "install the same kernel, and restart the node", _kernel),
+    Property(
+        "engine version",
+        "engine",
+        "engine_version",
+        "install the same version of the container engine",
+        _engine,
+        "the same container engine",
+        "warn",
+    ),
+    Property(
+        "kernel",
+        "kernel",
+        "kernel",
+        "install the same kernel, and restart the node",
+        _kernel,
+        "the same kernel, which is what the node was booted with",
+        "warn",
+    ),
     Property(
         "kernel command line",
         "kernel",
         "kernel_command_line",
         "give the same words to the boot loader, and restart",
         _command_line,
+        "the same words about PCI and memory on the kernel's command line",
     ),
-    Property("cpus", "cpus", "cpus", "look at the BIOS (SMT, cores), and at the cgroup of the session", _cpus),
-    Property("governor", "memory", "governor", "set the same: cpupower frequency-set -g performance", _governor),
-    Property("open files", "limits", "open_files", "raise the hard limit in /etc/security/limits.d", _limit("nofile")),
-    Property("processes", "limits", "processes", "raise the hard limit in /etc/security/limits.d", _limit("nproc")),
+    Property(
+        "cpus",
+        "cpus",
+        "cpus",
+        "look at the BIOS (SMT, cores), and at the cgroup of the session",
+        _cpus,
+        "as many CPUs for the ranks",
+        "warn",
+    ),
+    Property(
+        "governor",
+        "memory",
+        "governor",
+        "set the same: cpupower frequency-set -g performance",
+        _governor,
+        "the same frequency governor",
+        "warn",
+    ),
+    Property(
+        "open files",
+        "limits",
+        "open_files",
+        "raise the hard limit in /etc/security/limits.d",
+        _limit("nofile"),
+        "the same hard limit of open files",
+        "warn",
+    ),
+    Property(
+        "processes",
+        "limits",
+        "processes",
+        "raise the hard limit in /etc/security/limits.d",
+        _limit("nproc"),
+        "the same hard limit of processes",
+        "warn",
+    ),
 )
 MEMLOCK = Property("memlock", "limits", "memlock", "ansible-playbook muster.train.setup", _memlock)

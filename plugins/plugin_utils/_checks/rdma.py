@@ -18,7 +18,7 @@ from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.finding import Finding
 from .._nccl.ports import INFINIBAND, ports_of, usable
-from .model import PROFILE, Cluster, Look, Seen, completed, finding, fine, skip, unknown
+from .model import PROFILE, Cluster, Look, Looks, Seen, completed, fine, seen_of, skip, unknown
 from .properties import ranks_ports
 
 NO_RDMA = "there is no RDMA device"
@@ -33,12 +33,16 @@ COUNTERS = {
 PROFILE_KEYS = ("rdma_ports", "rdma_rate_gbps", "link_layer")
 
 
-def decided(name: str, *checks: str, well: Callable[[Node, Cluster], Seen]) -> Look:
+def decided(rules: tuple[str, ...], well: Callable[[Node, Cluster], Seen]) -> Look:
     """Make a check of what the environment's rules found under these names."""
 
-    def look(cluster: Cluster) -> list[Finding]:
-        found = [each for each in cluster.decided if each.check in checks and not _follows(each, cluster)]
-        return completed(name, cluster, found, lambda node: well(node, cluster))
+    def look(cluster: Cluster) -> Looks:
+        found = [
+            (each.node, seen_of(each))
+            for each in cluster.decided
+            if each.check in rules and not _follows(each, cluster)
+        ]
+        return completed(cluster, found, lambda node: well(node, cluster))
 
     return look
 
@@ -129,7 +133,7 @@ def counters(node: Node, cluster: Cluster) -> Seen:
     )
 
 
-def rails(cluster: Cluster) -> list[Finding]:
+def rails(cluster: Cluster) -> Looks:
     """Find nodes whose ports are in other networks than those of the same name on the others."""
     networks = {name: _networks(node, cluster) for name, node in cluster.nodes.items()}
     odd: dict[str, list[str]] = {}
@@ -144,21 +148,14 @@ def rails(cluster: Cluster) -> list[Finding]:
         for name in peers.odd:
             odd.setdefault(name, []).append(f"{hca} {values[name]}")
             expected.setdefault(name, []).append(f"{hca} {peers.value}")
+    source, remedy = (
+        "peers: the same port in the same network",
+        "correct the addresses, or swap the cables of these ports",
+    )
     found = [
-        finding(
-            "rails",
-            name,
-            Seen(
-                "fail",
-                ", ".join(seen),
-                ", ".join(expected[name]),
-                "peers: the same port in the same network",
-                "correct the addresses, or swap the cables of these ports",
-            ),
-        )
-        for name, seen in odd.items()
+        (name, Seen("fail", ", ".join(seen), ", ".join(expected[name]), source, remedy)) for name, seen in odd.items()
     ]
-    return completed("rails", cluster, found, lambda node: _rail(node, networks[node.name]))
+    return completed(cluster, found, lambda node: _rail(node, networks[node.name]))
 
 
 def _rail(node: Node, own: dict[str, str]) -> Seen:

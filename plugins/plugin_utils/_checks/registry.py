@@ -11,77 +11,41 @@ from collections.abc import Callable, Collection, Mapping
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
-from . import code, container, gpu, host, kernel, network, nodes, rdma, start
-from .check import Check, Level, Result, each_node, lowered
-from .model import Cluster, Look, Seen, completed
+from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start
+from .check import Check, Result, each_node, lowered
+from .model import Cluster, Level, Looks, Seen, completed, seen_of
 from .properties import IMAGE, PROPERTIES, compare
 
-# Findings of the environment's rules that have a check of their own here; all others are told as "environment".
-OF_RULES = {"rdma ports": ("hcas", "fabric"), "gids": ("gid",), "interface": ("interface", "head address")}
-# What a launch finds by itself, by the same functions, under names of its own.
-OF_RULES_ELSEWHERE = ("gpus", "facts")
 
-
-def _environment(cluster: Cluster) -> list[Finding]:
-    own = {name for names in OF_RULES.values() for name in names} | set(OF_RULES_ELSEWHERE)
-    names = tuple({each.check: None for each in cluster.decided if each.check not in own})
+def _environment(cluster: Cluster) -> Looks:
+    """Tell what the environment's rules found that is no other check's."""
     found = [
-        dataclasses.replace(each, check="environment", observed=f"{each.check}: {each.observed}")
+        (each.node, dataclasses.replace(seen_of(each), observed=f"{named}{each.observed}"))
         for each in cluster.decided
-        if each.check in names
+        if each.check not in RULES
+        for named in ["" if each.check == "environment" else f"{each.check}: "]
     ]
-    return completed("environment", cluster, found, lambda node: rdma.rules(node, cluster))
+    return completed(cluster, found, lambda node: rdma.rules(node, cluster))
 
 
-def _rules(name: str, well: Callable[[Node, Cluster], Seen]) -> Look:
-    return rdma.decided(name, *OF_RULES[name], well=well)
-
-
-WARN_PROPERTIES = (
-    "gpu runtime",
-    "python",
-    "engine version",
-    "kernel",
-    "cpus",
-    "governor",
-    "open files",
-    "processes",
-    "gdr",
-)
-DESCRIPTIONS = {
-    "gpu count": "as many GPUs as the profile or the peers",
-    "gpu model": "the same GPUs",
-    "driver": "the same driver of the GPUs",
-    "gpu runtime": "the same CUDA or ROCm of the system",
-    "firmware": "the same firmware on the ranks' adapters",
-    "rdma mtu": "the same MTU on the ranks' ports",
-    "mtu": "the same MTU on the networks' interfaces",
-    "gdr": "the same modules for GPUDirect RDMA",
-    "torch": "the same PyTorch",
-    "nccl": "the same NCCL",
-    "rccl": "the same RCCL of the system",
-    "python": "the same Python",
-    "engine version": "the same container engine",
-    "kernel": "the same kernel, which is what the node was booted with",
-    "kernel command line": "the same words about PCI and memory on the kernel's command line",
-    "cpus": "as many CPUs for the ranks",
-    "governor": "the same frequency governor",
-    "open files": "the same hard limit of open files",
-    "processes": "the same hard limit of processes",
-}
+def _decided(
+    name: str, description: str, needs: tuple[str, ...], rules: tuple[str, ...], well: Callable[[Node, Cluster], Seen]
+) -> Check:
+    """Make a check of what the environment's rules find under these names."""
+    return Check(name, description, "fail", rdma.decided(rules, well), needs, rules=rules)
 
 
 CHECKS: tuple[Check, ...] = (
     Check("answer", "the node answers Ansible", "fail", nodes.answer),
     Check("node", "one name and one address for each machine", "fail", nodes.machines),
     Check("work directory", "it can be written, and is each node's own", "fail", nodes.work_directory),
-    Check("code directory", "the directory with the code is there", "fail", code.code_directory, ("code",)),
+    each_node("code directory", "the directory with the code is there", "fail", code.code_directory, ("code",)),
     Check("code", "one commit, one branch, the same changes", "fail", code.code, ("code",)),
-    Check("files", "script and configuration are there and the same", "fail", code.files, ("files",)),
-    Check("python interpreter", "the training interpreter is there", "fail", start.python),
-    Check("torch installed", "torchrun's PyTorch is there", "fail", start.torch, ("versions",)),
-    Check("starter", "systemd takes units, where it is asked for", "fail", start.starter),
-    Check("slot", "no other run holds the slot", "fail", start.slot, ("slot",)),
+    Check("files", "script and configuration are there and the same", "fail", files.files, ("files",)),
+    each_node("python interpreter", "the training interpreter is there", "fail", start.python),
+    each_node("torch installed", "torchrun's PyTorch is there", "fail", start.torch, ("versions",)),
+    each_node("starter", "systemd takes units, where it is asked for", "fail", start.starter),
+    each_node("slot", "no other run holds the slot", "fail", start.slot, ("slot",)),
     each_node(
         "leftovers",
         "no process of an earlier run",
@@ -144,17 +108,17 @@ CHECKS: tuple[Check, ...] = (
         rdma.device_files,
         ("devices", "gpu", "rdma"),
     ),
-    Check(
+    _decided(
         "rdma ports",
         "the ranks' ports work, fit together and are as the profile says",
-        "fail",
-        _rules("rdma ports", rdma.ports),
         ("rdma", "gpu", "net"),
+        ("hcas", "fabric"),
+        rdma.ports,
     ),
-    Check("gids", "one RoCE v2 entry that NCCL finds", "fail", _rules("gids", rdma.gids), ("rdma", "net")),
+    _decided("gids", "one RoCE v2 entry that NCCL finds", ("rdma", "net"), ("gid",), rdma.gids),
     Check("rails", "the same port in the same network on all nodes", "fail", rdma.rails, ("rdma", "net")),
     each_node("counters", "few errors on the ranks' ports", "warn", rdma.counters, ("rdma",)),
-    Check("interface", "the way to the head is known", "fail", _rules("interface", rdma.rules), ("net",)),
+    _decided("interface", "the way to the head is known", ("net",), ("interface", "head address"), rdma.rules),
     Check(
         "environment",
         "the inventory's variables do not contradict each other",
@@ -221,20 +185,17 @@ CHECKS: tuple[Check, ...] = (
         container.engine,
         ("engine",),
     ),
+    each_node("compose file", "the compose file is there", "fail", container.compose_file, ("files",)),
     Check("image", "the same image on every node", "fail", container.image, ("engine",)),
     each_node("privileged", "containers are not privileged", "warn", container.privileged),
     *(
-        Check(
-            each.name,
-            DESCRIPTIONS[each.name],
-            "warn" if each.name in WARN_PROPERTIES else "fail",
-            functools.partial(compare, each=each),
-            (each.part,),
-        )
+        Check(each.name, each.description, each.level, functools.partial(compare, each=each), (each.part,))
         for each in PROPERTIES
         if each is not IMAGE
     ),
 )
+# Under which names decisions about the environment find what is a check's.
+RULES = {rule: check for check in CHECKS for rule in check.rules}
 NAMES = tuple(check.name for check in CHECKS)
 
 
@@ -245,7 +206,8 @@ def run(cluster: Cluster, levels: Mapping[str, Level], gathered: Collection[str]
         level = levels.get(check.name, check.level)
         if level == "off" or (gathered is not None and not set(check.needs) <= set(gathered)):
             continue
-        for found in check.look(cluster):
-            blind = found.status == "error" and check.name not in levels and check.blind == "warn"
+        for node, seen in check.look(cluster):
+            found = Finding(check.name, node, **vars(seen))
+            blind = seen.status == "error" and check.name not in levels and check.blind == "warn"
             results.append(Result(lowered(found, level), "warn" if blind else level))
     return results

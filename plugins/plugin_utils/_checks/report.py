@@ -16,9 +16,9 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.finding import Finding
 from .._text.table import names, one_line, table
-from .check import Level, Result, code_of
+from .check import Result, code_of
 from .disagreements import Row, rows
-from .model import Cluster
+from .model import Cluster, Level
 from .registry import CHECKS, run
 
 SCHEMA = 1

@@ -5,65 +5,88 @@
 
 from __future__ import annotations
 
+import shlex
+
 from .._cluster.node import Node
-from .._cluster.starter import ORIGIN
-from .._cluster.starter import check as check_starter
-from .._cluster.starter import choose as choose_starter
-from .._findings.finding import Finding
+from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
 from .._request.hints import command
-from . import agreement
-from .model import Cluster, Seen, completed, fine, skip, unknown
+from .._text.table import names
+from .model import Cluster, Seen, fine, skip, unknown
 
 IN_CONTAINER = "the ranks run in containers"
 
 
-def python(cluster: Cluster) -> list[Finding]:
+def python(node: Node, cluster: Cluster) -> Seen:
     """Find nodes without the training interpreter."""
-    host = cluster.policy.runtime == "host"
-    found = agreement.check_python(cluster.facts) if host else []
-    return completed("python interpreter", cluster, found, lambda node: _python(node) if host else skip(IN_CONTAINER))
+    own = node.facts.python
+    if cluster.policy.runtime != "host":
+        return skip(IN_CONTAINER)
+    if own.path is not None:
+        return fine(own.path, "launch_python")
+    return Seen(
+        "fail",
+        f"{own.command} is not there",
+        "the training interpreter",
+        "launch_python",
+        "install it there, or set launch_python to the interpreter that has the training's packages",
+    )
 
 
-def _python(node: Node) -> Seen:
-    return fine(node.facts.python.path or "", "launch_python")
-
-
-def torch(cluster: Cluster) -> list[Finding]:
-    """Find nodes whose interpreter has no torch for torchrun."""
+def torch(node: Node, cluster: Cluster) -> Seen:
+    """Find nodes whose training interpreter has no torch for torchrun, for certain."""
     if cluster.policy.runtime != "host" or cluster.launch.launcher != "torchrun":
-        return completed("torch installed", cluster, [], lambda node: skip("no torch of the host is needed"))
-    elsewhere = [
-        name
-        for name, node in cluster.nodes.items()
-        if any(variable.startswith("PYTHON") for variable in cluster.environment(node))
-    ]
-    return completed("torch installed", cluster, agreement.check_torch(cluster.facts, elsewhere), _torch)
-
-
-def _torch(node: Node) -> Seen:
-    versions = node.facts.versions
+        return skip("no torch of the host is needed")
+    versions, path = node.facts.versions, node.facts.python.path
     if versions is None:
         return unknown("nothing is known about versions", "versions")
     if versions.torch:
         return fine(versions.torch, versions.sources.get("torch", "facts versions"))
-    return skip("files do not tell whether it is there: the ranks get other directories, or no interpreter is known")
+    # Variables such as PYTHONPATH send Python to other directories than the node knows.
+    elsewhere = any(name.startswith("PYTHON") for name in cluster.environment(node))
+    if path is None or not versions.site_packages or elsewhere:
+        return skip(
+            "files do not tell whether it is there: the ranks get other directories, or no interpreter is known"
+        )
+    return Seen(
+        "fail",
+        f"{path} has no torch (looked in {names(versions.site_packages)})",
+        "torch, which the launcher torchrun is part of",
+        "launch_python",
+        f"install it there with {shlex.quote(path)} -m pip install torch, "
+        "or set launch_python to the interpreter that has the training's packages",
+    )
 
 
-def starter(cluster: Cluster) -> list[Finding]:
-    """Find nodes where systemd is asked for and takes no unit."""
-
-    def well(node: Node) -> Seen:
-        choice = choose_starter(cluster.policy.starter, node.facts)
+def starter(node: Node, cluster: Cluster) -> Seen:
+    """Find nodes where systemd is asked for and takes no unit of this user."""
+    asked = cluster.policy.starter
+    if cluster.policy.runtime != "host":
+        return skip("the container engine starts the ranks")
+    unit, why = unit_of(node.facts)
+    if asked in (AUTO, SETSID) or unit is not None:
+        choice = choose(asked, node.facts)
         return fine(f"{choice.name}: {choice.reason}", ORIGIN)
+    return Seen(
+        "fail",
+        why,
+        "a systemd that takes units: of root, or of a user who lingers",
+        f"{ORIGIN} is {asked!r}",
+        f"let the user linger, or use {ORIGIN}: {AUTO}",
+    )
 
-    return completed("starter", cluster, check_starter(cluster.policy.starter, cluster.facts), well)
 
-
-def slot(cluster: Cluster) -> list[Finding]:
+def slot(node: Node, cluster: Cluster) -> Seen:
     """Find slots that another run holds."""
-    asked = cluster.policy.slot
-    found = agreement.check_slot(cluster.facts, asked, cluster.launch.call)
-    return completed("slot", cluster, found, lambda node: fine(f"slot {asked} is free", "launch_slot"))
+    asked, holder = cluster.policy.slot, node.facts.holder
+    if holder is None:
+        return fine(f"slot {asked} is free", "launch_slot")
+    seen = [f"slot {asked} is held by {holder.run_id or 'a run that cannot be named'}"]
+    seen += [f"as node {holder.node}"] if holder.node else []
+    seen += [f"since {holder.since}"] if holder.since else []
+    remedy = "wait for its end"
+    if holder.run_id:
+        remedy += f", or stop it: {command('stop', holder.run_id, cluster.launch.call)}"
+    return Seen("fail", " ".join(seen), "a free slot", "launch_slot", remedy)
 
 
 def sudo(node: Node, cluster: Cluster) -> Seen:

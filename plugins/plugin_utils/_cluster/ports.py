@@ -73,7 +73,7 @@ def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Find
         by += [f"({holder.command})"] if holder.command else []
         by += [f"of run {holder.run_id}"] if holder.run_id else []
     return Finding(
-        check="master_port",
+        check="port",
         node=head,
         status="fail",
         observed=f"port {port} is taken by {' '.join(by)}",
@@ -85,7 +85,7 @@ def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Find
 
 def _none_free(first: int, last: int, head: str, restarts: int) -> Finding:
     return Finding(
-        check="master_port",
+        check="port",
         node=head,
         status="fail",
         observed=f"no {restarts + 2 if restarts else 'two'} ports of {first}-{last} in a row are free",

@@ -9,12 +9,9 @@ who does not linger leaves behind (logind.conf(5), KillUserProcesses), and a uni
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-
-from .._findings.finding import Finding
 
 AUTO, SETSID, SYSTEM_UNIT, USER_UNIT = "auto", "setsid", "systemd", "systemd-user"
 ORIGIN = "launch_starter"
@@ -33,32 +30,13 @@ def choose(asked: str, facts: NodeFacts) -> Choice:
     """Choose how the runner is started on a node: as it was asked for, or what suits the node."""
     if asked == SETSID:
         return Choice(SETSID, ORIGIN)
-    unit, why = _unit(facts)
+    unit, why = unit_of(facts)
     if asked != AUTO:
         return Choice(unit or SYSTEM_UNIT, ORIGIN)
     return Choice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
 
 
-def check(asked: str, nodes: Mapping[str, NodeFacts]) -> list[Finding]:
-    """Find nodes where systemd is asked for and takes no unit of this user."""
-    if asked in (AUTO, SETSID):
-        return []
-    return [
-        Finding(
-            check="starter",
-            node=node,
-            status="fail",
-            observed=why,
-            expected="a systemd that takes units: of root, or of a user who lingers",
-            source=f"{ORIGIN} is {asked!r}",
-            remedy=f"let the user linger, or use {ORIGIN}: {AUTO}",
-        )
-        for node, (unit, why) in ((node, _unit(facts)) for node, facts in nodes.items())
-        if unit is None
-    ]
-
-
-def _unit(facts: NodeFacts) -> tuple[str | None, str]:
+def unit_of(facts: NodeFacts) -> tuple[str | None, str]:
     """Return the kind of unit that this user may start here, and why, or why none."""
     if not facts.systemd.booted:
         return None, "systemd does not run here"

@@ -9,7 +9,7 @@ A pure function of what the nodes answered and the cluster's policy: no clock, n
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
@@ -17,17 +17,15 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
-from .._checks import agreement
 from .._checks.gpu_findings import find_gpus
 from .._cluster import head_address
 from .._cluster.node import Answer, Node, Silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
-from .._nccl.environments import Users, decide, view_of
+from .._nccl.environments import Users, decide_for
 from .._nccl.fabric import Fabric
-from .._nccl.library import Library, library_of, numbers
+from .._nccl.library import Library
 from .._nccl.view import NotSet
-from .._request.parameters import display
 
 SCHEMA = 1
 
@@ -92,11 +90,8 @@ def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> Cl
     """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
     nodes = {each.name: each for each in answers if isinstance(each, Node)}
     silent = {each.name: each for each in answers if isinstance(each, Silent)}
-    address, findings = _head_address(answers, nodes, policy)
-    findings += [*_refused(policy), *map(_no_answer, silent.values())]
-    views = [view_of(node, _library(library_of(node.facts, node.gpu), policy)) for node in nodes.values()]
-    decided = decide(views, users, address) if views else None
-    findings += decided.findings if decided else []
+    decided, findings = decide_for(answers, policy, users)
+    findings += map(_no_answer, silent.values())
     for node in nodes.values():
         findings += find_gpus(node.name, node.gpu) if node.gpu else []
     by_node = _by_node(findings)
@@ -129,50 +124,6 @@ def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
     for finding in findings:
         parted.setdefault(finding.node, {})[finding] = None
     return {node: list(own) for node, own in parted.items()}
-
-
-def _refused(policy: ClusterPolicy) -> list[Finding]:
-    """Find what of the policy is no such thing."""
-    found = []
-    if policy.version and numbers(policy.version) is None:
-        found.append(_no_such("nccl_env_version", policy.version, "a version such as 2.23.4"))
-    if policy.head_address and not head_address.is_reachable(policy.head_address):
-        found.append(_no_such(policy.head_address_origin, policy.head_address, "an IP address or a host name"))
-    return found
-
-
-def _no_such(name: str, value: str, expected: str) -> Finding:
-    return Finding(
-        check=name,
-        node=None,
-        status="fail",
-        observed=f"it is {display(value)}",
-        expected=expected,
-        source="variables of the first node",
-        remedy=f"correct {name}, or leave it out",
-    )
-
-
-def _head_address(
-    answers: Sequence[Answer], nodes: Mapping[str, Node], policy: ClusterPolicy
-) -> tuple[str, list[Finding]]:
-    head = nodes.get(answers[0].name) if answers else None
-    if head is None or head.facts.net is None:
-        return policy.head_address, []
-    together = agreement.share_network({name: node.facts for name, node in nodes.items()})
-    address, findings = head_address.choose_address(
-        head.name, policy.head_address, head.address, head.facts.net, together
-    )
-    return address.value, findings
-
-
-def _library(found: Library, policy: ClusterPolicy) -> Library:
-    """Take what the policy says of the library, else what the node's files tell."""
-    if not policy.library and not policy.version:
-        return found
-    name = policy.library or found.name
-    version = numbers(policy.version) if policy.version else found.version if name == found.name else None
-    return Library("rccl" if name == "rccl" else "nccl", version, "given")
 
 
 def _no_answer(silent: Silent) -> Finding:

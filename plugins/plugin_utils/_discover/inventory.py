@@ -20,8 +20,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._checks import agreement
 from .._cluster import head_address
+from .._cluster.machines import NETWORK, share_network, shared_workdirs
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
 from .._detect.detected import detect
@@ -100,14 +100,16 @@ def discover(found: Sequence[Found]) -> Discovered:
 def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
     """Find two names of one machine, and say it in the words of a list of hosts."""
     return [
-        dataclasses.replace(
-            finding,
-            observed=f"it is the machine {facts[str(finding.node)].hostname}, which another name stands for too",
+        Finding(
+            check="node",
+            node=name,
+            status="fail",
+            observed=f"it is the machine {facts[name].hostname}, which another name stands for too",
             expected="one name for each machine",
             source="machine id, boot id and work directory",
             remedy="name it once",
         )
-        for finding in agreement.check_machines(facts)
+        for name in shared_workdirs(facts)
     ]
 
 
@@ -138,7 +140,7 @@ def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
 
 
 def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
-    shared = [name for name, node in facts.items() if agreement.NETWORK.fullmatch(node.workdir.filesystem or "")]
+    shared = [name for name, node in facts.items() if NETWORK.fullmatch(node.workdir.filesystem or "")]
     if shared:
         return Choice("~/muster/{{ inventory_hostname }}", f"the home is on a network file system on {names(shared)}")
     return Choice("~/muster", "on a disk of each node's own")
@@ -149,7 +151,7 @@ def _head_address(head: Found, facts: Mapping[str, NodeFacts]) -> Choice:
     if net is None:
         return Choice(None, "not known: the head's network could not be read")
     address, _findings = head_address.choose_address(
-        head.name, "", head.address or head.host, net, agreement.share_network(facts)
+        head.name, "", head.address or head.host, net, share_network(facts)
     )
     if address.value in (head.address, head.host):
         return Choice(address.value, "where it was reached, which is one of its own addresses")

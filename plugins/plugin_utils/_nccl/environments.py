@@ -15,13 +15,16 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
-from .._cluster.head_address import interface_towards
-from .._cluster.node import Node, UserLayer
+from .._cluster.head_address import choose_address, interface_towards, is_reachable
+from .._cluster.machines import share_network
+from .._cluster.node import Answer, Node, UserLayer
+from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
+from .._request.parameters import display
 from . import variable_layers
 from .fabric import Fabric
-from .library import Library, library_of
+from .library import Library, library_of, numbers
 from .lint.lint import lint, lint_cluster
 from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
 from .tuning import beyond as tuning_beyond
@@ -83,6 +86,62 @@ def users_of(settings: variable_layers.Settings, of_cluster: Any, more: Sequence
         run=[] if standing else [given],
         tuning=settings,
     )
+
+
+def decide_for(
+    answers: Sequence[Answer], policy: ClusterPolicy, users: Users
+) -> tuple[Environments | None, list[Finding]]:
+    """Decide as a launch would, for the nodes that answered, the head first; return all findings of it, too."""
+    nodes = {each.name: each for each in answers if isinstance(each, Node)}
+    address, findings = _head_address(answers, nodes, policy)
+    findings += _refused(policy)
+    if not nodes:
+        return None, findings
+    views = [view_of(node, _library(library_of(node.facts, node.gpu), policy)) for node in nodes.values()]
+    decided = decide(views, users, address)
+    return decided, [*findings, *decided.findings]
+
+
+def _refused(policy: ClusterPolicy) -> list[Finding]:
+    """Find what of the policy is no such thing."""
+    found = []
+    if policy.version and numbers(policy.version) is None:
+        found.append(_no_such("nccl_env_version", policy.version, "a version such as 2.23.4"))
+    if policy.head_address and not is_reachable(policy.head_address):
+        found.append(_no_such(policy.head_address_origin, policy.head_address, "an IP address or a host name"))
+    return found
+
+
+def _no_such(name: str, value: str, expected: str) -> Finding:
+    return Finding(
+        check=name,
+        node=None,
+        status="fail",
+        observed=f"it is {display(value)}",
+        expected=expected,
+        source="variables of the first node",
+        remedy=f"correct {name}, or leave it out",
+    )
+
+
+def _head_address(
+    answers: Sequence[Answer], nodes: Mapping[str, Node], policy: ClusterPolicy
+) -> tuple[str, list[Finding]]:
+    head = nodes.get(answers[0].name) if answers else None
+    if head is None or head.facts.net is None:
+        return policy.head_address, []
+    together = share_network({name: node.facts for name, node in nodes.items()})
+    address, findings = choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
+    return address.value, findings
+
+
+def _library(found: Library, policy: ClusterPolicy) -> Library:
+    """Take what the policy says of the library, else what the node's files tell."""
+    if not policy.library and not policy.version:
+        return found
+    name = policy.library or found.name
+    version = numbers(policy.version) if policy.version else found.version if name == found.name else None
+    return Library("rccl" if name == "rccl" else "nccl", version, "given")
 
 
 def view_of(node: Node, library: Library, machine: Sequence[Variable] = ()) -> NodeView:

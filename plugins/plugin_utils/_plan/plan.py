@@ -9,6 +9,7 @@ A pure function of all nodes' facts, the cluster's policy and the run's paramete
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,16 +17,17 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import Rendezvous
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 
-from .._checks import agreement, file_agreement, launch
-from .._checks.gpu_findings import find_gpus
+from .._checks import launch
 from .._checks.model import Cluster, Launch
 from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster import head_address, ports
+from .._cluster.machines import machine as machine_of
+from .._cluster.machines import share_network
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
 from .._findings.finding import Finding, PlanError
-from .._nccl import variable_layers
 from .._nccl.environments import make as make_environments
+from .._nccl.environments import users_of
 from . import ranks
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
@@ -49,14 +51,11 @@ def make_plan(
     The last ones, so many, are spares: they get a job too, and no ranks.
     """
     settings = request["parameters"]
-    findings = _check(settings, policy, nodes, checks, request["call"])
+    findings = _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
-        _stop_at(
-            launch.levelled(findings, checks.levels)
-        )  # and here is where it stops: without these nothing more can be decided
+        _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
     decided = _decide(request, policy, nodes, nets)
-    findings += decided.findings
     names = [node.name for node in nodes]
     seated, waiting = names[: len(names) - spares], names[len(names) - spares :]
     world_size = len(seated) * decided.count.nproc
@@ -71,17 +70,16 @@ def make_plan(
         world_size=world_size,
         rendezvous=Rendezvous(decided.address.value, decided.port.number),
     )
-    machines = {node.name: agreement.machine(node.name, node.facts) for node in nodes}
+    machines = {node.name: machine_of(node.name, node.facts) for node in nodes}
     nodes_on = Counter(machines[name] for name in seated)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * decided.count.nproc for name, machine in machines.items()}
     seen = [dataclasses.replace(node, facts=RUNTIMES[policy.runtime].as_ranks_see_it(node.facts)) for node in nodes]
     environments = make_environments(seen, settings, policy.env, decided.address.value, ranks_on_machine)
-    findings += environments.findings
+    findings += launch.levelled([*decided.findings, *environments.findings], checks.levels)
     jobs = {
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
         for node, place in zip(nodes, ranks.place(names, decided.count.nproc), strict=True)
     }
-    findings = launch.levelled(findings, checks.levels)
     _stop_at(findings)
     head = nodes[0]
     return {
@@ -123,78 +121,51 @@ def _decide(
     head, settings = nodes[0], request["parameters"]
     nproc, port = settings["nproc"], settings["master_port"]
     gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
-    together = agreement.share_network({node.name: node.facts for node in nodes})
+    together = share_network({node.name: node.facts for node in nodes})
     on_head = nets[head.name]
     count, of_count = ranks.count(nproc["value"], nproc["origin"], gpus)
     address, of_address = head_address.choose_address(head.name, policy.head_address, head.address, on_head, together)
     restarts = settings["max_restarts"]["value"]
-    number, of_port = ports.pick(
+    number, _told_by_its_check = ports.pick(
         port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head, restarts
     )
-    return _Decided(count, address, number, [*of_count, *of_address, *of_port])
+    return _Decided(count, address, number, [*of_count, *of_address])
 
 
 def _check(
-    settings: variable_layers.Settings,
-    policy: ClusterPolicy,
-    nodes: Sequence[Node],
-    checks: CheckPolicy,
-    call: str | None,
+    request: Mapping[str, Any], policy: ClusterPolicy, nodes: Sequence[Node], checks: CheckPolicy
 ) -> list[Finding]:
     """Check the launch against what the nodes say, whatever the plan will be."""
-    facts = {node.name: node.facts for node in nodes}
-    files = {what: settings[what] for what in ("script", "config") if settings[what]["value"] is not None}
+    settings = request["parameters"]
+    files = {
+        what: (str(setting["value"]), setting["origin"])
+        for what in ("script", "config")
+        if (setting := settings[what])["value"] is not None
+    }
     findings = [] if nodes else [_no_nodes()]
     if settings["launcher"]["value"] not in LAUNCHERS:
         findings.append(_unknown_launcher(settings["launcher"]))
     findings += check_alike({node.name: node.policy for node in nodes})
-    findings += agreement.check_known(facts, files=bool(files))
-    findings += agreement.check_machines(facts)
-    findings += agreement.check_filesystems(facts)
-    findings += agreement.check_directories(facts)
-    findings += agreement.check_slot(facts, policy.slot, call)
-    torchrun = settings["launcher"]["value"] == "torchrun"
-    elsewhere = _sent_elsewhere(settings, policy, nodes)
-    findings += RUNTIMES[policy.runtime].check(policy, facts, torchrun, elsewhere)
-    findings += [found for node in nodes if node.gpu is not None for found in find_gpus(node.name, node.gpu)]
-    findings += launch.fast(_checked(settings, policy, nodes, checks, call), checks.levels)
-    for what, setting in files.items():
-        findings += file_agreement.check_file(facts, what, setting["value"], setting["origin"])
-    if "config" in files:
-        findings += file_agreement.check_config(facts, files["config"]["origin"])
-    return findings
-
-
-def _checked(
-    settings: variable_layers.Settings,
-    policy: ClusterPolicy,
-    nodes: Sequence[Node],
-    checks: CheckPolicy,
-    call: str | None,
-) -> Cluster:
-    """Return the nodes as preflight's checks look at them."""
-    seen = RUNTIMES[policy.runtime].as_ranks_see_it
-    return Cluster(
-        nodes={node.name: dataclasses.replace(node, facts=seen(node.facts)) for node in nodes},
+    needed = ("net", "code", *(["files"] if files else []))
+    findings += [_unknown(node, part) for node in nodes for part in needed if getattr(node.facts, part) is None]
+    users, port = users_of(settings, policy.env), settings["master_port"]
+    cluster = Cluster(
+        nodes={node.name: node for node in nodes},
+        layers=[*users.cluster, *users.run],
         expected=checks.expected,
         thresholds=checks.thresholds,
+        policy=policy,
         launch=Launch(
             launcher=str(settings["launcher"]["value"]),
-            call=call,
+            port=port["value"],
+            port_origin=port["origin"],
+            nonce=request["nonce"],
+            restarts=settings["max_restarts"]["value"],
+            files=files,
+            call=request["call"],
         ),
-        policy=policy,
     )
-
-
-def _sent_elsewhere(settings: variable_layers.Settings, policy: ClusterPolicy, nodes: Sequence[Node]) -> list[str]:
-    """Name the nodes whose ranks get variables such as PYTHONPATH from anywhere."""
-    common = [policy.env, settings["env"]["value"]]
-    return [
-        node.name
-        for node in nodes
-        for values in [*common, *(values for values, _origin in node.layers)]
-        if isinstance(values, Mapping) and any(str(name).startswith("PYTHON") for name in values)
-    ]
+    return findings + launch.fast(cluster, checks.levels)
 
 
 def _stop_at(findings: Sequence[Finding]) -> None:
@@ -208,6 +179,20 @@ def _code(head: Node) -> dict[str, Any] | None:
     if code is None:
         return None
     return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")}
+
+
+def _unknown(node: Node, part: str) -> Finding:
+    workdir = f"workdir={node.facts.workdir.path}"
+    return Finding(
+        check="facts",
+        node=node.name,
+        status="error",
+        observed=f"nothing is known about {part}",
+        expected=f"facts {part}",
+        source="module node_facts",
+        remedy="ask the node with "
+        + shlex.join(["ansible", node.name, "-m", "muster.train.node_facts", "-a", workdir]),
+    )
 
 
 def _no_nodes() -> Finding:

@@ -161,7 +161,7 @@ def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
     result = run(request(2, mode="rdma"), hosts)
     assert result["failed"] is True
     assert "plan" not in result
-    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python", "fabric"]
+    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python interpreter", "fabric"]
 
 
 def test_a_policy_that_cannot_be_read_is_refused_by_name() -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
@@ -13,7 +13,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import Choice
-from ..._findings.finding import Finding
 
 ORIGIN = "launch_runtime"
 
@@ -42,11 +41,8 @@ class Way:
 class Runtime:
     """One runtime's functions.
 
-    way decides for one node. check finds what stands against it on the nodes; its last two arguments are whether the
-    launcher is torchrun, and the nodes whose ranks look for packages elsewhere than the node knows. as_ranks_see_it
-    leaves of the facts what holds for the ranks.
+    way decides for one node, as_ranks_see_it leaves of the facts what holds for the ranks.
     """
 
     way: Callable[[ClusterPolicy, NodeFacts, Part], Way]
-    check: Callable[[ClusterPolicy, Mapping[str, NodeFacts], bool, Collection[str]], list[Finding]]
     as_ranks_see_it: Callable[[NodeFacts], NodeFacts]

@@ -10,7 +10,6 @@ at the same paths, so that no path differs inside; the interpreter and its packa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer, container_name
@@ -18,7 +17,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import Choice
-from ..._findings.finding import Finding
 from .base import ORIGIN, Part, Way
 
 NAME = "docker"
@@ -44,26 +42,6 @@ def way(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Way:
         },
     )
     return Way(python=facts.python.command, starter=Choice(NAME, ORIGIN), container=container)
-
-
-def check(
-    policy: ClusterPolicy, nodes: Mapping[str, NodeFacts], _torchrun: bool, _elsewhere: Collection[str]
-) -> list[Finding]:
-    """Find nodes without the compose file."""
-    found = {node: (facts.files or {}).get(policy.compose_file) for node, facts in nodes.items()}
-    return [
-        Finding(
-            check="compose file",
-            node=node,
-            status="fail",
-            observed=f"{file.path} {'cannot be read' if file.exists else 'is not there'}",
-            expected=f"the compose file with the service {policy.compose_service}",
-            source=f"launch_compose_file, for {ORIGIN} is {NAME}",
-            remedy="write it with the role muster.train.container, or set launch_compose_file to where it is",
-        )
-        for node, file in found.items()
-        if file is not None and not file.readable
-    ]
 
 
 def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:

@@ -5,28 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from ..._checks import agreement
 from ..._cluster import starter
 from ..._cluster.policy import ClusterPolicy
-from ..._findings.finding import Finding
 from .base import Part, Way
 
 
 def way(policy: ClusterPolicy, facts: NodeFacts, _part: Part) -> Way:
     """Start it detached, as the node's systemd and user allow."""
     return Way(python=facts.python.path or facts.python.command, starter=starter.choose(policy.starter, facts))
-
-
-def check(
-    policy: ClusterPolicy, nodes: Mapping[str, NodeFacts], torchrun: bool, elsewhere: Collection[str]
-) -> list[Finding]:
-    """Find nodes without the interpreter, without torch for torchrun, or without the starter that is asked for."""
-    findings = [*agreement.check_python(nodes), *starter.check(policy.starter, nodes)]
-    return findings + (agreement.check_torch(nodes, elsewhere) if torchrun else [])
 
 
 def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:

@@ -430,7 +430,7 @@ def test_fault(fault: Fault) -> None:
 def test_there_are_enough_of_them_and_every_check_has_one() -> None:
     assert len(FAULTS) >= 40
     # What these find has tests of its own: the rules of the environment, and properties like those above.
-    without = {"gids", "interface", "gpu runtime", "rdma mtu", "rccl", "engine version", "processes"}
+    without = {"compose file", "gids", "interface", "gpu runtime", "rdma mtu", "rccl", "engine version", "processes"}
     assert {fault.check for fault in FAULTS} | without == set(CHECKS)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED, OF_THE_PLAN, OWN
+from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES, RULES
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, policy, refusal, request
@@ -34,7 +34,7 @@ def told(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
 def test_the_role_gathers_what_the_checks_need() -> None:
     [read, _plan] = yaml.safe_load((ROOT / "roles/launch/tasks/plan.yml").read_text(encoding="utf-8"))
     assert set(read["muster.train.node_facts"]["subset"]) == set(GATHERED)
-    assert set(NAMES) >= OF_THE_PLAN | set(OWN.values())
+    assert not set(RULES) & set(NAMES) - {"interface"}
 
 
 def test_another_commit_stops_a_launch_and_the_command_that_mends_it_is_told() -> None:
@@ -55,7 +55,7 @@ def test_levels_hold_for_what_the_plan_finds_itself() -> None:
     held = [node(0), node(1, python={"command": "python3", "path": None})]
     with pytest.raises(PlanError, match="python3 is not there"):
         make_plan(request(), policy(), held)
-    assert told(checks(levels={"python_interpreter": "warn"}), held) == [("python", "node1", "warn")]
+    assert told(checks(levels={"python_interpreter": "warn"}), held) == [("python interpreter", "node1", "warn")]
 
 
 def test_the_profile_holds_in_a_launch() -> None:

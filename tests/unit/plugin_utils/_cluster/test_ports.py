@@ -42,7 +42,7 @@ def test_the_port_below_has_to_be_free_too() -> None:
 def test_no_free_port_is_an_error() -> None:
     _port, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
-    assert line(findings[0]).startswith("node0: master_port: no two ports of 29400-29401 in a row are free; ")
+    assert line(findings[0]).startswith("node0: port: no two ports of 29400-29401 in a row are free; ")
 
 
 def test_a_wish_is_taken_also_outside_the_range() -> None:
@@ -63,12 +63,12 @@ def test_a_wish_is_taken_also_outside_the_range() -> None:
 def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
     assert [finding.status for finding in findings] == ["fail"]
-    assert line(findings[0]).startswith(f"node0: master_port: port 29500 is taken by {text}")
+    assert line(findings[0]).startswith(f"node0: port: port 29500 is taken by {text}")
 
 
 def test_a_wish_whose_neighbour_is_taken() -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29499))
-    assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: master_port: port 29499"]
+    assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: port: port 29499"]
 
 
 def test_a_wish_that_is_taken_by_nobody_known() -> None:
@@ -112,4 +112,4 @@ def test_restarts_stay_within_the_range() -> None:
 
 def test_no_room_for_restarts_is_an_error() -> None:
     _port, findings = pick(None, "default", (29400, 29403), "0" * 32, "n1", net(), 5)
-    assert line(findings[0]).startswith("n1: master_port: no 7 ports of 29400-29403 in a row are free; ")
+    assert line(findings[0]).startswith("n1: port: no 7 ports of 29400-29403 in a row are free; ")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.starter import check, choose
-from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.starter import choose
+from ansible_collections.muster.train.tests.support.plan_parts import facts_dict, wrong
 
 
 def facts(uid: int, booted: bool, linger: bool) -> NodeFacts:
@@ -36,9 +37,10 @@ def test_choice(uid: int, booted: bool, linger: bool, asked: str, name: str, rea
 
 def test_systemd_that_takes_no_unit_of_this_user_is_refused() -> None:
     nodes = {"node0": facts(1000, True, False), "node1": facts(0, True, False), "node2": facts(0, False, False)}
-    found = check("systemd", nodes)
+    found = wrong("starter", nodes, policy=ClusterPolicy(starter="systemd"))
     assert [(finding.node, finding.status) for finding in found] == [("node0", "fail"), ("node2", "fail")]
     assert found[0].observed == "ann does not linger (loginctl enable-linger)"
     assert found[1].observed == "systemd does not run here"
     for asked in ("auto", "setsid"):
-        assert check(asked, nodes) == []
+        assert wrong("starter", nodes, policy=ClusterPolicy(starter=asked)) == []
+    assert wrong("starter", nodes, policy=ClusterPolicy(starter="systemd", runtime="docker")) == []

@@ -33,7 +33,9 @@ def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
 def test_torchrun_without_torch_is_refused() -> None:
     without = {"torch": None, "site_packages": ["/v/site-packages"]}
     [line] = refusal(request(2), policy(), [node(0), node(1, versions=without)])
-    assert line.startswith("node1: torch: /usr/bin/python3 has no torch (looked in /v/site-packages); expected torch")
+    assert line.startswith(
+        "node1: torch installed: /usr/bin/python3 has no torch (looked in /v/site-packages); expected torch"
+    )
     # Its ranks may find what the node does not know of; another launcher needs none.
     for asked, of, env in (
         (request(2, env={"PYTHONPATH": "/opt/torch"}), policy(), {}),
@@ -83,7 +85,7 @@ def test_a_taken_port_names_its_holder() -> None:
     holders = {"29500": {"pid": 12, "command": "python3 other.py", "run_id": None}}
     on = [node(0, net__listening=[29500], net__holders=holders), node(1)]
     [line] = refusal(request(2, master_port=29500), policy(), on)
-    assert line.startswith("node0: master_port: port 29500 is taken by process 12 (python3 other.py); expected")
+    assert line.startswith("node0: port: port 29500 is taken by process 12 (python3 other.py); expected")
 
 
 def test_the_ports_of_other_nodes_do_not_matter() -> None:
@@ -114,19 +116,17 @@ def test_all_errors_are_shown_at_once() -> None:
     assert sorted(tuple(line.split(": ")[:2]) for line in lines) == sorted(
         [
             ("node0", "slot"),
-            ("node0", "master_port"),
+            ("node0", "port"),
             ("node0", "head address"),
             ("node0, node1, node2 and node3", "fabric"),
             ("node0, node1, node2 and node3", "environment"),
             ("node1", "work directory"),
-            ("node1", "python"),
+            ("node1", "python interpreter"),
             ("node1", "nproc"),
             ("node1", "environment"),
             ("node2", "node"),
             ("node2", "code directory"),
-            ("node2", "script"),
-            ("node2", "config"),
-            ("node3", "config"),
+            ("node3", "files"),
             ("cluster", "environment"),
         ]
     )

@@ -8,15 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._checks.code_agreement import check_code
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line
-from ansible_collections.muster.train.tests.support.plan_parts import facts
+from ansible_collections.muster.train.tests.support.plan_parts import facts, wrong
 
 DIRTY = {"code__dirty": True, "code__changes": "c" * 64}
 
 
 def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
     return {f"node{number}": facts(number, **each) for number, each in enumerate(changes)}
+
+
+def check_code(
+    nodes: dict[str, NodeFacts], call: str | None = None, expected: dict[str, Any] | None = None
+) -> list[Finding]:
+    return wrong("code", nodes, launch=Launch(call=call), expected=expected or {})
 
 
 def seen(findings: list[Finding]) -> list[tuple[str | None, str, str]]:

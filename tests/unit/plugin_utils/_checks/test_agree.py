@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._checks import agreement, code_agreement, file_agreement
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.machines import machine, share_network
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line, lines
-from ansible_collections.muster.train.tests.support.plan_parts import facts, facts_dict
+from ansible_collections.muster.train.tests.support.plan_parts import facts, facts_dict, wrong
 
 SAME = {"machine_id": "m", "boot_id": "b"}
 
@@ -31,31 +33,23 @@ def script(sha256: str | None = "1" * 64, exists: bool = True, readable: bool = 
 
 
 def check_script(nodes: dict[str, NodeFacts]) -> list[Finding]:
-    return file_agreement.check_file(nodes, "script", "train.py", "-e script")
+    return wrong("files", nodes, launch=Launch(files={"script": ("train.py", "-e script")}))
+
+
+def check_config(nodes: dict[str, NodeFacts]) -> list[Finding]:
+    return wrong("files", nodes, launch=Launch(files={"config": ("big.yaml", "-e config")}))
 
 
 def test_a_healthy_cluster_agrees() -> None:
     nodes = cluster({}, {}, {})
-    findings = [
-        *agreement.check_known(nodes, files=True),
-        *agreement.check_machines(nodes),
-        *agreement.check_filesystems(nodes),
-        *agreement.check_directories(nodes),
-        *agreement.check_python(nodes),
-        *agreement.check_torch(nodes, []),
-        *agreement.check_slot(nodes, "default", None),
-        *code_agreement.check_code(nodes),
-        *check_script(nodes),
-        *file_agreement.check_config(nodes, "-e config"),
-    ]
-    assert findings == []
+    checks = ("node", "work directory", "code directory", "python interpreter", "torch installed", "slot", "code")
+    assert [each for check in checks for each in wrong(check, nodes)] == []
+    assert check_script(nodes) == check_config(nodes) == []
 
 
 def test_two_names_for_one_work_directory_are_both_named() -> None:
     identity = facts_dict(0)["workdir"]["identity"]
-    findings = agreement.check_machines(
-        cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity})
-    )
+    findings = wrong("node", cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity}))
     assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]).startswith(
         "node1: node: its work directory /home/ann/muster on host host1 is also that of node0; expected"
@@ -63,11 +57,11 @@ def test_two_names_for_one_work_directory_are_both_named() -> None:
 
 
 def test_two_work_directories_of_one_machine_are_two_nodes() -> None:
-    assert agreement.check_machines(cluster(SAME, SAME)) == []
+    assert wrong("node", cluster(SAME, SAME)) == []
 
 
 def test_work_directories_without_identity_are_not_taken_for_one() -> None:
-    assert agreement.check_machines(cluster({"workdir__identity": None}, {"workdir__identity": None})) == []
+    assert wrong("node", cluster({"workdir__identity": None}, {"workdir__identity": None})) == []
 
 
 NETWORK = ["nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "afs", "wekafs", "glusterfs"]
@@ -79,7 +73,7 @@ def on(filesystem: str | None, path: str = "/home/ann/muster") -> dict[str, Any]
 
 
 def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
-    findings = agreement.check_filesystems(cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
+    findings = wrong("work directory", cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
     assert seen(findings) == [("node0", "fail"), ("node2", "fail")]
     assert lines(findings) == [
         "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
@@ -89,14 +83,14 @@ def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
 
 
 def test_the_file_server_is_a_node_too() -> None:
-    findings = agreement.check_filesystems(cluster(on("xfs"), on("nfs"), on("nfs4")))
+    findings = wrong("work directory", cluster(on("xfs"), on("nfs"), on("nfs4")))
     assert seen(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
     assert "(nfs on node1, nfs4 on node2)" in findings[0].observed
 
 
 @pytest.mark.parametrize("filesystem", NETWORK)
 def test_every_network_file_system_is_refused(filesystem: str) -> None:
-    assert len(agreement.check_filesystems(cluster(on(filesystem), on(filesystem)))) == 2
+    assert len(wrong("work directory", cluster(on(filesystem), on(filesystem)))) == 2
 
 
 @pytest.mark.parametrize(
@@ -106,17 +100,17 @@ def test_every_network_file_system_is_refused(filesystem: str) -> None:
         [on("nfs4", "/home/ann/muster/node0"), on("nfs4", "/home/ann/muster/node1")],
         *([on(local), on(local)] for local in ("ext4", "xfs", "zfs", "tmpfs", "overlay", "nfsd", "fuse.ntfs")),
         [on(None), on(None)],
-        # One directory of one machine: check_machines names it.
+        # One directory of one machine: the check node names it.
         [{**on("nfs4"), "workdir__identity": "m/b/1:2"}, {**on("nfs4"), "workdir__identity": "m/b/1:2"}],
     ],
 )
 def test_work_directories_of_their_own_pass(changes: list[dict[str, Any]]) -> None:
-    assert agreement.check_filesystems(cluster(*changes)) == []
+    assert wrong("work directory", cluster(*changes)) == []
 
 
 def test_work_directories_that_cannot_tell_themselves_apart_are_told_apart_by_node() -> None:
     nameless = {**on("nfs4"), "workdir__identity": None}
-    assert len(agreement.check_filesystems(cluster(nameless, nameless))) == 2
+    assert len(wrong("work directory", cluster(nameless, nameless))) == 2
 
 
 @pytest.mark.parametrize(
@@ -130,30 +124,21 @@ def test_work_directories_that_cannot_tell_themselves_apart_are_told_apart_by_no
     ],
 )
 def test_machine(first: dict[str, Any], second: dict[str, Any], same: bool) -> None:
-    assert (agreement.machine("node0", facts(0, **first)) == agreement.machine("node1", facts(0, **second))) is same
+    assert (machine("node0", facts(0, **first)) == machine("node1", facts(0, **second))) is same
 
 
 def test_one_network_stack() -> None:
     net = facts_dict(0)["net"]
-    assert agreement.share_network(cluster({}))
-    assert agreement.share_network(cluster({**SAME, "net": net}, {**SAME, "net": net}))
-    assert not agreement.share_network(cluster({}, {}))
+    assert share_network(cluster({}))
+    assert share_network(cluster({**SAME, "net": net}, {**SAME, "net": net}))
+    assert not share_network(cluster({}, {}))
     # Two containers of one machine: 127.0.0.1 is another one in each.
-    assert not agreement.share_network(cluster(SAME, SAME))
-
-
-def test_facts_that_are_missing_are_errors_never_passes() -> None:
-    nodes = cluster({}, {"net": None, "files": None}, {"code": None})
-    assert seen(agreement.check_known(nodes, files=True)) == [
-        ("node1", "error"),
-        ("node1", "error"),
-        ("node2", "error"),
-    ]
-    assert [finding.expected for finding in agreement.check_known(nodes, files=False)] == ["facts net", "facts code"]
+    assert not share_network(cluster(SAME, SAME))
 
 
 def test_directories() -> None:
-    findings = agreement.check_directories(cluster({"workdir__writable": False}, {"code__exists": False}))
+    nodes = cluster({"workdir__writable": False}, {"code__exists": False})
+    findings = [*wrong("work directory", nodes), *wrong("code directory", nodes)]
     assert seen(findings) == [("node0", "fail"), ("node1", "fail")]
     assert "/home/ann/muster cannot be written by user ann" in line(findings[0])
     assert "launch_workdir" in findings[0].remedy
@@ -162,9 +147,9 @@ def test_directories() -> None:
 
 
 def test_the_training_interpreter() -> None:
-    findings = agreement.check_python(cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
+    findings = wrong("python interpreter", cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
     assert seen(findings) == [("node1", "fail")]
-    assert line(findings[0]).startswith("node1: python: /opt/py/bin/python is not there; expected")
+    assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python is not there; expected")
     assert "launch_python" in findings[0].remedy
 
 
@@ -173,11 +158,12 @@ NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", 
 
 def test_an_interpreter_without_torch() -> None:
     python = {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}
-    findings = agreement.check_torch(cluster({}, {"python": python, "versions": NO_TORCH}), [])
+    findings = wrong("torch installed", cluster({}, {"python": python, "versions": NO_TORCH}))
     assert seen(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert text.startswith(
-        "node1: torch: /home/ann/my v/bin/python has no torch (looked in /v/lib/python3.11/site-packages and /opt/more)"
+        "node1: torch installed: /home/ann/my v/bin/python has no torch "
+        "(looked in /v/lib/python3.11/site-packages and /opt/more)"
     )
     assert "(launch_python); install it there with '/home/ann/my v/bin/python' -m pip install torch, or set" in text
 
@@ -193,18 +179,17 @@ def test_an_interpreter_without_torch() -> None:
     ],
 )
 def test_torch_is_missed_only_where_somebody_could_look(changes: dict[str, Any]) -> None:
-    assert agreement.check_torch(cluster(changes), []) == []
+    assert wrong("torch installed", cluster(changes)) == []
 
 
 def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
-    assert seen(agreement.check_torch(cluster({"versions": NO_TORCH}, {"versions": NO_TORCH}), ["node0"])) == [
-        ("node1", "fail")
-    ]
+    both = cluster({"versions": NO_TORCH}, {"versions": NO_TORCH})
+    assert seen(wrong("torch installed", both, {"node0": {"PYTHONPATH": "/opt"}})) == [("node1", "fail")]
 
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
-    findings = agreement.check_slot(cluster({}, {"holder": holder}), "default", "ansible-playbook -i lab")
+    findings = wrong("slot", cluster({}, {"holder": holder}), launch=Launch(call="ansible-playbook -i lab"))
     assert seen(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
@@ -213,13 +198,13 @@ def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
 
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
-    [finding] = agreement.check_slot(cluster({"holder": holder}), "gpu", None)
+    [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))
     assert finding.observed == "slot gpu is held by a run that cannot be named"
     assert finding.remedy == "wait for its end"
 
 
 def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
-    [finding] = agreement.check_slot(cluster({"holder": {"run_id": "a;reboot"}}), "default", None)
+    [finding] = wrong("slot", cluster({"holder": {"run_id": "a;reboot"}}))
     assert finding.remedy.endswith("-e 'run_id=a;reboot'")
 
 
@@ -234,7 +219,7 @@ def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
 def test_a_missing_file_names_node_path_and_what_to_do(state: dict[str, Any], text: str) -> None:
     findings = check_script(cluster({}, state))
     assert seen(findings) == [("node1", "fail")]
-    assert line(findings[0]).startswith(f"node1: script: {text}")
+    assert line(findings[0]).startswith(f"node1: files: {text}")
     assert "-e script=PATH" in findings[0].remedy
 
 
@@ -242,7 +227,7 @@ def test_the_odd_nodes_are_named_against_the_majority() -> None:
     findings = check_script(cluster({}, script("3" * 64), {}, script("4" * 64), {}))
     assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]) == (
-        "node1: script: train.py has sha256 333333333333…; expected the same file on every node, 111111111111… as on "
+        "node1: files: train.py has sha256 333333333333…; expected the same file on every node, 111111111111… as on "
         "node0, node2 and node4 (-e script); copy train.py from node0, or bring the code to the same state everywhere"
     )
 
@@ -275,7 +260,7 @@ def config(text: str | None) -> dict[str, Any]:
     ],
 )
 def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
-    assert file_agreement.check_config(cluster(config(text)), "-e config") == []
+    assert check_config(cluster(config(text))) == []
 
 
 @pytest.mark.parametrize(
@@ -304,12 +289,12 @@ def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
     ],
 )
 def test_a_configuration_that_is_no_yaml_mapping(text: str, observed: str) -> None:
-    findings = file_agreement.check_config(cluster(config(text)), "-e config")
+    findings = check_config(cluster(config(text)))
     assert seen(findings) == [("node0", "fail")]
     assert findings[0].observed.startswith(observed)
     assert "\n" not in line(findings[0])
 
 
 def test_a_configuration_that_cannot_be_read_as_text_is_said_not_judged() -> None:
-    findings = file_agreement.check_config(cluster(config(None), config("a: 1")), "-e config")
+    findings = check_config(cluster(config(None), config("a: 1")))
     assert seen(findings) == [("node0", "warn")]
