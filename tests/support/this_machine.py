@@ -48,7 +48,7 @@ class OwnMachine(Machine):
 
     def __init__(self, manifest: Mapping[str, Any], root: Path, hangs: Sequence[str] = ()) -> None:
         super().__init__(manifest, root)
-        self.own = True
+        self.is_live = True
         self.hangs = tuple(hangs)
         self.surroundings = Surroundings()
         self.uid = 1000

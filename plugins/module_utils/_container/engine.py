@@ -35,8 +35,8 @@ STARTERS = ("containerd", "dockerd")
 
 
 def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
-    """Return what the engine says, None for another root: its engine is another."""
-    if not host.own:
+    """Return the engine's answers, None for another root, which has another engine."""
+    if not host.is_live:
         return None
     budget = Budget(host)
     asked = list(command)
@@ -46,7 +46,7 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
     if not running:
         return Engine(asked, info.client_version, running, why, info.compose)
     memlock, source = default_memlock(host)
-    found, troubles = _images(budget, asked, images)
+    images_found, troubles = _images(budget, asked, images)
     return Engine(
         command=asked,
         version=info.version,
@@ -56,7 +56,7 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
         root_dir=info.root_dir,
         containers=info.containers,
         gpu_containers=_gpu_containers(host, budget, asked),
-        images=found,
+        images=images_found,
         runtimes=info.runtimes,
         cdi=_cdi(host, info),
         default_memlock=memlock,
@@ -75,22 +75,22 @@ def _state(command: list[str], result: CommandResult, info: Info) -> tuple[bool 
 
 
 def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[dict[str, Image | None], list[str]]:
-    """Return the images by reference, None for one that is not there; in words those that nobody could look for."""
+    """Return the images by reference, None for one that is missing; and why others could not be looked up."""
 
     def asker(ref: str) -> Callable[[], CommandResult]:
         return lambda: budget.run([*command, "image", "inspect", "--format", IMAGE, "--", ref], CAP_S)
 
     answers = run_probes({ref: asker(ref) for ref in dict.fromkeys(refs)}, CAP_S + 1).answers
-    found: dict[str, Image | None] = {}
+    images: dict[str, Image | None] = {}
     troubles = []
     for ref, result in answers.items():
         image = parse_image(result.out) if result is not None and result.rc == 0 else None
         if image is not None or (result is not None and result.rc and "no such" in result.err.lower()):
-            found[ref] = image
+            images[ref] = image
         else:
             why = (result or CommandResult(None, "", "", timed_out=True)).why(CAP_S)
             troubles.append(f"image {ref}: {clean(why)}")
-    return found, troubles
+    return images, troubles
 
 
 def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str] | None:
@@ -99,7 +99,7 @@ def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str]
     if running.rc != 0:
         return None
     ids = running.out.split()
-    # A container that ended in between is an error of the call; the others are told all the same.
+    # A container that ended in between makes the call fail; it prints the others all the same.
     answer = budget.run([*command, "container", "inspect", "--format", INSPECT, *ids], CAP_S) if ids else None
     if answer is None:
         return []
@@ -125,7 +125,7 @@ def parse_daemon(text: str) -> int | None:
 
 
 def default_memlock(host: Host) -> tuple[int | None, str | None]:
-    """Return the limit in bytes (-1: unlimited), and what said so."""
+    """Return the limit in bytes (-1: unlimited), and where it was read."""
     limit = parse_daemon(host.read_text(DAEMON, 1024 * 1024) or "")
     if limit is not None:
         return limit, DAEMON
@@ -133,7 +133,7 @@ def default_memlock(host: Host) -> tuple[int | None, str | None]:
     names = {pid: (host.read_text(f"/proc/{pid}/comm", 64) or "").strip() for pid in pids}
     for starter in STARTERS:
         for pid in (pid for pid, name in names.items() if name == starter):
-            found = parse_memlock(host.read_text(f"/proc/{pid}/limits", 65536) or "")
-            if found is not None and found.soft is not None:
-                return found.soft, f"/proc/{pid}/limits of {starter}"
+            limits = parse_memlock(host.read_text(f"/proc/{pid}/limits", 65536) or "")
+            if limits is not None and limits.soft is not None:
+                return limits.soft, f"/proc/{pid}/limits of {starter}"
     return None, None

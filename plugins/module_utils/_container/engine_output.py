@@ -22,12 +22,12 @@ INSPECT = (
     "{{json .HostConfig.Privileged}}]"
 )
 _SETTINGS = ("DeviceRequests", "Devices", "Runtime", "Privileged")
-# One of them is there where the node has GPUs that a container can be given.
+# One of them exists where the node has GPUs that a container can be given.
 GPU_NODES = ("/dev/nvidiactl", "/dev/kfd")
 # Devices that are a GPU's, and names of CDI devices that are.
 _GPU_DEVICE = re.compile(r"/dev/(?:nvidia.*|kfd|dri(?:/.*)?)")
 _GPU_NAME = re.compile(r"(?:nvidia|amd)\.com/gpu\b.*")
-# What Docker, sudo and the shell say where there is no engine, or none that listens.
+# What Docker, sudo and the shell print where there is no engine, or none that listens.
 _MISSING = re.compile(
     r"cannot connect to the docker daemon|is the docker daemon running|command not found|no such file or directory",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ _MISSING = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """What `docker info` says; version is the engine's, None where it did not answer."""
+    """The answer of `docker info`; version is the engine's, None where it did not answer."""
 
     version: str | None = None
     client_version: str | None = None
@@ -81,13 +81,13 @@ def parse_image(text: str) -> Image | None:
 
 def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
     """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
-    found = []
+    names = []
     for line in text.splitlines():
         name, *settings = _list(parse_json(line) if line.startswith("[") else None) or [None]
         whole = isinstance(name, str) and len(settings) == len(_SETTINGS)
         if whole and has_gpu(dict(zip(_SETTINGS, settings)), gpus_here):
-            found.append(str(name).lstrip("/"))
-    return sorted(found)
+            names.append(str(name).lstrip("/"))
+    return sorted(names)
 
 
 def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
@@ -108,7 +108,7 @@ def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
 
 
 def is_missing(why: str) -> bool:
-    """Return whether an error says that there is no engine, or none that is up."""
+    """Return whether an error means that there is no engine, or none that is up."""
     return _MISSING.search(why) is not None
 
 

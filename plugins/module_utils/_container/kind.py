@@ -19,7 +19,7 @@ NET_CORE = "/proc/sys/net/core"
 ONLY_IN_THE_FIRST = f"{NET_CORE}/netdev_max_backlog"
 SECRETS = "/var/run/secrets/kubernetes.io"
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,31}")
-# What the managers call the cgroups they make; under cgroup namespaces the path says nothing.
+# What the managers call the cgroups they make; under cgroup namespaces the path does not show them.
 _CGROUPS = (
     ("kubernetes", re.compile(r"kubepods")),
     ("podman", re.compile(r"libpod[-_]")),
@@ -35,7 +35,7 @@ def parse_environ(text: str) -> dict[str, str]:
 
 
 def parse_cgroup(text: str) -> str | None:
-    """Return the kind of container whose cgroup is in /proc/PID/cgroup (cgroups(7)), None for none of those known."""
+    """Return the kind of container whose cgroup is in /proc/PID/cgroup (cgroups(7)), None for an unknown one."""
     return next((kind for kind, pattern in _CGROUPS if pattern.search(text)), None)
 
 
@@ -45,7 +45,7 @@ def read_environ(host: Host) -> dict[str, str]:
 
 
 def read_container(host: Host) -> Container:
-    """Return what can be told from inside; the innermost of several containers is the one."""
+    """Return what can be detected from inside; of several nested containers, the innermost."""
     kind, source = next(_signs(host), (None, None))
     network = _shares_network(host)
     ipc = host.read_link("/proc/self/ns/ipc")
@@ -62,14 +62,14 @@ def read_container(host: Host) -> Container:
 
 def _signs(host: Host) -> Iterator[tuple[str, str]]:
     """Yield each kind that something speaks for, and what: the more certain first."""
-    own = read_environ(host)
+    environ = read_environ(host)
     first = parse_environ(host.read_text("/proc/1/environ") or "")
     for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
-        if own.get(name):
+        if environ.get(name):
             yield "apptainer", f"{name} in the environment"
     if host.is_dir("/.singularity.d"):
         yield "apptainer", "/.singularity.d"
-    if "KUBERNETES_SERVICE_HOST" in own or "KUBERNETES_SERVICE_HOST" in first:
+    if "KUBERNETES_SERVICE_HOST" in environ or "KUBERNETES_SERVICE_HOST" in first:
         yield "kubernetes", "KUBERNETES_SERVICE_HOST in the environment"
     if host.is_dir(SECRETS):
         yield "kubernetes", SECRETS
@@ -83,7 +83,7 @@ def _signs(host: Host) -> Iterator[tuple[str, str]]:
     words = (
         (host.read_text("/run/systemd/container"), "/run/systemd/container"),
         (first.get("container"), "/proc/1/environ"),
-        (own.get("container"), "container in the environment"),
+        (environ.get("container"), "container in the environment"),
     )
     for word, source in words:
         if word and _WORD.fullmatch(word.strip()):

@@ -46,15 +46,15 @@ class Gathered:
 
     def to_facts(self, query: FactsQuery) -> dict[str, Any]:
         """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
-        own = {"rdma": self.rdma, "gpu": self.gpu}
+        records = {"rdma": self.rdma, "gpu": self.gpu}
         return {
             "node": self.node.to_dict(),
-            **{name: found.to_dict() if found else None for name, found in own.items() if name in query.subset},
+            **{name: record.to_dict() if record else None for name, record in records.items() if name in query.subset},
         }
 
 
 def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
-    """Return the facts and, in words, what could not be seen. No part waits for another or takes more than cap s."""
+    """Return the facts and, in words, what could not be seen. No part waits for another or takes longer than cap s."""
     warnings: list[str] = []
     identity = read_identity(host)
     cpus = read_cpus(host)
@@ -83,34 +83,34 @@ def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
     # One each: of data directories on five file servers, the one that is gone takes no other along.
     probes.update({f"disk {path}": _disk_probe(host, query, path) for path in disks})
     times: dict[str, int] = {}
-    found, failures = run_probes(probes, cap, times)
-    files, config = found.get("files") or (None, None)
-    memlock, limits = found.get("limits") or (None, None)
+    answers, failures = run_probes(probes, cap, times)
+    files, config = answers.get("files") or (None, None)
+    memlock, limits = answers.get("limits") or (None, None)
     node = NodeFacts(
         hostname=identity.hostname,
         machine_id=identity.machine_id,
         boot_id=identity.boot_id,
         user=read_user(host),
         cpus=cpus or 1,
-        net=found.get("net"),
-        workdir=found["workdir"] or Workdir(query.workdir, None, False, None),
-        code=found.get("code"),
-        python=found["python"] or TrainingPython(query.python, None),
+        net=answers.get("net"),
+        workdir=answers["workdir"] or Workdir(query.workdir, None, False, None),
+        code=answers.get("code"),
+        python=answers["python"] or TrainingPython(query.python, None),
         files=files,
         config=config,
         systemd=read_systemd(host),
         memlock=memlock,
-        holder=found.get("slot"),
+        holder=answers.get("slot"),
         limits=limits,
-        container=found.get("container"),
-        disks=[found[f"disk {path}"] or Disk(path) for path in disks] if "disk" in query.subset else None,
-        versions=found.get("versions"),
-        tools=found.get("tools"),
-        kernel=found.get("kernel"),
+        container=answers.get("container"),
+        disks=[answers[f"disk {path}"] or Disk(path) for path in disks] if "disk" in query.subset else None,
+        versions=answers.get("versions"),
+        tools=answers.get("tools"),
+        kernel=answers.get("kernel"),
         timings=_timings(times),
-        **{name: found.get(name) for name in HEALTH},
+        **{name: answers.get(name) for name in HEALTH},
     )
-    return Gathered(node, found.get("rdma"), found.get("gpu"), failures + warnings)
+    return Gathered(node, answers.get("rdma"), answers.get("gpu"), failures + warnings)
 
 
 def _disks(query: FactsQuery) -> list[str]:
@@ -119,11 +119,11 @@ def _disks(query: FactsQuery) -> list[str]:
 
 def _timings(times: dict[str, int]) -> dict[str, int]:
     """Return one time for a subset: of all disks the longest, for they are looked at side by side."""
-    found: dict[str, int] = {}
+    timings: dict[str, int] = {}
     for name, time in times.items():
         subset = name.partition(" ")[0]
-        found[subset] = max(time, found.get(subset, 0))
-    return found
+        timings[subset] = max(time, timings.get(subset, 0))
+    return timings
 
 
 def _disk_probe(host: Host, query: FactsQuery, path: str) -> Callable[[], Disk]:
@@ -152,5 +152,5 @@ def _read_files(host: Host, query: FactsQuery, warn: Callable[[str], None]) -> t
 def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:
     memlock = read_memlock(host)
     if memlock is None:
-        warn("/proc/self/limits says nothing of locked memory: the limits of this node are unknown")
+        warn("/proc/self/limits does not contain the limit of locked memory: the limits of this node are unknown")
     return memlock, read_limits(host)

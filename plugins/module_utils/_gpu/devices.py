@@ -29,7 +29,7 @@ PROBE = ("nvidia-smi", "topo", "-m")
 
 
 def read_presence(host: Host) -> tuple[str | None, int]:
-    """Return whose GPUs can be opened and how many, by no tool; 0 of a vendor when they are there but not for us."""
+    """Return the vendor of the GPUs that can be opened and how many, without a tool; 0 where none may be opened."""
     count = len(driver.minors(host))
     if count:
         return "nvidia", count
@@ -70,7 +70,7 @@ def _read_nvidia(host: Host, warn: Callable[[str], None]) -> Gpu:
 def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
     """Return the GPUs that a tool alone shows: WSL has them without a device node or a PCI device of theirs.
 
-    Elsewhere the tool is missing or fails (a driver without a GPU), and nobody misses it. One that hangs is told of.
+    Elsewhere the tool is missing or fails (a driver without a GPU), which needs no warning. A tool that hangs gets one.
     """
     result = host.run(PROBE, TOOL_CAP_S)
     if result.timed_out:
@@ -86,8 +86,8 @@ def _nothing(_warning: str) -> None:
 
 def _vendor_on_the_bus(host: Host) -> str | None:
     addresses = host.list_dir(pci.DEVICES) or []
-    found = {VENDORS.get(pci.vendor(host, address) or "") for address in addresses if pci.is_gpu(host, address)}
-    return next((vendor for vendor in VENDORS.values() if vendor in found), None)
+    vendors = {VENDORS.get(pci.vendor(host, address) or "") for address in addresses if pci.is_gpu(host, address)}
+    return next((vendor for vendor in VENDORS.values() if vendor in vendors), None)
 
 
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
@@ -98,13 +98,13 @@ def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
         path = pci_path(host, address) if address else None
         if path is not None:  # rxe and siw have no PCI device
             hcas.append((name, path, pci.numa_node(host, address)))
-    found = []
+    links = []
     for device in devices:
         path = _path(host, device.pci_address)
         if path is not None:
             for name, other, numa_node in hcas:
-                found.append(NicLink(device.index, name, relation(path, other, device.numa_node, numa_node)))
-    return found
+                links.append(NicLink(device.index, name, relation(path, other, device.numa_node, numa_node)))
+    return links
 
 
 def _path(host: Host, address: str | None) -> str | None:

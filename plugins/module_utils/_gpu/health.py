@@ -14,7 +14,7 @@ from .devices import read_presence
 
 
 def read_gpu_health(host: Host) -> GpuHealth:
-    """Return how the GPUs are that can be opened; no devices where there is no GPU for us."""
+    """Return the state of the GPUs that can be opened; no devices where there is none."""
     vendor, count = read_presence(host)
     if not count:
         return GpuHealth(devices=[])

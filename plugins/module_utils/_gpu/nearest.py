@@ -12,12 +12,12 @@ from .._records.gpu import RELATIONS, Nearest, NicLink
 
 def nearest_nics(links: Iterable[NicLink]) -> list[Nearest]:
     """Return for each GPU the smallest relation found and all HCAs that have it: PXB on a DGX A100, SYS on GB200."""
-    found: dict[int, dict[str, list[str]]] = {}
+    relations_by_gpu: dict[int, dict[str, list[str]]] = {}
     for link in links:
         if link.relation in RELATIONS:
-            found.setdefault(link.gpu, {}).setdefault(link.relation, []).append(link.nic)
+            relations_by_gpu.setdefault(link.gpu, {}).setdefault(link.relation, []).append(link.nic)
     return [
         Nearest(gpu, relation, relations[relation])
-        for gpu, relations in sorted(found.items())
+        for gpu, relations in sorted(relations_by_gpu.items())
         for relation in [min(relations, key=RELATIONS.index)]
     ]

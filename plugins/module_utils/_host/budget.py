@@ -4,7 +4,7 @@
 """One time for all commands of a part of the facts.
 
 Each within its own cap is not enough: several slow ones together outlast what the part is given (_node.PROBE_CAP_S),
-and then what the files told is lost with them.
+and then what was read from files is lost with them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# More than any tool says about a machine; the rest of a command gone wild is read and dropped.
+# More than any tool prints about a machine; the rest of a runaway command's output is read and dropped.
 OUTPUT_LIMIT = 16 * 1024 * 1024
 # A killed process needs a moment to go; one stuck in the kernel never goes, and is left behind.
 REAP_S = 0.2
@@ -104,7 +104,7 @@ def _abandon(process: subprocess.Popen[bytes]) -> None:
 
 
 def _disown(process: subprocess.Popen[bytes]) -> None:
-    """Make Popen neither wait for the process nor complain that nobody did."""
+    """Make Popen neither wait for the process nor warn that it was not waited for."""
     process.returncode = 0
 
 

@@ -58,7 +58,7 @@ class Host:
     def __init__(self, root: str = "/", run: RunFunction = run_command) -> None:
         self.root = os.path.abspath(root)
         self._prefix = self.root.rstrip("/")
-        self.own = self.root == "/"
+        self.is_live = self.root == "/"
         self._run = run
 
     # Paths
@@ -148,11 +148,11 @@ class Host:
 
         For folders of hundreds of small files (a GID table): a fifth of what read_bytes takes for each.
         """
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         try:
             folder = os.open(self.here(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (OSError, ValueError):
-            return found
+            return contents
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             for name in names:
@@ -161,14 +161,14 @@ class Host:
                 except (OSError, ValueError):
                     continue
                 try:
-                    found[name] = os.read(file, limit)
+                    contents[name] = os.read(file, limit)
                 except OSError:
                     pass
                 finally:
                     os.close(file)
         finally:
             os.close(folder)
-        return found
+        return contents
 
     def read_tail(self, path: str, count: int) -> str | None:
         """Return the last count bytes of a file as text."""
@@ -213,33 +213,33 @@ class Host:
 
     def is_file(self, path: str) -> bool:
         """Return whether it is a regular file."""
-        found = self._stat(path)
-        return found is not None and stat.S_ISREG(found.st_mode)
+        status = self._stat(path)
+        return status is not None and stat.S_ISREG(status.st_mode)
 
     def is_dir(self, path: str) -> bool:
         """Return whether it is a directory."""
-        found = self._stat(path)
-        return found is not None and stat.S_ISDIR(found.st_mode)
+        status = self._stat(path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
 
     def size(self, path: str) -> int | None:
         """Return the size in bytes."""
-        found = self._stat(path)
-        return None if found is None else found.st_size
+        status = self._stat(path)
+        return None if status is None else status.st_size
 
     def modified(self, path: str) -> float | None:
         """Return the time of the last change, in seconds since the epoch."""
-        found = self._stat(path)
-        return None if found is None else found.st_mtime
+        status = self._stat(path)
+        return None if status is None else status.st_mtime
 
     def identity(self, path: str) -> tuple[int, int] | None:
         """Return device and inode: the same for every name of one file or directory."""
-        found = self._stat(path)
-        return None if found is None else (found.st_dev, found.st_ino)
+        status = self._stat(path)
+        return None if status is None else (status.st_dev, status.st_ino)
 
     def owner(self, path: str) -> Owner | None:
         """Return mode and owner."""
-        found = self._stat(path)
-        return None if found is None else Owner(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+        status = self._stat(path)
+        return None if status is None else Owner(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
 
     def allows(self, path: str, mode: int) -> bool:
         """Return whether this user may os.R_OK, os.W_OK, os.X_OK it (false too on a file system mounted read-only)."""
@@ -261,14 +261,14 @@ class Host:
     def space(self, path: str) -> Space | None:
         """Return how much room the file system of the path has."""
         try:
-            found = os.statvfs(self.here(path))
+            usage = os.statvfs(self.here(path))
         except (OSError, ValueError):
             return None
         return Space(
-            size=found.f_blocks * found.f_frsize,
-            free=found.f_bavail * found.f_frsize,
-            free_inodes=found.f_favail if found.f_files else None,
-            read_only=bool(found.f_flag & os.ST_RDONLY),
+            size=usage.f_blocks * usage.f_frsize,
+            free=usage.f_bavail * usage.f_frsize,
+            free_inodes=usage.f_favail if usage.f_files else None,
+            read_only=bool(usage.f_flag & os.ST_RDONLY),
         )
 
     # Removing

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The part of the seam beside files and commands: resolver, network, clock, writing.
 
-It is that of the machine this process is on: whoever looks at another root asks Host.own first.
+It is that of the machine this process is on: a reader of another root checks Host.is_live first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Callable, NamedTuple
 
 # connect() of that many at once: below the 1024 files that a process may have open.
 AT_ONCE = 256
-# What adjtimex(2) returns where nobody keeps the clock right (TIME_ERROR), and room for any struct timex.
+# What adjtimex(2) returns where the clock is not synchronized (TIME_ERROR), and room for any struct timex.
 TIME_ERROR, TIMEX_SIZE = 5, 512
 BLOCK = bytes(4096)
 # What open(2) with O_TMPFILE says where the file system, or the kernel, has no files without names.
@@ -38,7 +38,7 @@ class Outside:
         return time.time()
 
     def clock_synchronized(self) -> bool | None:
-        """Return whether somebody told the kernel that its clock is right (adjtimex(2), which needs no privilege)."""
+        """Return whether the kernel's clock is marked as synchronized (adjtimex(2), which needs no privilege)."""
         import ctypes
 
         buffer = ctypes.create_string_buffer(TIMEX_SIZE)
@@ -49,14 +49,14 @@ class Outside:
         return None if state < 0 else bool(state != TIME_ERROR)
 
     def look_up(self, name: str) -> LookedUp:
-        """Return what the resolver says of a name. It may take as long as the resolver's own timeouts."""
+        """Return the resolver's answer for a name. It may take as long as the resolver's own timeouts."""
         import socket
 
         try:
-            found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+            entries = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
         except (OSError, ValueError) as error:  # ValueError: no name for IDNA
             return LookedUp([], getattr(error, "strerror", None) or str(error))
-        return LookedUp(list(dict.fromkeys(str(address[0]) for *_kind, address in found)))
+        return LookedUp(list(dict.fromkeys(str(address[0]) for *_kind, address in entries)))
 
     def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
         """Return the errno of a TCP connection to each address and port, 0 where it was made, all within timeout s.
@@ -65,16 +65,16 @@ class Outside:
         """
         wanted = list(dict.fromkeys(targets))
         deadline = time.monotonic() + timeout
-        found: dict[tuple[str, int], int] = {}
+        results: dict[tuple[str, int], int] = {}
         for start in range(0, len(wanted), AT_ONCE):
-            found.update(_connect_some(wanted[start : start + AT_ONCE], deadline))
-        return found
+            results.update(_connect_some(wanted[start : start + AT_ONCE], deadline))
+        return results
 
     def try_write(self, folder: str, named: bool = True) -> int | None:
         """Write a block to a new file there, wait until it is on disk; return the errno, 0 if all went.
 
-        The file has no name, so nobody sees it; where the file system has no such files it gets one and is removed,
-        or, if it may not be named, None is returned.
+        The file has no name and is never visible. Where the file system has no such files, it gets a name and is
+        removed, or, if it may not be named, None is returned.
         """
         state = _write(folder, os.O_TMPFILE)
         if state not in NO_TMPFILE:
@@ -86,7 +86,7 @@ def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple
     import selectors
     import socket
 
-    found: dict[tuple[str, int], int] = {}
+    results: dict[tuple[str, int], int] = {}
     links: list[socket.socket] = []
     with selectors.DefaultSelector() as selector:
         for target in targets:
@@ -100,15 +100,15 @@ def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple
             if state == errno.EINPROGRESS:
                 selector.register(links[-1], selectors.EVENT_WRITE, (links[-1], target))
             else:
-                found[target] = state
+                results[target] = state
         while selector.get_map() and time.monotonic() < deadline:
             for key, _events in selector.select(max(0.0, deadline - time.monotonic())):
                 link, target = key.data
                 selector.unregister(link)
-                found[target] = link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                results[target] = link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     for link in links:
         link.close()
-    return {target: found.get(target, errno.ETIMEDOUT) for target in targets}
+    return {target: results.get(target, errno.ETIMEDOUT) for target in targets}
 
 
 def _write_and_remove(path: str) -> int:

@@ -38,8 +38,8 @@ def normalize(address: str) -> str | None:
 
 def address_in(path: str) -> str | None:
     """Return the address of the last PCI device on a path."""
-    found = [name for name in path.split("/") if _is_address(name)]
-    return found[-1] if found else None
+    addresses = [name for name in path.split("/") if _is_address(name)]
+    return addresses[-1] if addresses else None
 
 
 def physical(address: str) -> str:
@@ -129,10 +129,10 @@ def parse_width(text: str | None) -> int | None:
     return number if number is not None and 0 < number <= 64 else None
 
 
-def parse_link(said: Mapping[str, str]) -> PcieLink:
+def parse_link(attributes: Mapping[str, str]) -> PcieLink:
     """Return the link of a device's attributes."""
-    widths = [parse_width(said.get(name)) for name in ATTRIBUTES[:2]]
-    speeds = [parse_generation(said.get(name)) for name in ATTRIBUTES[2:]]
+    widths = [parse_width(attributes.get(name)) for name in ATTRIBUTES[:2]]
+    speeds = [parse_generation(attributes.get(name)) for name in ATTRIBUTES[2:]]
     return PcieLink(widths[0], widths[1], speeds[0], speeds[1])
 
 

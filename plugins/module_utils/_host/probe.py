@@ -19,7 +19,7 @@ class Probed(NamedTuple):
 
 
 def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float, timings: dict[str, int] | None = None) -> Probed:
-    """Return what each probe says within cap s; note in timings what each took in ms, at most what it was given.
+    """Return what each probe answers within cap s; note in timings what each took in ms, at most what it was given.
 
     A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
     """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small readers of what sysfs says.
+"""Small readers of sysfs attributes.
 
 An attribute is one short line. Absent, unreadable (EINVAL is common) and empty are all None.
 """
@@ -26,8 +26,8 @@ def text(host: Host, path: str) -> str | None:
 
 def texts(host: Host, folder: str, names: Iterable[str]) -> dict[str, str]:
     """Return those attributes of a folder that say something."""
-    found = host.read_folder(folder, names)
-    lines = {name: _line(content.decode("utf-8", "replace")) for name, content in found.items()}
+    contents = host.read_folder(folder, names)
+    lines = {name: _line(content.decode("utf-8", "replace")) for name, content in contents.items()}
     return {name: line for name, line in lines.items() if line is not None}
 
 
@@ -57,7 +57,7 @@ def cannot_list(host: Host, path: str) -> str | None:
         return f"{path} is a loop of links"
     folder = ""
     for name in real.strip("/").split("/"):
-        # What lies in a folder one may not search cannot be told from what does not exist.
+        # A file in a directory that may not be searched cannot be distinguished from one that does not exist.
         if host.is_dir(folder or "/") and not host.allows(folder or "/", os.X_OK):
             return f"{folder or '/'} cannot be searched: permission denied"
         folder += "/" + name

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who may lock how much memory on a node, and who would be disturbed by a change.
 
-Limits are those of processes: what a unit or a file says is not what its processes have.
+Limits are those of processes: a unit or a file may differ from what its processes have.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INFINITY = ("infinity", "18446744073709551615")
 
 
 def parse_units(text: str) -> dict[str, dict[str, Any]]:
-    """Return what `systemctl show` says of the units that are loaded: pid, configured limit in bytes, reload."""
+    """Return the loaded units of `systemctl show`: pid, configured limit in bytes, reload."""
     units = {}
     for block in re.split(r"\n\s*\n", text):
         values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -46,8 +46,12 @@ def parse_units(text: str) -> dict[str, dict[str, Any]]:
 
 def parse_containers(text: str, gpus_here: bool = False) -> list[dict[str, Any]]:
     """Return name and GPU use of each container in the answer of `docker inspect`."""
-    found = parse_json(text)
-    return [_container(each, gpus_here) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    containers = parse_json(text)
+    return (
+        [_container(item, gpus_here) for item in containers if isinstance(item, dict)]
+        if isinstance(containers, list)
+        else []
+    )
 
 
 def _container(data: dict[str, Any], gpus_here: bool) -> dict[str, Any]:
@@ -97,7 +101,7 @@ def read_runs() -> list[str]:
 
 
 def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> dict[str, Any] | None:
-    """Return which containers are up and, with probe, what a new one may lock; None where there is no engine."""
+    """Return which containers are up and, with probe, what a new one may lock; None without an engine."""
     if host.which(docker[-1]) is None and not host.exists(ENGINE_CONFIG):
         return None
     engine: dict[str, Any] = {
@@ -121,7 +125,7 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
         inspected = host.run([*docker, "inspect", *ids], timeout=ENGINE_S).out
         engine["containers"] = parse_containers(inspected, any(map(host.exists, GPU_NODES)))
         if len(engine["containers"]) != len(ids):
-            engine["why"] = f"docker inspect does not tell what its {len(ids)} containers use"
+            engine["why"] = f"docker inspect does not show what its {len(ids)} containers use"
     if probe:
         engine["container"] = read_container_limit(host, docker, image)
     return engine
@@ -132,7 +136,7 @@ def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[
     if not image:
         image = (host.run([*docker, "images", "--quiet"], timeout=ENGINE_S).out.split() or [""])[0]
     if not image:
-        return {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+        return {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     options = ["--rm", "--pull=never", "--network=none", "--entrypoint=cat"]
     result = host.run([*docker, "run", *options, image, "/proc/self/limits"], timeout=CONTAINER_S)
     memlock = parse_memlock(result.out) if result.rc == 0 else None

@@ -25,18 +25,18 @@ def read_interfaces(host: Host) -> dict[str, Interface] | None:
     if names is None:
         return None
     routed = parse_routed(host.read_text("/proc/net/route") or "")
-    found = {}
+    interfaces = {}
     for name in sorted(names, key=natural):
         if name in routed or host.is_link(f"{NET}/{name}/device") or host.is_dir(f"{NET}/{name}/device"):
-            said = sysfs.texts(host, f"{NET}/{name}", ATTRIBUTES)
-            found[name] = Interface(
-                state=said.get("operstate"),
-                mtu=sysfs.number(said.get("mtu")),
+            attributes = sysfs.texts(host, f"{NET}/{name}", ATTRIBUTES)
+            interfaces[name] = Interface(
+                state=attributes.get("operstate"),
+                mtu=sysfs.number(attributes.get("mtu")),
                 # Down, it is -1 or EINVAL; drivers without a speed say 2^32-1.
-                speed_mbps=_speed(sysfs.number(said.get("speed"))),
-                carrier_changes=sysfs.number(said.get("carrier_changes")),
+                speed_mbps=_speed(sysfs.number(attributes.get("speed"))),
+                carrier_changes=sysfs.number(attributes.get("carrier_changes")),
             )
-    return found
+    return interfaces
 
 
 def _speed(number: int | None) -> int | None:

@@ -37,15 +37,15 @@ class Listener:
 
 def parse_addresses(text: str) -> list[str]:
     """Return the own addresses in /proc/net/fib_trie: the leaves with a `/32 host LOCAL`, in order, each once."""
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     leaf = None
     for line in map(str.strip, text.splitlines()):
         match = _LEAF.match(line)
         if match:
             leaf = match.group(1) if _is_address(match.group(1)) else None
         elif line == "/32 host LOCAL" and leaf is not None:
-            found[leaf] = None
-    return list(found)
+            addresses[leaf] = None
+    return list(addresses)
 
 
 def _is_address(text: str) -> bool:
@@ -79,21 +79,21 @@ def parse_routes(text: str, byteorder: str = sys.byteorder) -> list[Route]:
 
 def parse_listeners(text: str) -> list[Listener]:
     """Return the listening sockets in /proc/net/tcp or tcp6."""
-    found = []
+    listeners = []
     for line in text.splitlines()[1:]:
         fields = line.split()
         try:
             if fields[3] == TCP_LISTEN:
-                found.append(Listener(int(fields[1].rpartition(":")[2], 16), int(fields[9]), int(fields[7])))
+                listeners.append(Listener(int(fields[1].rpartition(":")[2], 16), int(fields[9]), int(fields[7])))
         except (ValueError, IndexError):
             continue
-    return found
+    return listeners
 
 
 def interface_of(address: str, routes: Sequence[Route]) -> str | None:
     """Return the interface whose network holds the address most narrowly; None when none does or two do equally.
 
-    The tables do not name it: eight rails in one subnet are eight equal routes. A default route says nothing.
+    The tables do not name it: eight rails in one subnet are eight equal routes. A default route does not count.
     """
     best = 0
     interfaces: set[str] = set()
@@ -114,7 +114,7 @@ def _match(address: str, destination: str) -> int:
 
 
 def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> Net:
-    """Return what is known of the node's network; ports are those whose holder is of interest."""
+    """Return the node's network; ports are those whose holders are looked up."""
 
     def table(path: str, what: str) -> str:
         text = host.read_text(path)
@@ -146,9 +146,9 @@ def find_holders(host: Host, sockets: Mapping[int, tuple[int, int]]) -> dict[str
             break
         if pid.isdigit():
             for descriptor in host.list_dir(f"/proc/{pid}/fd") or []:
-                found = left.pop(host.read_link(f"/proc/{pid}/fd/{descriptor}") or "", None)
-                if found is not None:
-                    holders[str(found[0])] = _holder(host, pid, found[1])
+                socket_of = left.pop(host.read_link(f"/proc/{pid}/fd/{descriptor}") or "", None)
+                if socket_of is not None:
+                    holders[str(socket_of[0])] = _holder(host, pid, socket_of[1])
     return holders
 
 

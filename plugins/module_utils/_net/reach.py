@@ -37,7 +37,7 @@ def parse_target(text: str) -> tuple[str, int] | None:
 
 def read_reach(host: Host, targets: Iterable[str]) -> list[Reach] | None:
     """Return what a connection to each address:port gives, None for another root: it reaches nothing."""
-    if not host.own:
+    if not host.is_live:
         return None
     wanted = {text: parse_target(text) for text in targets}
     states = host.outside.connect([target for target in wanted.values() if target is not None], TIMEOUT_S)

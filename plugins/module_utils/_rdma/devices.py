@@ -92,18 +92,18 @@ def _read_hca(
     grants: uverbs.Grants,
     interfaces: frozenset[str] | None,
 ) -> Hca:
-    said = sysfs.texts(host, place.folder, ATTRIBUTES)
-    node_type = sysfs.word(said.get("node_type"))
+    attributes = sysfs.texts(host, place.folder, ATTRIBUTES)
+    node_type = sysfs.word(attributes.get("node_type"))
     of_pci = _of_device(host, place)
     vendor_id = of_pci.get("vendor")
     link = pci.parse_link(of_pci)
     node, closed = uverbs.node_of(host, name, nodes, place.devices)
     of_device = _netdevs(host, place)
-    if "parent" in said and not of_device:
-        of_device = [said["parent"]]
+    if "parent" in attributes and not of_device:
+        of_device = [attributes["parent"]]
     numbers = sorted(int(entry) for entry in host.list_dir(f"{place.folder}/ports") or [] if _PORT.fullmatch(entry))
     reasons = [
-        _why_not_ours(node_type, vendor_id, place.virtual or "parent" in said),
+        _why_not_ours(node_type, vendor_id, place.virtual or "parent" in attributes),
         closed,
         grants.why_not(name, place.address),
     ]
@@ -120,10 +120,10 @@ def _read_hca(
         node_type=node_type,
         vendor_id=vendor_id if place.address and _VENDOR.fullmatch(vendor_id or "") else None,
         driver=_link_name(host, place, "driver"),
-        hca_type=said.get("hca_type"),
-        board_id=said.get("board_id"),
-        fw_ver=said.get("fw_ver"),
-        node_guid=said.get("node_guid"),
+        hca_type=attributes.get("hca_type"),
+        board_id=attributes.get("board_id"),
+        fw_ver=attributes.get("fw_ver"),
+        node_guid=attributes.get("node_guid"),
         pci_address=place.address,
         numa_node=sysfs.number(of_pci.get("numa_node")),
         physfn=pci.address_in(_link_name(host, place, "physfn") or ""),
@@ -143,15 +143,15 @@ def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) 
     if node_type is not None and node_type.startswith(("switch", "router", "usNIC")):
         return f"it is a {node_type}, which has no connections for NCCL"
     if software:
-        return "there is no PCI device behind it: RDMA in software"
+        return "it has no PCI device: RDMA in software"
     return None
 
 
 def _of_device(host: Host, place: _Place) -> dict[str, str]:
-    said: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for device in place.devices[::-1]:
-        said.update(sysfs.texts(host, device, ("vendor", "numa_node", *pci.ATTRIBUTES)))
-    return said
+        attributes.update(sysfs.texts(host, device, ("vendor", "numa_node", *pci.ATTRIBUTES)))
+    return attributes
 
 
 def _link_name(host: Host, place: _Place, link: str) -> str | None:
@@ -168,15 +168,15 @@ def _by_port(host: Host, place: _Place, netdevs: list[str], numbers: list[int]) 
     """Return the first interface of each port: the only port's, or that with the port's number (from 0) as dev_port."""
     if len(numbers) <= 1:
         return {number: netdevs[0] for number in numbers if netdevs}
-    found: dict[int, str] = {}
+    by_port: dict[int, str] = {}
     for netdev in netdevs:
         values = []
         # IPoIB and drivers before Linux 3.15 say it in dev_id.
         for attribute in ("dev_port", "dev_id"):
             of_net = (sysfs.text(host, f"{folder}/{attribute}") for folder in _net_folders(place, netdev))
             values.append(sysfs.number(next(filter(None, of_net), None)) or 0)
-        found.setdefault(max(values) + 1, netdev)
-    return found
+        by_port.setdefault(max(values) + 1, netdev)
+    return by_port
 
 
 def _net_folders(place: _Place, netdev: str) -> list[str]:

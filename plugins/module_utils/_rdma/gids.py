@@ -47,22 +47,22 @@ def raw_of(gid: Gid) -> bytes:
 
 
 def is_link_local(gid: Gid) -> bool:
-    """Return whether it stands for no address but the one every port has."""
+    """Return whether its address is link-local, as every port has one."""
     return raw_of(gid).startswith(LINK_LOCAL)
 
 
 def read_gids(host: Host, port: str) -> list[Gid] | None:
     """Return the entries that are set, in order; None when the port (its folder) has no table here.
 
-    Every gids/N is read, since nothing in sysfs says which are set: the kernel fills the first free entry
+    Every gids/N is read, as sysfs does not list which are set: the kernel fills the first free entry
     (ib_cache_gid_add), so after addresses were removed any number of unset ones lies before the last that is set.
     """
     names = host.list_dir(f"{port}/gids")
     if names is None:
         return None
-    found = host.read_folder(f"{port}/gids", filter(_INDEX.fullmatch, names))
+    contents = host.read_folder(f"{port}/gids", filter(_INDEX.fullmatch, names))
     table = {}
-    for name, content in found.items():
+    for name, content in contents.items():
         # Most of 256: not worth decoding.
         if content.strip(b"0:\n"):
             raw = parse_gid(content.decode("utf-8", "replace"))

@@ -16,7 +16,7 @@ from .gids import interfaces as gids_interfaces
 from .gids import is_link_local, read_gids
 
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
-# Those that tell of a bad link or a lossy fabric; there are many more, and every driver has others.
+# Counters of a bad link or a lossy fabric; there are many more, and every driver has others.
 COUNTERS = (
     "symbol_error",
     "link_error_recovery",
@@ -77,22 +77,22 @@ def roce_mtu(interface_mtu: int | None) -> int | None:
 
 def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Port:
     """Return the port of that folder (ports/N)."""
-    said = sysfs.texts(host, folder, ATTRIBUTES)
+    attributes = sysfs.texts(host, folder, ATTRIBUTES)
     gids = read_gids(host, folder)
     of_gids = gids_interfaces(gids or [])
     netdev = of_gids[0] if of_gids else around.netdevs.get(number)
-    roce = said.get("link_layer") == "Ethernet"
-    chosen = None if said.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
+    roce = attributes.get("link_layer") == "Ethernet"
+    chosen = None if attributes.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
     port = Port(
         port=number,
-        state=sysfs.word(said.get("state")),
-        phys_state=sysfs.word(said.get("phys_state")),
-        link_layer=said.get("link_layer"),
-        rate_gbps=parse_rate(said.get("rate")),
-        lid=sysfs.number(said.get("lid")),
-        sm_lid=sysfs.number(said.get("sm_lid")),
+        state=sysfs.word(attributes.get("state")),
+        phys_state=sysfs.word(attributes.get("phys_state")),
+        link_layer=attributes.get("link_layer"),
+        rate_gbps=parse_rate(attributes.get("rate")),
+        lid=sysfs.number(attributes.get("lid")),
+        sm_lid=sysfs.number(attributes.get("sm_lid")),
         netdev=netdev,
-        # The kernel has no file for the MTU of a port; on InfiniBand that of IPoIB says nothing about it.
+        # The kernel has no file for the MTU of a port; on InfiniBand that of IPoIB is unrelated.
         mtu=roce_mtu(sysfs.number(sysfs.text(host, f"/sys/class/net/{netdev}/mtu"))) if roce and netdev else None,
         counters=_counters(host, folder),
         gids=gids or [],
@@ -108,9 +108,9 @@ def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Por
 
 def _counters(host: Host, folder: str) -> dict[str, int]:
     """Return those that are numbers: `N/A (no PMA)` and EINVAL are common."""
-    said = sysfs.texts(host, f"{folder}/counters", COUNTERS)
-    said.update(sysfs.texts(host, f"{folder}/hw_counters", HW_COUNTERS))
-    numbers = ((name, sysfs.number(value)) for name, value in said.items())
+    texts = sysfs.texts(host, f"{folder}/counters", COUNTERS)
+    texts.update(sysfs.texts(host, f"{folder}/hw_counters", HW_COUNTERS))
+    numbers = ((name, sysfs.number(value)) for name, value in texts.items())
     return {name: value for name, value in numbers if value is not None}
 
 
@@ -129,7 +129,7 @@ def why_not_up(port: Port) -> list[str]:
 
 
 def why_not_reached(port: Port, around: Surroundings, gids: Sequence[Gid] | None) -> list[str]:
-    """Return why nobody could be reached through a port that is up; a GID table that is not there says nothing."""
+    """Return why no other node could be reached through a port that is up; a missing GID table is no reason."""
     if port.link_layer == "InfiniBand":
         return ["sm_lid is 0: there is no subnet manager"] if port.sm_lid == 0 else []
     if gids is None:

@@ -40,7 +40,7 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
     """
     name = nodes.get(hca) or _beside(host, devices, set(nodes.values()))
     if name is None:
-        # A tree without /dev says nothing, a machine without a single node says that none can be opened.
+        # Without /dev nothing is known; in a /dev without a single node none can be opened.
         present = host.list_dir(NODES)
         here = bool(host.list_dir("/dev")) if present is None else True
         if here and not any(map(_UVERBS.fullmatch, present or [])):

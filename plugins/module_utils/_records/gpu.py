@@ -32,7 +32,7 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """What lies between the GPUs a < b: the vendor's own word (NV18, XGMI, PCIE, PIX …) and how many links, if told."""
+    """The link between the GPUs a < b: the vendor's word (NV18, XGMI, PCIE, PIX …) and how many links, if known."""
 
     a: int
     b: int

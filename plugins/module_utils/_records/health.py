@@ -18,7 +18,7 @@ from .known import known
 class Clock:
     """The node's clock in seconds since the epoch when it was read; asked is the controller's when it sent the task.
 
-    synchronized is what the kernel says (adjtimex), source what said so.
+    synchronized is the kernel's answer (adjtimex), source where the answer is from.
     """
 
     wall: float
@@ -29,7 +29,7 @@ class Clock:
 
 @dataclasses.dataclass(frozen=True)
 class Resolution:
-    """What a name stands for here; source is /etc/hosts or resolver, None without an address, which error explains."""
+    """The addresses of a name here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
     addresses: list[str] = dataclasses.field(default_factory=list)
     source: str | None = None
@@ -61,8 +61,8 @@ class Engine:
     """The container engine as command asks it; running None: it is there, but does not answer this user (see why).
 
     compose is the plugin's version. gpu_containers are names of running containers with GPUs. images has an entry for
-    every image asked for, None where the engine has none; it is empty where nobody could look. default_memlock in
-    bytes, -1 is unlimited; memlock_source is what said so.
+    every image asked for, None where the engine has none; empty where they could not be listed. default_memlock is in
+    bytes, -1 is unlimited; memlock_source is where it was read.
     """
 
     command: list[str]
@@ -87,7 +87,7 @@ class Engine:
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """Whether a port answers: connected, refused (the host is there, nobody listens), timeout, unreachable, unknown."""
+    """Whether a port answers: connected, refused (by the host: the port is closed), timeout, unreachable, unknown."""
 
     address: str
     port: int
@@ -113,7 +113,7 @@ class KernelError:
 
 @dataclasses.dataclass(frozen=True)
 class KernelLog:
-    """What the kernel's log of this boot has; not readable: errors is empty because nobody could look, why says so.
+    """Errors in the kernel's log of this boot; where it is not readable, errors is empty and why says why.
 
     complete is False where the log's beginning is lost (the ring of dmesg was overwritten), None where unknown.
     """
@@ -152,7 +152,7 @@ class RunProcess:
 
 @dataclasses.dataclass(frozen=True)
 class HungProcess:
-    """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if told."""
+    """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if known."""
 
     pid: int
     command: str | None = None
@@ -191,7 +191,7 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Sudo:
-    """Whether this user becomes root without a password, and if not, what sudo says."""
+    """Whether this user becomes root without a password, and if not, sudo's answer."""
 
     passwordless: bool | None = None
     why: str | None = None
@@ -213,7 +213,7 @@ class GpuState:
 
     throttle are the reasons of a slower clock that are active now, in the vendor's words; nvlinks_down the numbers of
     NVLinks without a peer; bad_pages those AMD has retired; fabric_state (Completed when it may talk to others over
-    NVSwitches) in NVIDIA's word; trouble is what the tool says instead of values (GPU is lost).
+    NVSwitches) in NVIDIA's word; trouble is what the tool prints instead of values (GPU is lost).
     """
 
     index: int
@@ -256,11 +256,11 @@ class GpuHealth:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GpuHealth:
-        own = {
+        values = {
             "devices": _list(GpuState, data.get("devices")),
             "fabric_manager": _optional(FabricManager, data.get("fabric_manager")),
         }
-        return cls(**{**known(cls, data), **own})
+        return cls(**{**known(cls, data), **values})
 
 
 def _optional(record: Any, value: Any) -> Any:

@@ -71,7 +71,7 @@ class PortHolder:
 
 @dataclasses.dataclass(frozen=True)
 class Net:
-    """How this node reaches others. Holders are there only for the ports asked for that somebody listens on."""
+    """How this node reaches others. Holders are only of the requested ports that are in use."""
 
     addresses: list[Address]
     routes: list[Route]
@@ -113,7 +113,7 @@ class Code:
     """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
     changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
-    source is git, or the name of the file that the role code left. why says what nobody could look at for which
+    source is git, or the name of the file that the role code left. why says what could not be read and for which
     reason; without it a commit that is None is no checkout.
     """
 

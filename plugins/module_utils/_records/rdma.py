@@ -118,11 +118,11 @@ class Gdr:
 
     @property
     def loaded(self) -> list[str] | None:
-        """The modules that are there, by the names people look for; None where nobody could look."""
+        """The modules that are loaded, by their usual names; None where they could not be read."""
         modules = {"nvidia_peermem": self.nvidia_peermem, "nv_peer_mem": self.nv_peer_mem, "amdkfd": self.amd_peer}
-        if all(there is None for there in modules.values()):
+        if all(loaded is None for loaded in modules.values()):
             return None
-        return [name for name, there in modules.items() if there]
+        return [name for name, loaded in modules.items() if loaded]
 
 
 @dataclasses.dataclass(frozen=True)

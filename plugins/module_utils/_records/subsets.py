@@ -12,7 +12,7 @@ IDENTITY = (
     *("net", "rdma", "gpu", "code", "files", "limits", "slot"),
     *("container", "disk", "versions", "tools", "kernel"),
 )
-# How it is, which preflight looks at and nobody else.
+# The node's health, which only preflight reads.
 HEALTH = (
     *("clock", "names", "devices", "engine", "reach", "kernel_log"),
     *("processes", "memory", "sudo", "interfaces", "gpu_health"),

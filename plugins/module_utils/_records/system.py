@@ -34,9 +34,9 @@ class Limit:
 
 @dataclasses.dataclass(frozen=True)
 class Container:
-    """What kind of container this is (None: none that can be told), and what of the host it shares.
+    """What kind of container this is (None: none detected), and what of the host it shares.
 
-    source is what said so, pod the pod's namespace and name, shm_bytes the size of /dev/shm.
+    source is where this was read, pod the pod's namespace and name, shm_bytes the size of /dev/shm.
     """
 
     kind: str | None
@@ -51,7 +51,7 @@ class Container:
 class Disk:
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
-    writable: a file could be written there and removed again; write_error is why not. None: nobody tried.
+    writable: a file could be written there and removed again; write_error is why not. None: not tried.
     """
 
     path: str

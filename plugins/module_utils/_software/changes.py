@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is changed in a checkout, as one digest.
 
-Two nodes at one commit have the same code only if their changes are the same. What git ignores is no part of it. Git
+Two nodes at one commit have the same code only if their changes are the same. Files that git ignores do not count. Git
 names the files, and their contents are read here: what it prints of them depends on a user's configuration.
 """
 
@@ -19,12 +19,12 @@ CHANGED = ("git", "--no-optional-locks", "diff", "--name-only", "--no-renames", 
 NEW = ("git", "--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z")
 INNER = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
 TIME_S = 3.0
-# A folder full of outputs that nobody ignores is not worth the time.
+# A folder full of outputs that git does not ignore is not worth the time.
 FILES, SIZE = 500, 16 * 1024 * 1024
 
 
 def read_changes(host: Host, path: str) -> str | None:
-    """Return the digest in hex of the changed and new files of a checkout; None where it cannot be told in time."""
+    """Return the digest in hex of the changed and new files of a checkout; None where it cannot be computed in time."""
     budget = Budget(host, TIME_S)
     above = budget.run(ABOVE, TIME_S, path)
     top = host.resolve(f"{path}/{above.out.strip()}")
@@ -51,16 +51,16 @@ def read_changes(host: Host, path: str) -> str | None:
 
 
 def _content(host: Host, file: str, budget: Budget) -> str | None:
-    """Return what stands for a file's content: of a repository inside its commit; None where nobody can tell."""
+    """Return a digest of a file's content, for a repository inside its commit; None where it could not be read."""
     link = host.read_link(file)
     if link is not None:
         return link
     if host.is_dir(file):
         # git asked in a folder without .git answers for the repository around it.
         result = budget.run(INNER, TIME_S, file) if host.exists(f"{file}/.git") else None
-        told = result.out.splitlines() if result and result.rc == 0 else []
-        commit = [line for line in told if line.startswith("# branch.oid ") and not line.endswith("(initial)")]
-        changed = any(not line.startswith("# ") for line in told)
+        digests = result.out.splitlines() if result and result.rc == 0 else []
+        commit = [line for line in digests if line.startswith("# branch.oid ") and not line.endswith("(initial)")]
+        changed = any(not line.startswith("# ") for line in digests)
         return commit[0] if commit and not changed else None
     digest = host.sha256(file)
     if digest is None and host.exists(file):

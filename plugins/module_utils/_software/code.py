@@ -39,7 +39,7 @@ def parse_status(text: str) -> tuple[str | None, str | None, bool]:
 
 
 def parse_marker(text: str, path: str) -> Code | None:
-    """Return what the controller's checkout was when the code was brought here; None for a text that is no marker."""
+    """Return the state of the controller's checkout when the code was copied here; None if the text is not a marker."""
     data = parse_json(text)
     if not isinstance(data, dict):
         return None
@@ -55,12 +55,12 @@ def parse_marker(text: str, path: str) -> Code | None:
 
 
 def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
-    """Return the state of the checkout at path; what neither git nor the marker says is None."""
+    """Return the state of the checkout at path; what neither git nor the marker has is None."""
     unknown = Code(path, host.is_dir(path), None, None, None)
 
-    def could_not(why: str, found: Code | None = None) -> Code:
+    def could_not(why: str, state: Code | None = None) -> Code:
         warn(f"code {path}: {why}")
-        return dataclasses.replace(found or unknown, why=why)
+        return dataclasses.replace(state or unknown, why=why)
 
     if not unknown.exists:
         return unknown
@@ -72,8 +72,8 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
             return marked or could_not(f"{MARKER} is not what the role code writes; the commit is unknown")
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
-        found = Code(path, True, *parse_status(result.out), source="git")
-        return dataclasses.replace(found, changes=_changes(host, path)) if found.dirty and found.commit else found
+        state = Code(path, True, *parse_status(result.out), source="git")
+        return dataclasses.replace(state, changes=_changes(host, path)) if state.dirty and state.commit else state
     if result.timed_out:
         slow = f"git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown"
         return could_not(slow, _name_only(host, path))

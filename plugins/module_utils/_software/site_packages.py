@@ -61,24 +61,24 @@ def read_site_packages(host: Host, interpreter: str, environ: Mapping[str, str])
     certain = host.read_bytes(real, 4) == b"\x7fELF" and not real.startswith(("/nix/", "/gnu/"))
     certain = certain and "PYTHONHOME" not in environ and "PYTHONPLATLIBDIR" not in environ
     base = os.path.dirname(os.path.dirname(real))
-    found = SitePackages(base, {}, certain)
+    site = SitePackages(base, {}, certain)
     candidates = [folder for folder in environ.get("PYTHONPATH", "").split(":") if folder]
-    found.certain = certain and all(folder.startswith("/") for folder in candidates)
+    site.certain = certain and all(folder.startswith("/") for folder in candidates)
     venv = _virtual_environment(host, interpreter)
     if venv is None:
-        candidates += _of_base(host, found, base, real, environ)
+        candidates += _of_base(host, site, base, real, environ)
     else:
-        found.prefix, settings = venv
-        own = _of_prefix(host, found.prefix, None)
-        candidates += own
-        found.certain = found.certain and any(host.is_dir(folder) for folder in own)
-        _set_version(found, settings, own)
+        site.prefix, settings = venv
+        folders = _of_prefix(host, site.prefix, None)
+        candidates += folders
+        site.certain = site.certain and any(host.is_dir(folder) for folder in folders)
+        _set_version(site, settings, folders)
         if settings.get("include-system-site-packages", "").lower() == "true":
             home = settings.get("home", "")
-            candidates += _of_base(host, found, os.path.dirname(home) if home.startswith("/") else base, real, environ)
+            candidates += _of_base(host, site, os.path.dirname(home) if home.startswith("/") else base, real, environ)
     for folder in candidates:
-        _add(host, found, folder)
-    return found
+        _add(host, site, folder)
+    return site
 
 
 def _virtual_environment(host: Host, interpreter: str) -> tuple[str, dict[str, str]] | None:
@@ -91,12 +91,12 @@ def _virtual_environment(host: Host, interpreter: str) -> tuple[str, dict[str, s
     return None
 
 
-def _set_version(found: SitePackages, settings: Mapping[str, str], folders: list[str]) -> None:
+def _set_version(site: SitePackages, settings: Mapping[str, str], folders: list[str]) -> None:
     """Note the version of a virtual environment: as its settings tell it, else as its site-packages are named."""
-    told = re.match(r"3\.[0-9]{1,3}(?:\.[0-9]{1,3})?", settings.get("version_info") or settings.get("version") or "")
+    setting = re.match(r"3\.[0-9]{1,3}(?:\.[0-9]{1,3})?", settings.get("version_info") or settings.get("version") or "")
     named = [match.group(1) for match in (_PYTHON.fullmatch(folder.split("/")[-2]) for folder in folders) if match]
-    found.version = told.group() if told else next(iter(named), None)
-    found.source = f"{found.prefix}/pyvenv.cfg" if told else None
+    site.version = setting.group() if setting else next(iter(named), None)
+    site.source = f"{site.prefix}/pyvenv.cfg" if setting else None
 
 
 def _of_prefix(host: Host, prefix: str, version: str | None) -> list[str]:
@@ -112,17 +112,17 @@ def _of_prefix(host: Host, prefix: str, version: str | None) -> list[str]:
     return folders
 
 
-def _of_base(host: Host, found: SitePackages, base: str, real: str, environ: Mapping[str, str]) -> list[str]:
+def _of_base(host: Host, site: SitePackages, base: str, real: str, environ: Mapping[str, str]) -> list[str]:
     """Return the directories of an interpreter itself, the user's first; note its version if it is not known yet."""
     named = _PYTHON.fullmatch(os.path.basename(real))
     version = named.group(1) if named else None
     standard = [os.path.dirname(folder) for folder in _of_prefix(host, base, version)]
     at_home = [folder for folder in standard if host.exists(f"{folder}/os.py")]
-    found.certain = found.certain and bool(at_home)
+    site.certain = site.certain and bool(at_home)
     if version is None and at_home:
         version = os.path.basename(at_home[0])[len("python") :].rstrip("t")
-    if found.version is None:
-        found.version, found.source = _full_version(host, base, version)
+    if site.version is None:
+        site.version, site.source = _full_version(host, base, version)
     user = environ.get("PYTHONUSERBASE") or host.expand("~/.local")
     folders = _of_prefix(host, user, version) + _of_prefix(host, base, version)
     if base == "/usr":
@@ -146,19 +146,19 @@ def _full_version(host: Host, base: str, version: str | None) -> tuple[str | Non
     return (match.group(1), header) if match else (version, None)
 
 
-def _add(host: Host, found: SitePackages, folder: str) -> None:
+def _add(host: Host, site: SitePackages, folder: str) -> None:
     """Add a directory and, for it is a site's, those that its .pth files name."""
-    if folder in found.folders or not host.is_dir(folder):
+    if folder in site.folders or not host.is_dir(folder):
         return
     names = host.list_dir(folder)
-    found.folders[folder] = names or []
+    site.folders[folder] = names or []
     if names is None or any(name in names for name in CUSTOMIZE):
-        found.certain = False
+        site.certain = False
     for name in names or []:
         if name.endswith(".pth"):
             added, code = parse_pth(host.read_text(f"{folder}/{name}", PTH_LIMIT) or "")
             if code and not _HARMLESS.fullmatch(name):
-                found.certain = False
+                site.certain = False
             for path in (os.path.normpath(os.path.join(folder, line)) for line in added):
-                if path not in found.folders and host.is_dir(path):
-                    found.folders[path] = host.list_dir(path) or []
+                if path not in site.folders and host.is_dir(path):
+                    site.folders[path] = host.list_dir(path) or []

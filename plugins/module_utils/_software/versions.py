@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Versions of what a rank loads and of drivers, from files alone.
 
-Importing torch takes seconds and a GPU's context; its version.py says the same.
+Importing torch takes seconds and a GPU's context; its version.py has the same.
 """
 
 from __future__ import annotations
@@ -50,40 +50,40 @@ def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str],
     """Return the versions of this node; command is the training interpreter as asked for."""
     environ = read_environ(host)
     interpreter = find_python(host, code_dir, command).path
-    found: dict[str, tuple[str | None, str]] = {}
+    versions: dict[str, tuple[str | None, str]] = {}
     site = read_site_packages(host, interpreter, environ) if interpreter else SitePackages("/", {}, False)
     certain = site.certain
     if interpreter:
-        found["python"] = (site.version, site.source or interpreter)
+        versions["python"] = (site.version, site.source or interpreter)
     torch_folder = site.folder_of("torch")
-    found.update(_torch(host, site, torch_folder))
-    if torch_folder is not None and found["torch"][0] is None:
+    versions.update(_torch(host, site, torch_folder))
+    if torch_folder is not None and versions["torch"][0] is None:
         warn(f"{torch_folder}/torch does not tell its version")
         certain = False
-    found.update(_nccl(host, site, found["torch_cuda"][0], environ))
-    found.update(_rccl(host, torch_folder, environ))
+    versions.update(_nccl(host, site, versions["torch_cuda"][0], environ))
+    versions.update(_rccl(host, torch_folder, environ))
     for name, module in DRIVERS.items():
         path = f"/sys/module/{module}/version"
-        found[name] = (sysfs.text(host, path), path)
+        versions[name] = (sysfs.text(host, path), path)
     return Versions(
-        **{name: version for name, (version, _source) in found.items()},
+        **{name: version for name, (version, _source) in versions.items()},
         site_packages=list(site.folders) if certain and site.folders else None,
-        sources={name: source for name, (version, source) in found.items() if version is not None},
+        sources={name: source for name, (version, source) in versions.items() if version is not None},
     )
 
 
 def _torch(host: Host, site: SitePackages, folder: str | None) -> dict[str, tuple[str | None, str]]:
     """Return torch's versions: from its own file, else from what its installer left (as for an editable one)."""
     path = f"{folder}/torch/version.py"
-    told = parse_torch_version(host.read_text(path, TEXT_LIMIT) or "") if folder is not None else {}
-    found: dict[str, tuple[str | None, str]] = {"torch": (told.get("__version__"), path)}
-    if "__version__" not in told:
+    values = parse_torch_version(host.read_text(path, TEXT_LIMIT) or "") if folder is not None else {}
+    versions: dict[str, tuple[str | None, str]] = {"torch": (values.get("__version__"), path)}
+    if "__version__" not in values:
         for place, names in site.folders.items():
             for name in names:
                 match = _TORCH_DIST.fullmatch(name)
-                if match and found["torch"][0] is None:
-                    found["torch"] = (match.group(1), f"{place}/{name}")
-    return {**found, "torch_cuda": (told.get("cuda"), path), "torch_hip": (told.get("hip"), path)}
+                if match and versions["torch"][0] is None:
+                    versions["torch"] = (match.group(1), f"{place}/{name}")
+    return {**versions, "torch_cuda": (values.get("cuda"), path), "torch_hip": (values.get("hip"), path)}
 
 
 def _nccl(
@@ -114,11 +114,11 @@ def _rccl(host: Host, torch_folder: str | None, environ: Mapping[str, str]) -> d
     if not root.startswith("/") or not host.is_dir(root):
         root = "/opt/rocm"
     info = f"{root}/.info/version"
-    found: dict[str, tuple[str | None, str]] = {"rocm": (sysfs.text(host, info), info)}
+    versions: dict[str, tuple[str | None, str]] = {"rocm": (sysfs.text(host, info), info)}
     if torch_folder is not None and host.exists(f"{torch_folder}/torch/lib/librccl.so"):
-        return found
+        return versions
     for header in (f"{root}/include/rccl/rccl.h", f"{root}/rccl/include/rccl.h"):
         version = parse_rccl_header(host.read_text(header, TEXT_LIMIT) or "")
         if version is not None:
-            return {**found, "rccl": (version, header)}
-    return found
+            return {**versions, "rccl": (version, header)}
+    return versions

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node's clock, beside that of whoever asks."""
+"""The node's clock, and the controller's at the time of the request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMESYNC = "/run/systemd/timesync/synchronized"
 
 def read_clock(host: Host, asked: float | None) -> Clock | None:
     """Return the clock, None for another root: a tree has none. What the kernel does not tell, timesyncd may."""
-    if not host.own:
+    if not host.is_live:
         return None
     wall = host.outside.now()
     synchronized = host.outside.clock_synchronized()

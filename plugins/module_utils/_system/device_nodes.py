@@ -24,13 +24,13 @@ FOLDERS = {
 
 def read_devices(host: Host) -> list[DeviceFile]:
     """Return the device nodes, for those of a kind in the order of their numbers."""
-    found = []
+    files = []
     for folder, wanted in FOLDERS.items():
         for name in sorted(host.list_dir(folder) or [], key=natural):
             path = f"{folder}/{name}"
             if wanted.fullmatch(name) and not host.is_dir(path):
-                found.append(_device(host, path))
-    return found
+                files.append(_device(host, path))
+    return files
 
 
 def _device(host: Host, path: str) -> DeviceFile:

@@ -89,10 +89,10 @@ def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
     real = host.resolve(path)
     if real is None:
         return Disk(path)
-    there = existing(host, real)
-    space = host.space(there)
+    directory = existing(host, real)
+    space = host.space(directory)
     # After it was looked at: an automounter has mounted by now what it keeps unmounted.
-    mount = mount_of(there, parse_mountinfo(host.read_text("/proc/self/mountinfo") or ""))
+    mount = mount_of(directory, parse_mountinfo(host.read_text("/proc/self/mountinfo") or ""))
     return Disk(
         path=path,
         mount_point=mount.point if mount else None,
@@ -101,12 +101,12 @@ def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
         free_bytes=space.free if space else None,
         free_inodes=space.free_inodes if space else None,
         read_only=space.read_only if space else None,
-        **(_tried(host, there) if probe and host.own else {}),
+        **(_tried(host, directory) if probe and host.is_live else {}),
     )
 
 
 def _tried(host: Host, folder: str) -> dict[str, Any]:
-    # git status looks at the same time, and would call a clean checkout changed.
+    # A git status at the same time would report a clean checkout as changed.
     state = host.outside.try_write(host.here(folder), named=not in_checkout(host, folder))
     if state is None:
         return {}

@@ -48,7 +48,7 @@ def parse_chosen(text: str) -> str | None:
 
 
 def read_kernel(host: Host) -> Kernel:
-    """Return what the kernel says of itself."""
+    """Return the kernel's own description."""
 
     def word(path: str) -> str:
         return sysfs.text(host, path) or ""

@@ -50,7 +50,7 @@ _DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)
 
 def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None:
     """Return the errors in the log, None for another root; as_root are words to put before the commands."""
-    if not host.own:
+    if not host.is_live:
         return None
     budget = Budget(host)
     whys = []
@@ -66,7 +66,7 @@ def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One message, and the seconds since the boot if they are told."""
+    """One message, and the seconds since the boot if known."""
 
     monotonic_s: float | None
     text: str
@@ -75,17 +75,17 @@ class Line:
 def parse_journal(text: str) -> list[Line]:
     """Return the messages of journalctl -o json: an object a line (systemd: Journal JSON Format).
 
-    Only those are read that have a word we look for; the others stand there as empty texts.
+    Only messages with one of the searched words are read; the others are returned as empty texts.
     """
-    found = []
+    lines = []
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
         if any(word in line for word in _WORDS) or _BYTES.search(line):
-            found.append(_entry(line))
+            lines.append(_entry(line))
         else:
-            found.append(Line(None, ""))
-    return found
+            lines.append(Line(None, ""))
+    return lines
 
 
 def _entry(line: str) -> Line:
@@ -102,32 +102,32 @@ def _entry(line: str) -> Line:
 
 def parse_dmesg(text: str) -> list[Line]:
     """Return the messages of dmesg with its seconds since the boot."""
-    found = []
+    lines = []
     for line in text.splitlines():
         match = _DMESG.fullmatch(line)
         if match:
-            found.append(Line(float(match.group(1)), match.group(2)))
-    return found
+            lines.append(Line(float(match.group(1)), match.group(2)))
+    return lines
 
 
 def errors_of(lines: Iterable[Line]) -> list[KernelError]:
     """Return the errors, those of one kind, code and device as one: the first's text, the last's time."""
-    found: dict[tuple[str, int | None, str | None], KernelError] = {}
+    errors: dict[tuple[str, int | None, str | None], KernelError] = {}
     for line in lines:
         error = error_of(line)
         if error is None:
             continue
         key = (error.kind, error.code, error.device)
-        before = found.get(key)
+        before = errors.get(key)
         if before is not None:
-            found[key] = dataclasses.replace(before, count=before.count + 1, monotonic_s=error.monotonic_s)
-        elif len(found) < ERROR_LIMIT:
-            found[key] = error
-    return list(found.values())
+            errors[key] = dataclasses.replace(before, count=before.count + 1, monotonic_s=error.monotonic_s)
+        elif len(errors) < ERROR_LIMIT:
+            errors[key] = error
+    return list(errors.values())
 
 
 def error_of(line: Line) -> KernelError | None:
-    """Return the error that a line tells of, if it does."""
+    """Return the error that a line reports, None for other lines."""
     text = line.text[:2000]
     if not any(word in text for word in _WORDS):
         return None

@@ -55,8 +55,8 @@ def read_memlock(host: Host) -> Memlock | None:
 
 def read_limits(host: Host) -> dict[str, Limit]:
     """Return the limits of this process by the names that setrlimit(2) has for them."""
-    found = parse_limits(host.read_text("/proc/self/limits") or "")
-    return {name: found[line] for name, line in LIMITS.items() if line in found}
+    limits = parse_limits(host.read_text("/proc/self/limits") or "")
+    return {name: limits[line] for name, line in LIMITS.items() if line in limits}
 
 
 def _number(value: str) -> int:

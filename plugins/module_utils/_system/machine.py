@@ -39,7 +39,7 @@ def read_identity(host: Host) -> Identity:
     return Identity(
         hostname=sysfs.text(host, "/proc/sys/kernel/hostname") or host.node_name(),
         # machine-id(5): empty or "uninitialized" in an image
-        machine_id=next((found for found in ids if found and _MACHINE_ID.fullmatch(found)), None),
+        machine_id=next((machine_id for machine_id in ids if machine_id and _MACHINE_ID.fullmatch(machine_id)), None),
         boot_id=sysfs.text(host, "/proc/sys/kernel/random/boot_id"),
     )
 

@@ -22,13 +22,13 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 def read_memory(host: Host) -> Memory:
     """Return how much memory there is; of CPUs with different governors all are named."""
-    said = parse_meminfo(host.read_text("/proc/meminfo") or "")
+    values = parse_meminfo(host.read_text("/proc/meminfo") or "")
     policies = (name for name in host.list_dir(POLICIES) or [] if name.startswith("policy"))
     governors = {sysfs.text(host, f"{POLICIES}/{name}/scaling_governor") for name in policies} - {None}
     return Memory(
-        total_bytes=said.get("MemTotal"),
-        available_bytes=said.get("MemAvailable"),
-        swap_bytes=said.get("SwapTotal"),
-        hugepages=said.get("HugePages_Total"),
+        total_bytes=values.get("MemTotal"),
+        available_bytes=values.get("MemAvailable"),
+        swap_bytes=values.get("SwapTotal"),
+        hugepages=values.get("HugePages_Total"),
         governor=", ".join(sorted(filter(None, governors))) or None,
     )

@@ -30,19 +30,19 @@ _USER = re.compile(r"\s*([0-9]{1,10})\s*,\s*([0-9A-Fa-f:.]{1,20})\s*", re.ASCII)
 
 
 def read_processes(host: Host) -> Processes:
-    """Return the processes. Below another root no tool is asked and nobody waits."""
+    """Return the processes. Below another root no tool is run and nothing is waited for."""
     processes = _all(host)
     runs, hidden = _runs(host, processes)
     return Processes(gpu=_gpu(host), runs=runs, hung=_hung(host, processes), hidden=hidden)
 
 
 def _all(host: Host) -> dict[int, Process]:
-    found = {}
+    processes = {}
     for name in host.list_dir("/proc") or []:
         process = look(host, int(name)) if re.fullmatch("[0-9]{1,10}", name, re.ASCII) else None
         if process is not None:
-            found[process.pid] = process
-    return found
+            processes[process.pid] = process
+    return processes
 
 
 def look(host: Host, pid: int) -> Process | None:
@@ -80,10 +80,10 @@ def parse_mark(environ: str) -> str | None:
 
 
 def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess], int]:
-    """Return the processes of runs, and how many others there are of which nobody can tell."""
-    found, hidden = [], 0
+    """Return the processes of runs, and how many others could not be attributed."""
+    runs, hidden = [], 0
     for pid in sorted(processes):
-        if host.own and pid == os.getpid():
+        if host.is_live and pid == os.getpid():
             continue
         environ = host.read_text(f"/proc/{pid}/environ")
         if environ is None:
@@ -92,8 +92,8 @@ def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess
             continue
         mark = parse_mark(environ)
         if mark is not None:
-            found.append(RunProcess(pid, uid(host, pid), command(host, pid), mark))
-    return found, hidden
+            runs.append(RunProcess(pid, uid(host, pid), command(host, pid), mark))
+    return runs, hidden
 
 
 # GPUs
@@ -112,7 +112,7 @@ def _gpu(host: Host) -> list[GpuProcess] | None:
 
 
 def _nvidia(host: Host) -> list[GpuProcess] | None:
-    if not host.own:
+    if not host.is_live:
         return None
     result = host.run(USERS, TIMEOUT_S)
     return [_user(host, pid, device) for pid, device in parse_users(result.out)] if result.rc == 0 else None
@@ -135,16 +135,16 @@ def _hung(host: Host, processes: Mapping[int, Process]) -> list[HungProcess] | N
     asleep = {pid: process for pid, process in processes.items() if process.state == "D"}
     if not asleep:
         return []
-    if not host.own:
+    if not host.is_live:
         return None
     before = {pid: _switches(host, pid) for pid in asleep}
     time.sleep(HUNG_S)
-    found = []
+    hung = []
     for pid, process in sorted(asleep.items()):
         if look(host, pid) == process and _switches(host, pid) == before[pid]:
             wait = (host.read_text(f"/proc/{pid}/wchan", 256) or "").strip()
-            found.append(HungProcess(pid, command(host, pid), wait if wait not in ("", "0") else None))
-    return found
+            hung.append(HungProcess(pid, command(host, pid), wait if wait not in ("", "0") else None))
+    return hung
 
 
 def _switches(host: Host, pid: int) -> int | None:

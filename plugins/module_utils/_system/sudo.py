@@ -13,8 +13,8 @@ TIMEOUT_S = 5.0
 
 
 def read_sudo(host: Host) -> Sudo | None:
-    """Return what sudo says, None for another root: its users are others."""
-    if not host.own:
+    """Return sudo's answer, None for another root, which has other users."""
+    if not host.is_live:
         return None
     if host.user_id() == 0:
         return Sudo(True, "this user is root")

@@ -20,14 +20,14 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
     real = host.resolve(path)
     if real is None:
         return Workdir(path, None, False, None)
-    there = existing(host, real)
-    found = host.identity(there)
-    rest = os.path.relpath(real, there)
+    directory = existing(host, real)
+    inode = host.identity(directory)
+    rest = os.path.relpath(real, directory)
     identity = None
-    if mark is not None and found is not None:
-        identity = "/".join([mark, f"{found[0]}:{found[1]}", *([] if rest == "." else [rest])])
-    writable = host.is_dir(there) and host.allows(there, os.W_OK | os.X_OK)
-    space = host.space(there)
+    if mark is not None and inode is not None:
+        identity = "/".join([mark, f"{inode[0]}:{inode[1]}", *([] if rest == "." else [rest])])
+    writable = host.is_dir(directory) and host.allows(directory, os.W_OK | os.X_OK)
+    space = host.space(directory)
     # Last: what was asked until now has mounted what an automounter keeps unmounted.
     mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
-    return Workdir(real, identity, writable, space.free if space else None, filesystem_of(there, mounts))
+    return Workdir(real, identity, writable, space.free if space else None, filesystem_of(directory, mounts))

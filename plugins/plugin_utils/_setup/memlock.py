@@ -216,7 +216,7 @@ def verdict(
         if found is None:
             unknown.append("the limit of a container was not looked at: check mode starts none")
         elif found["image"] is None:
-            unknown.append("the limit of a container was not looked at: no image is there (memlock_image)")
+            unknown.append("the limit of a container was not looked at: there is no image (memlock_image)")
         elif found["why"]:
             problems.append(f"no container of {found['image']} starts to tell its limit: {found['why']}")
         elif not enough(found["soft"], wanted):

@@ -42,11 +42,11 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
         warn(f"KFD does not let this process read its nodes {numbers}: GPUs that are not given to it, left out here")
     relations = read_relations(host, kfd, gpus)
     names = [_product(host, gpu) for gpu in gpus]
-    told = tools.ask(host, warn, names=None in names, links=None in relations.values())
+    answer = tools.ask(host, warn, names=None in names, links=None in relations.values())
     devices = [
         Device(
             index=index,
-            name=names[index] or _told_name(told.names, gpu) or gpu.gfx,
+            name=names[index] or _name_by_tool(answer.names, gpu) or gpu.gfx,
             uuid=f"GPU-{gpu.unique_id:016x}" if gpu.unique_id else None,
             pci_address=gpu.address,
             numa_node=_numa_node(host, gpu, kfd),
@@ -55,7 +55,7 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
         )
         for index, gpu in enumerate(gpus)
     ]
-    known = [(a, b, word or told.links.get(_pair(gpus[a], gpus[b]))) for (a, b), word in relations.items()]
+    known = [(a, b, word or answer.links.get(_pair(gpus[a], gpus[b]))) for (a, b), word in relations.items()]
     return Gpu(
         vendor="amd",
         count=len(gpus),
@@ -89,12 +89,12 @@ def _product(host: Host, gpu: KfdNode) -> str | None:
     return None if name in ("N/A", "Unknown", "unknown") else name
 
 
-def _told_name(names: dict[str, str], gpu: KfdNode) -> str | None:
+def _name_by_tool(names: dict[str, str], gpu: KfdNode) -> str | None:
     return (names.get(gpu.address) or names.get(pci.physical(gpu.address))) if gpu.address else None
 
 
 def _numa_node(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
-    """Return what the bus says; what KFD says only where there is no such file (KFD makes 0 of "not known")."""
+    """Return the PCI bus's answer, KFD's only where there is no such file (KFD writes 0 for "not known")."""
     text = _of_device(host, gpu, "numa_node")
     if text is None:
         return read_processors(host, kfd, gpu)
@@ -110,7 +110,7 @@ def _siblings(gpu: KfdNode, kfd: Kfd) -> list[KfdNode]:
 
 
 def _partition(host: Host, gpu: KfdNode, kfd: Kfd) -> str | None:
-    """Return the partition mode as the driver says it, else what the nodes show when all of them can be seen."""
+    """Return the partition mode that the driver reports, else what the nodes show when all of them can be seen."""
     mode = _of_device(host, gpu, "current_compute_partition")
     if mode and _PARTITION.fullmatch(mode):
         return mode

@@ -4,7 +4,7 @@
 """How AMD's GPUs are, from /sys alone.
 
 amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the pages of memory that it has
-put aside. A partition is told with the counters of its whole device.
+put aside. A partition is reported with the counters of its whole device.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _state(host: Host, index: int, address: str | None) -> GpuState:
     folder = f"{pci.DEVICES}/{pci.physical(address)}"
     link = read_link(host, folder)
     names = [name for name in host.list_dir(f"{folder}/ras") or [] if name.endswith(COUNTER)]
-    told = host.read_folder(f"{folder}/ras", names)
-    counts = [parse_count(content.decode("utf-8", "replace")) for content in told.values()]
+    counters = host.read_folder(f"{folder}/ras", names)
+    counts = [parse_count(content.decode("utf-8", "replace")) for content in counters.values()]
     numbers = [count for count in counts if count is not None]
     pages = host.read_text(f"{folder}/ras/gpu_vram_bad_pages", PAGES_LIMIT)
     return GpuState(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GPUs and links that the AMD compute driver (KFD) tells of in sysfs.
+"""The GPUs and links that the AMD compute driver (KFD) lists in sysfs.
 
 Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c (node_show, iolink_show, mem_show): `name value` lines, all decimal.
 Where a device cgroup forbids a GPU its node's properties are empty or answer EPERM. Old kernels print fewer keys.
@@ -89,15 +89,15 @@ class Kfd:
 
 def parse_properties(text: str) -> dict[str, int]:
     """Return the `name value` lines; others are left out."""
-    found = {}
+    properties = {}
     for line in text.splitlines():
         fields = line.split()
         try:
             name, value = fields
-            found[name] = int(value)
+            properties[name] = int(value)
         except ValueError:
             continue
-    return found
+    return properties
 
 
 def read_nodes(host: Host) -> Kfd:
@@ -118,9 +118,9 @@ def read_links(host: Host, node: KfdNode) -> Iterator[KfdLink]:
     for kind in ("io_links", "p2p_links"):
         folder = f"{NODES}/{node.number}/{kind}"
         for number in _numbers(host, folder):
-            found = parse_properties(host.read_text(f"{folder}/{number}/properties", LIMIT) or "")
-            if "node_to" in found and "type" in found:
-                yield KfdLink(found["node_to"], found["type"], found.get("weight", 0))
+            properties = parse_properties(host.read_text(f"{folder}/{number}/properties", LIMIT) or "")
+            if "node_to" in properties and "type" in properties:
+                yield KfdLink(properties["node_to"], properties["type"], properties.get("weight", 0))
 
 
 def read_memory(host: Host, node: KfdNode) -> int | None:
@@ -135,23 +135,23 @@ def read_memory(host: Host, node: KfdNode) -> int | None:
 
 
 def read_relations(host: Host, kfd: Kfd, gpus: list[KfdNode]) -> dict[tuple[int, int], str | None]:
-    """Return XGMI or PCIE, the words of ROCm's tools, for all pairs of places a < b in gpus; None is not told.
+    """Return XGMI or PCIE, the words of ROCm's tools, for all pairs of places a < b in gpus; None is unknown.
 
     GPUs of one hive are linked by xGMI, each with each (kfd_crat.c: kfd_create_vcrat_image_gpu), over several hops
     too; that alone saves reading the 4,000 links of a machine in CPX mode.
     """
     links: dict[int, list[KfdLink]] = {}
-    found: dict[tuple[int, int], str | None] = {}
+    relations: dict[tuple[int, int], str | None] = {}
     for b, other in enumerate(gpus):
         for a, gpu in enumerate(gpus[:b]):
             if gpu.hive_id and gpu.hive_id == other.hive_id:
-                found[a, b] = "XGMI"
+                relations[a, b] = "XGMI"
                 continue
             for node in (gpu, other):
                 if node.number not in links:
                     links[node.number] = list(read_links(host, node))
-            found[a, b] = _relation(kfd, (gpu.number, links[gpu.number]), (other.number, links[other.number]))
-    return dict(sorted(found.items()))
+            relations[a, b] = _relation(kfd, (gpu.number, links[gpu.number]), (other.number, links[other.number]))
+    return dict(sorted(relations.items()))
 
 
 def read_processors(host: Host, kfd: Kfd, gpu: KfdNode) -> int | None:

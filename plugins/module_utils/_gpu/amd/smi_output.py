@@ -15,50 +15,50 @@ from typing import Any
 
 from .topology import BDF, Topology
 
-NO_JSON = "the answer is no valid JSON"
+NO_JSON = "the answer is not valid JSON"
 _PEER = re.compile(r"gpu_(\d{1,4})")
 # The line where JSON begins; `[WARNING] …` is none
 _BEGIN = re.compile(r"[\[{][ \t]*(?:$|[\[{\]}\"])")
 
 
 def parse_topology(text: str) -> Topology:
-    """Return what `amd-smi topology --json` printed; nothing but a complaint when it is no JSON.
+    """Return what `amd-smi topology --json` printed; nothing but a complaint when it is not JSON.
 
     Trailing commas and lines of `...` are read over and complained of: what stands between them is whole.
     """
-    found = Topology()
+    topology = Topology()
     gpus, valid = _gpus(text)
     if not valid:
-        found.complaints.append(NO_JSON)
+        topology.complaints.append(NO_JSON)
     for number, gpu in gpus:
-        _see(found, number, gpu.get("bdf"))
+        _see(topology, number, gpu.get("bdf"))
         links = gpu.get("links")
         for link in links if isinstance(links, list) else []:
             if isinstance(link, dict) and _is_number(link.get("gpu")):
-                _see(found, link["gpu"], link.get("bdf"))
+                _see(topology, link["gpu"], link.get("bdf"))
                 for name, value in link.items():
                     if name not in ("gpu", "bdf"):
-                        _put(found, name, number, link["gpu"], value)
+                        _put(topology, name, number, link["gpu"], value)
         for name, cells in gpu.items():
             for peer, value in cells.items() if isinstance(cells, dict) else []:
                 match = _PEER.fullmatch(peer)
                 if match:
-                    _see(found, int(match.group(1)), None)
-                    _put(found, name, number, int(match.group(1)), value)
-    found.gpus.sort()
-    return found
+                    _see(topology, int(match.group(1)), None)
+                    _put(topology, name, number, int(match.group(1)), value)
+    topology.gpus.sort()
+    return topology
 
 
 def parse_names(text: str) -> dict[str, str]:
     """Return the market names in `amd-smi static --asic --bus --json`, by PCI address."""
-    found = {}
+    names = {}
     for _number, gpu in _gpus(text)[0]:
         asic, bus = gpu.get("asic"), gpu.get("bus")
         if isinstance(asic, dict) and isinstance(bus, dict):
             name, address = asic.get("market_name"), bus.get("bdf")
             if isinstance(name, str) and name not in ("", "N/A") and isinstance(address, str):
-                found[address.lower()] = name
-    return found
+                names[address.lower()] = name
+    return names
 
 
 def _gpus(text: str) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
@@ -68,7 +68,7 @@ def _gpus(text: str) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
     data = _load(lines[begin:])
     valid = data is not None
     if not valid:
-        data = _load(_mended(lines[begin:]))
+        data = _load(_completed(lines[begin:]))
     if isinstance(data, dict):
         data = data.get("gpu_data")
     entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
@@ -82,11 +82,11 @@ def _load(lines: list[str]) -> Any:
         return None
 
 
-def _mended(lines: list[str]) -> list[str]:
+def _completed(lines: list[str]) -> list[str]:
     """Return the lines without those of dots, and without the commas that stand before a closing bracket."""
-    told = [line for line in lines if line not in ("", "...", "...,")]
+    rest = [line for line in lines if line not in ("", "...", "...,")]
     return [
-        line.rstrip(",") if following.startswith(("]", "}")) else line for line, following in zip(told, [*told[1:], ""])
+        line.rstrip(",") if following.startswith(("]", "}")) else line for line, following in zip(rest, [*rest[1:], ""])
     ]
 
 
@@ -94,13 +94,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10000
 
 
-def _see(found: Topology, number: int, address: Any) -> None:
-    if number not in found.gpus:
-        found.gpus.append(number)
+def _see(topology: Topology, number: int, address: Any) -> None:
+    if number not in topology.gpus:
+        topology.gpus.append(number)
     if isinstance(address, str) and BDF.fullmatch(address):
-        found.addresses[number] = address.lower()
+        topology.addresses[number] = address.lower()
 
 
-def _put(found: Topology, name: str, a: int, b: int, value: Any) -> None:
+def _put(topology: Topology, name: str, a: int, b: int, value: Any) -> None:
     if isinstance(value, (str, int)):
-        found.tables.setdefault(name, {})[a, b] = str(value)
+        topology.tables.setdefault(name, {})[a, b] = str(value)

@@ -21,7 +21,7 @@ from . import smi_output
 from .topology import Topology, link_types, parse_tables
 
 TIMEOUT_S = 5.0
-# 64 GPUs, each with each, are 1.5 MB of JSON; what is longer is no answer.
+# 64 GPUs, each with each, are 1.5 MB of JSON; a longer answer is not read.
 LIMIT = 4 * 1024 * 1024
 # Packages of ROCm need not link their tools into the PATH.
 FOLDER = "/opt/rocm/bin/"
@@ -32,8 +32,8 @@ ROCM_SMI = ("rocm-smi", "--showbus", "--showproductname", "--showtopotype")
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
-    """What the tools told: market names by PCI address, and XGMI or PCIE by pair of addresses, the lesser first."""
+class ToolAnswer:
+    """What the tools printed: market names by PCI address, and XGMI or PCIE by pair of addresses, the lesser first."""
 
     names: dict[str, str] = dataclasses.field(default_factory=dict)
     links: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
@@ -43,27 +43,27 @@ class _Hung(Exception):
     """A tool gave no answer; another one of the same driver would not either."""
 
 
-def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> Told:
-    """Return what the tools tell of the names and of the links, if wanted; a warning says what is missing, and why."""
-    told = Told()
+def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> ToolAnswer:
+    """Return the names and the links that the tools print, as requested; a warning says what is missing, and why."""
+    answer = ToolAnswer()
     budget = Budget(host)
     reasons: dict[str, None] = {}
     try:
         if names:
-            told.names.update(_names(_run(budget, NAMES, reasons), reasons))
+            answer.names.update(_names(_run(budget, NAMES, reasons), reasons))
         if links:
-            told.links.update(_links(budget, reasons))
-        if (names and not told.names) or (links and not told.links):
+            answer.links.update(_links(budget, reasons))
+        if (names and not answer.names) or (links and not answer.links):
             topology = parse_tables(_run(budget, ROCM_SMI, reasons))
             reasons.update(dict.fromkeys(topology.complaints[:1]))
-            told.links.update(_by_address(topology))
-            told.names.update(_series(topology))
+            answer.links.update(_by_address(topology))
+            answer.names.update(_series(topology))
     except _Hung as error:
         reasons[str(error)] = None
-    missing = ["market names"] * (names and not told.names) + ["links"] * (links and not told.links)
+    missing = ["market names"] * (names and not answer.names) + ["links"] * (links and not answer.links)
     if missing:
         warn(f"the {' and '.join(missing)} of the AMD GPUs cannot be known: {'; '.join(reasons)}")
-    return told
+    return answer
 
 
 def _run(budget: Budget, argv: Sequence[str], reasons: dict[str, None]) -> str:
@@ -100,20 +100,20 @@ def _links(budget: Budget, reasons: dict[str, None]) -> dict[tuple[str, str], st
 
 
 def _by_address(topology: Topology) -> dict[tuple[str, str], str]:
-    """Return the links between GPUs whose addresses were told: the tools' numbers are not ROCm's."""
-    found = {}
+    """Return the links between GPUs whose addresses are known: the tools' numbers are not ROCm's."""
+    relations = {}
     for pair, word in link_types(topology).items():
         ends = sorted(topology.addresses[number] for number in pair if number in topology.addresses)
         if len(ends) == 2:
-            found[ends[0], ends[1]] = word
-    return found
+            relations[ends[0], ends[1]] = word
+    return relations
 
 
 def _series(topology: Topology) -> dict[str, str]:
     """Return the product names that rocm-smi printed, by PCI address."""
-    found = {}
-    for number, told in topology.devices.items():
-        name = told.get("card series", "N/A")
+    names = {}
+    for number, details in topology.devices.items():
+        name = details.get("card series", "N/A")
         if number in topology.addresses and name not in ("", "N/A"):
-            found[topology.addresses[number]] = name
-    return found
+            names[topology.addresses[number]] = name
+    return names

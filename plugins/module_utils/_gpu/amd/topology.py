@@ -4,7 +4,7 @@
 """The tables between GPUs that rocm-smi and amd-smi print.
 
 `rocm-smi --showtopo…` names its GPUs GPU0 …, `amd-smi topology` by PCI address. A table is a heading, a line of GPUs
-and a line for each GPU; it is read by words, never by columns, for rocm-smi mixes tabs, blanks and error lines.
+and a line for each GPU; it is read by words, never by columns, because rocm-smi mixes tabs, blanks and error lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Table = dict[tuple[int, int], str]
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """What a tool told: its GPUs by its own numbers, its tables (vendor's heading -> pair -> cell) and its complaints.
+    """What a tool printed: its GPUs by its own numbers, its tables (heading -> pair -> cell) and its complaints.
 
     devices has the `GPU[n] : name: value` lines, names in lower case.
     """
@@ -41,7 +41,7 @@ class Topology:
 
 def parse_tables(text: str) -> Topology:
     """Return what rocm-smi or `amd-smi topology` printed; what is cut or damaged is left out."""
-    found = Topology()
+    topology = Topology()
     numbers = _Numbers()
     name, table = "", {}
     columns: list[int] = []
@@ -58,34 +58,34 @@ def parse_tables(text: str) -> Topology:
             name, columns = heading.group(1), []
         elif device and colon:
             fact = name_of_fact.replace("(Topology)", "").strip().lower()
-            found.devices.setdefault(int(device.group(1)), {})[fact] = value.strip()
+            topology.devices.setdefault(int(device.group(1)), {})[fact] = value.strip()
         elif _COMPLAINT.search(line):
-            found.complaints.append(line)
+            topology.complaints.append(line)
         elif all(map(_is_label, words)) and (len(words) > 1 or not columns):
             columns = [numbers.of(word) for word in words]
-            table = found.tables[name] = {}
+            table = topology.tables[name] = {}
         elif _is_label(words[0]) and len(words) - 1 <= len(columns):
             row = numbers.of(words[0])
             table.update({(row, column): cell for column, cell in zip(columns, words[1:])})
-    found.gpus.extend(sorted({*numbers.seen, *found.devices}))
-    found.addresses.update(numbers.addresses)
-    for number, told in found.devices.items():
-        if BDF.fullmatch(told.get("pci bus", "")):
-            found.addresses[number] = told["pci bus"].lower()
-    return found
+    topology.gpus.extend(sorted({*numbers.seen, *topology.devices}))
+    topology.addresses.update(numbers.addresses)
+    for number, details in topology.devices.items():
+        if BDF.fullmatch(details.get("pci bus", "")):
+            topology.addresses[number] = details["pci bus"].lower()
+    return topology
 
 
 def link_types(topology: Topology) -> Table:
-    """Return XGMI or PCIE for the pairs a < b whose link the tool knows; a pair told in two ways is not known.
+    """Return XGMI or PCIE for the pairs a < b whose link the tool knows; a pair with two types is unknown.
 
     The link types are the table with these words in it: rocm-smi can print them below another one's heading.
     """
-    found: dict[tuple[int, int], set[str]] = {}
+    types: dict[tuple[int, int], set[str]] = {}
     for table in topology.tables.values():
         for (a, b), word in table.items():
             if a != b and word in LINK_WORDS:
-                found.setdefault((min(a, b), max(a, b)), set()).add(word)
-    return {pair: words.pop() for pair, words in found.items() if len(words) == 1}
+                types.setdefault((min(a, b), max(a, b)), set()).add(word)
+    return {pair: words.pop() for pair, words in types.items() if len(words) == 1}
 
 
 def _is_label(word: str) -> bool:

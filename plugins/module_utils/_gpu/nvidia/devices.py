@@ -33,7 +33,7 @@ VERSIONS = ("nvidia-smi", "-q", "-d", "COMPUTE")
 EVERYTHING = ("nvidia-smi", "-q", "-x")
 LIST = ("nvidia-smi", "-L")
 CALL_CAP_S = 5.0
-# Many times what it says of 16 GPUs; what is longer is not read.
+# Many times what it prints for 16 GPUs; a longer answer is not read.
 ANSWER_LIMIT = 1024 * 1024
 UNKNOWN = {
     DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
@@ -51,7 +51,7 @@ def present(host: Host) -> int:
 def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
     """Return the GPUs that nvidia-smi lists (without it, those of the driver or the bus), their links and NICs.
 
-    vendor is None when nvidia-smi is another maker's: its devices and words are told, and nothing is made of them.
+    vendor is None when nvidia-smi is another maker's: its devices and words are reported, without interpretation.
     """
     smi = _Smi(host, warn, cap)
     answers = smi.ask(DEVICES, TOPOLOGY, VERSIONS)
@@ -66,7 +66,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
             smi.forget(DEVICES)
     for gpu in asked.gpus:
         if gpu.trouble:
-            warn(f"nvidia-smi says of GPU {gpu.index}: {gpu.trouble}")
+            warn(f"nvidia-smi reports for GPU {gpu.index}: {gpu.trouble}")
     partitions: dict[str, list[tuple[str, str]]] = {}
     if any(gpu.mig for gpu in asked.gpus):
         partitions = smi_output.parse_list(smi.ask_again(LIST))
@@ -143,11 +143,11 @@ class _Smi:
         return False
 
     def fail(self, command: tuple[str, ...], why: str) -> None:
-        """Remember why a command told nothing."""
+        """Remember why a command gave no answer."""
         self._failures[command] = why
 
     def forget(self, command: tuple[str, ...]) -> None:
-        """Another command told what this one did not."""
+        """Drop the failure of a command whose answer another command gave."""
         self._failures.pop(command, None)
 
     def report(self) -> None:
@@ -172,7 +172,7 @@ def _devices(
     warn: Warn,
 ) -> tuple[list[Device], dict[str, list[int]]]:
     """Return the devices, and for each label of the topology where its devices are; a MIG device is one of its own."""
-    found: list[tuple[str, Device]] = []
+    labeled: list[tuple[str, Device]] = []
     for gpu in asked.gpus:
         whole = Device(
             gpu.index,
@@ -183,33 +183,33 @@ def _devices(
             gpu.memory_mib,
         )
         parts = _partitions(gpu, partitions, warn)
-        found += [(f"GPU{gpu.index}", part) for part in _cut(whole, parts)]
-    if not found:
+        labeled += [(f"GPU{gpu.index}", part) for part in _cut(whole, parts)]
+    if not labeled:
         devices = driver.read_devices(host)
         if topology.gpus and len(devices) != len(topology.gpus):
             devices = [Device(index) for index, _label in enumerate(topology.gpus)]
         labels = topology.gpus or [f"GPU{device.index}" for device in devices]
-        found = list(zip(labels, devices))
-    if any(device.partition for _label, device in found):
-        found = [(label, dataclasses.replace(device, index=index)) for index, (label, device) in enumerate(found)]
-    found = [(label, _with_numa(device, topology, label)) for label, device in found]
+        labeled = list(zip(labels, devices))
+    if any(device.partition for _label, device in labeled):
+        labeled = [(label, dataclasses.replace(device, index=index)) for index, (label, device) in enumerate(labeled)]
+    labeled = [(label, _with_numa(device, topology, label)) for label, device in labeled]
     places: dict[str, list[int]] = {}
-    for label, device in found:
+    for label, device in labeled:
         places.setdefault(label, []).append(device.index)
-    return [device for _label, device in found], places
+    return [device for _label, device in labeled], places
 
 
 def _partitions(
     gpu: SmiGpu, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> Sequence[tuple[str, str]]:
-    found = partitions.get(gpu.uuid or "") if gpu.mig else None
-    if found is not None and not found:
+    listed = partitions.get(gpu.uuid or "") if gpu.mig else None
+    if listed is not None and not listed:
         warn(f"GPU {gpu.index} is in MIG mode without a MIG device: nothing can run on it")
-    return found or []
+    return listed or []
 
 
 def _cut(whole: Device, parts: Sequence[tuple[str, str]]) -> list[Device]:
-    """Return the MIG devices of a GPU, itself when it has none; how much memory each has is not told."""
+    """Return the MIG devices of a GPU, itself when it has none; their memory is unknown."""
     return [dataclasses.replace(whole, uuid=uuid, memory_mib=None, partition=profile) for profile, uuid in parts] or [
         whole
     ]
@@ -239,9 +239,9 @@ def _links(topology: Topology, places: Mapping[str, list[int]], devices: Sequenc
 
 
 def _nic_links(topology: Topology, places: Mapping[str, list[int]]) -> list[NicLink]:
-    found = []
+    links = []
     for gpu in topology.gpus:
         relations = [(topology.name(nic), nic_relation(topology.relation(gpu, nic))) for nic in topology.nics]
         for index in places.get(gpu, []):
-            found += [NicLink(index, name, relation) for name, relation in relations if relation]
-    return found
+            links += [NicLink(index, name, relation) for name, relation in relations if relation]
+    return links

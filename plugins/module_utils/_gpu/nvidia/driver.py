@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What /dev, /proc and /sys tell of NVIDIA GPUs without a tool.
+"""NVIDIA GPUs as /dev, /proc and /sys list them, without a tool.
 
 /proc/driver/nvidia is the driver's (README of the driver, "The /proc Interface"). A container sees every GPU of its
 host in /sys, and often in /proc, whatever it was given: what it can open is what has a node in /dev.
@@ -45,35 +45,35 @@ def on_bus(host: Host) -> list[str]:
 def read_devices(host: Host) -> list[Device]:
     """Return the GPUs that can be opened, or all when none can, numbered in the order of the bus as nvidia-smi does."""
     openable = minors(host)
-    found = _of_driver(host, openable)
-    if not found:
+    devices = _of_driver(host, openable)
+    if not devices:
         addresses = on_bus(host)
         if openable and len(openable) != len(addresses):
             addresses = [""] * len(openable)  # which of them they are cannot be known
-        found = [Device(0, pci_address=address or None) for address in addresses]
+        devices = [Device(0, pci_address=address or None) for address in addresses]
     return [
         Device(index, device.name, device.uuid, device.pci_address, pci.numa_node(host, device.pci_address))
-        for index, device in enumerate(sorted(found, key=lambda device: device.pci_address or ""))
+        for index, device in enumerate(sorted(devices, key=lambda device: device.pci_address or ""))
     ]
 
 
 def _of_driver(host: Host, openable: set[int]) -> list[Device]:
-    found = []
+    devices = []
     for name in host.list_dir(f"{PROC}/gpus") or []:
-        told = parse_information(host.read_text(f"{PROC}/gpus/{name}/information", 65536) or "")
-        minor = told.get("Device Minor", "")
-        if told.get("GPU Excluded") == "Yes" or (openable and minor.isdigit() and int(minor) not in openable):
+        information = parse_information(host.read_text(f"{PROC}/gpus/{name}/information", 65536) or "")
+        minor = information.get("Device Minor", "")
+        if information.get("GPU Excluded") == "Yes" or (openable and minor.isdigit() and int(minor) not in openable):
             continue
-        uuid = told.get("GPU UUID", "")
-        found.append(
+        uuid = information.get("GPU UUID", "")
+        devices.append(
             Device(
                 index=0,
-                name=told.get("Model") or None,
+                name=information.get("Model") or None,
                 uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else None,
-                pci_address=pci.normalize(told.get("Bus Location") or name),
+                pci_address=pci.normalize(information.get("Bus Location") or name),
             )
         )
-    return found
+    return devices
 
 
 def parse_information(text: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ SWITCH_CLASS = "0x0680"
 _NUMBER = re.compile(r"([0-9]{1,18})(?:x| C)?", re.ASCII)
 _GPU_LINE = re.compile(r"GPU [0-9]{1,4}:.*\(UUID: (GPU-[^)\s]+)\)")
 _LINK_LINE = re.compile(r"[ \t]*Link ([0-9]{1,3}): (.+)")
-# Nothing is wrong with a GPU that idles, or that keeps to the clocks somebody set.
+# A GPU that idles, or that keeps to configured clocks, is healthy.
 HARMLESS = ("gpu_idle", "applications_clocks_setting", "sync_boost", "display_clocks_setting")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
 _TROUBLE = re.compile(r"\[?((?:GPU is lost|Unknown Error|GPU requires reset)[^\]]{0,60})\]?")
@@ -45,7 +45,7 @@ _UNCORRECTED = re.compile(r"(?:sram|dram)_uncorrectable\w*")
 def read_nvidia_health(host: Host) -> GpuHealth:
     """Return the states by nvidia-smi; without it (or of another root) the PCIe links alone, and why."""
     switched = _has_switch(host)
-    if not host.own:
+    if not host.is_live:
         return GpuHealth(_of_sysfs(host), FabricManager(switched), "another root: nvidia-smi was not asked")
     budget = Budget(host)
     commands = {"all": EVERYTHING, "nvlinks": NVLINKS, **({"manager": FABRIC_MANAGER} if switched else {})}
@@ -71,10 +71,10 @@ def _why(result: CommandResult | None) -> str:
 
 
 def _of_sysfs(host: Host) -> list[GpuState]:
-    found = []
+    states = []
     for device in driver.read_devices(host):
         link = read_link(host, f"{pci.DEVICES}/{device.pci_address}") if device.pci_address else (None,) * 4
-        found.append(
+        states.append(
             GpuState(
                 index=device.index,
                 pci_address=device.pci_address,
@@ -85,7 +85,7 @@ def _of_sysfs(host: Host) -> list[GpuState]:
                 link_gen_max=link[3],
             )
         )
-    return found
+    return states
 
 
 def _has_switch(host: Host) -> bool | None:
@@ -97,11 +97,11 @@ def _has_switch(host: Host) -> bool | None:
     )
 
 
-def _fabric_manager(switched: bool | None, said: CommandResult | None) -> FabricManager:
-    """Return what systemd says of the service: a word on stdout, with an exit code unless it is active."""
-    if said is None or said.rc is None:
+def _fabric_manager(switched: bool | None, result: CommandResult | None) -> FabricManager:
+    """Return systemd's state of the service: a word on stdout, with an exit code unless it is active."""
+    if result is None or result.rc is None:
         return FabricManager(switched)
-    word = said.out.strip()[:40]
+    word = result.out.strip()[:40]
     known = word in ("active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance")
     return FabricManager(switched, word in ("active", "reloading") if known else None, word or None)
 
@@ -119,28 +119,28 @@ def parse_states(text: str) -> list[GpuState]:
 
 
 def _state(index: int, gpu: ElementTree.Element) -> GpuState:
-    def told(path: str) -> str:
+    def text_of(path: str) -> str:
         return (gpu.findtext(path) or "").strip()
 
     link = "pci/pci_gpu_link_info"
-    uuid = told("uuid")
+    uuid = text_of("uuid")
     return GpuState(
         index=index,
-        pci_address=normalize(told("pci/pci_bus_id") or gpu.get("id", "")),
+        pci_address=normalize(text_of("pci/pci_bus_id") or gpu.get("id", "")),
         uuid=uuid if uuid.startswith("GPU-") else None,
-        ecc_mode=_mode(told("ecc_mode/current_ecc")),
-        ecc_pending=_mode(told("ecc_mode/pending_ecc")),
+        ecc_mode=_mode(text_of("ecc_mode/current_ecc")),
+        ecc_pending=_mode(text_of("ecc_mode/pending_ecc")),
         ecc_uncorrected=_uncorrected(gpu),
-        remap_pending=_flag(told("remapped_rows/remapped_row_pending")),
-        remap_failure=_flag(told("remapped_rows/remapped_row_failure")),
-        link_width=_number(told(f"{link}/link_widths/current_link_width")),
-        link_width_max=_number(told(f"{link}/link_widths/max_link_width")),
-        link_gen=_number(told(f"{link}/pcie_gen/current_link_gen")),
-        link_gen_max=_number(told(f"{link}/pcie_gen/max_link_gen")),
+        remap_pending=_flag(text_of("remapped_rows/remapped_row_pending")),
+        remap_failure=_flag(text_of("remapped_rows/remapped_row_failure")),
+        link_width=_number(text_of(f"{link}/link_widths/current_link_width")),
+        link_width_max=_number(text_of(f"{link}/link_widths/max_link_width")),
+        link_gen=_number(text_of(f"{link}/pcie_gen/current_link_gen")),
+        link_gen_max=_number(text_of(f"{link}/pcie_gen/max_link_gen")),
         throttle=_throttle(gpu),
-        persistence=_flag(told("persistence_mode")),
-        temperature_c=_number(told("temperature/gpu_temp")),
-        fabric_state=_word(told("fabric/state")),
+        persistence=_flag(text_of("persistence_mode")),
+        temperature_c=_number(text_of("temperature/gpu_temp")),
+        fabric_state=_word(text_of("fabric/state")),
         trouble=_trouble(gpu),
     )
 
@@ -167,27 +167,27 @@ def _uncorrected(gpu: ElementTree.Element) -> int | None:
     volatile = gpu.find("ecc_errors/volatile")
     if volatile is None:
         return None
-    told = [_number((child.text or "").strip()) for child in volatile if _UNCORRECTED.fullmatch(child.tag)]
-    told = told or [_number((volatile.findtext("double_bit/total") or "").strip())]
-    numbers = [number for number in told if number is not None]
+    counters = [_number((child.text or "").strip()) for child in volatile if _UNCORRECTED.fullmatch(child.tag)]
+    counters = counters or [_number((volatile.findtext("double_bit/total") or "").strip())]
+    numbers = [number for number in counters if number is not None]
     return sum(numbers) if numbers else None
 
 
 def _throttle(gpu: ElementTree.Element) -> list[str] | None:
     reasons = [element for name in ("event", "throttle") for element in gpu.findall(f"clocks_{name}_reasons")]
     known = False
-    found = []
+    active = []
     for child in reasons[0] if reasons else []:
         match = _REASON.fullmatch(child.tag)
         state = (child.text or "").strip()
         known = known or state in ("Active", "Not Active")
         if match and state == "Active" and match.group(1) not in HARMLESS:
-            found.append(match.group(1))
-    return found if known else None
+            active.append(match.group(1))
+    return active if known else None
 
 
 def _trouble(gpu: ElementTree.Element) -> str | None:
-    """Return what is said instead of values by a GPU that does not answer."""
+    """Return what is printed instead of values for a GPU that does not answer."""
     for element in gpu.iter():
         match = _TROUBLE.fullmatch((element.text or "").strip())
         if match:
@@ -197,7 +197,7 @@ def _trouble(gpu: ElementTree.Element) -> str | None:
 
 def parse_nvlinks(text: str) -> dict[str, list[int]]:
     """Return by UUID the numbers of the NVLinks that have no peer, as nvlink -s prints them: <inactive>."""
-    found: dict[str, list[int]] = {}
+    links_down: dict[str, list[int]] = {}
     uuid = None
     for line in text.splitlines():
         gpu = _GPU_LINE.match(line[:300])
@@ -205,7 +205,7 @@ def parse_nvlinks(text: str) -> dict[str, list[int]]:
         if gpu:
             uuid = gpu.group(1)
         elif link and uuid is not None:
-            down = found.setdefault(uuid, [])
+            down = links_down.setdefault(uuid, [])
             if link.group(2).strip() == "<inactive>":
                 down.append(int(link.group(1)))
-    return found
+    return links_down

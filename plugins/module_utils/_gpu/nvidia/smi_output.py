@@ -26,13 +26,13 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 _LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
-# Nothing is wrong with a GPU that has no such thing, or whose partition may not see the whole.
+# A GPU without the feature, or a partition that may not see the whole GPU, is healthy.
 _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
 
 
 @dataclasses.dataclass(frozen=True)
 class SmiGpu:
-    """One whole GPU by nvidia-smi's index; trouble is what it says instead of values ("GPU is lost")."""
+    """One whole GPU by nvidia-smi's index; trouble is what it prints instead of values ("GPU is lost")."""
 
     index: int
     name: str | None = None
@@ -45,7 +45,7 @@ class SmiGpu:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What one call told; versions are None when it does not tell them."""
+    """The answer of one call; versions are None where it does not contain them."""
 
     gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
     driver_version: str | None = None
@@ -66,7 +66,7 @@ def parse_query(text: str) -> Answer:
 
 
 def other_lines(text: str) -> str:
-    """Return the lines of --query-gpu that are no rows of GPUs."""
+    """Return the lines of --query-gpu that are not rows of GPUs."""
     return "\n".join(line for line in text.splitlines() if not parse_query(line).gpus)
 
 
@@ -94,7 +94,7 @@ def _gpu(index: int, values: Sequence[str]) -> SmiGpu:
 
 
 def _in_brackets(value: str) -> str | None:
-    """Return what is said instead of a value ("[GPU is lost]"), None for a value."""
+    """Return what is printed instead of a value ("[GPU is lost]"), None for a value."""
     if value in _NOT_THERE:
         return value
     return value[1:-1] if value.startswith("[") and value.endswith("]") else None
@@ -114,32 +114,32 @@ def parse_xml(text: str) -> Answer:
     except (ElementTree.ParseError, ValueError):
         return Answer()
 
-    def told(element: ElementTree.Element, path: str) -> str:
+    def text_of(element: ElementTree.Element, path: str) -> str:
         return (element.findtext(path) or "").strip()
 
     paths = ("product_name", "uuid", "pci/pci_bus_id", "fb_memory_usage/total", "mig_mode/current_mig")
-    gpus = [_gpu(index, [told(gpu, path) for path in paths]) for index, gpu in enumerate(log.findall("gpu"))]
-    driver = told(log, "driver_version") or told(log, "kmd_version")
-    return Answer(gpus, _version(driver), _version(told(log, "cuda_version") or told(log, "cuda_umd_version")))
+    gpus = [_gpu(index, [text_of(gpu, path) for path in paths]) for index, gpu in enumerate(log.findall("gpu"))]
+    driver = text_of(log, "driver_version") or text_of(log, "kmd_version")
+    return Answer(gpus, _version(driver), _version(text_of(log, "cuda_version") or text_of(log, "cuda_umd_version")))
 
 
 def parse_log(text: str) -> Answer:
     """Return the versions at the head of any -q: the driver's, and the newest CUDA it has a runtime for."""
-    told = {name.split()[0]: _version(value) for name, value in _LOG_LINE.findall(text)}
-    return Answer([], told.get("Driver") or told.get("KMD"), told.get("CUDA"))
+    versions = {name.split()[0]: _version(value) for name, value in _LOG_LINE.findall(text)}
+    return Answer([], versions.get("Driver") or versions.get("KMD"), versions.get("CUDA"))
 
 
 def parse_list(text: str) -> dict[str, list[tuple[str, str]]]:
     """Return the MIG devices in -L by the UUID of their GPU, as (profile, UUID), in order."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    partitions: dict[str, list[tuple[str, str]]] = {}
     gpu = None
     for line in text.splitlines():
         match = _GPU_LINE.match(line)
         if match:
             gpu = match.group(1)
-            found.setdefault(gpu, [])
+            partitions.setdefault(gpu, [])
         elif gpu is not None:
             match = _MIG_LINE.match(line)
             if match:
-                found[gpu].append((match.group(1), match.group(2)))
-    return found
+                partitions[gpu].append((match.group(1), match.group(2)))
+    return partitions

@@ -5,7 +5,7 @@
 
 Read by tokens, never by columns on the screen: a row is a name, a word for each label of the header, and the
 affinities. Tabs or blanks, terminal colours, comment signs before a line, labels that touch, rows that are cut or
-missing: what is left is read, and what is not certain is not told. Other makers' tools print the same table.
+missing: the rest is read, and what is not certain is left out. Other makers' tools print the same table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORD_AND_LIST = re.compile(
 _CPU_LIST = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*", re.ASCII)
 _LEGEND = re.compile(r"\b([A-Z][A-Z0-9]*#?)\s+=\s+(?:Connection|Path|Self|Status)\b", re.ASCII)
 # A column whose label is lost.
-_NOBODY = "?"
+_UNNAMED = "?"
 _NIC_NAME = re.compile(r"\b(NIC[0-9]{1,4})\s*:\s*([A-Za-z0-9_.:-]+)", re.ASCII)
 
 
@@ -56,7 +56,7 @@ class Affinity:
 
 @dataclass(frozen=True)
 class Topology:
-    """What the table says: relations by (row, column) in the tool's own words; vendor nvidia, or None (unknown)."""
+    """The table: relations by (row, column) in the tool's own words; vendor nvidia, or None (unknown)."""
 
     vendor: str | None
     gpus: list[str]
@@ -84,7 +84,7 @@ class _Row:
 
 
 def parse_topology(text: str) -> Topology:
-    """Return what a table says, however it was quoted; a text without a table has no GPUs and no vendor."""
+    """Return a table's content, however it was quoted; a text without a table has no GPUs and no vendor."""
     lines = _unwrap(_ESCAPE.sub("", line).translate(_DECORATION) for line in text.splitlines())
     start, labels, fields = _find_header(lines)
     rows = _read_rows(lines[start:], labels)
@@ -94,7 +94,7 @@ def parse_topology(text: str) -> Topology:
     relations = _relations(rows, labels)
     gpus = [label for label in labels if _GPU.fullmatch(label)]
     gpu_rows = [row for row in rows if row.label in gpus]
-    nics = [label for label in labels if label not in gpus and not label.startswith(_NOBODY)]
+    nics = [label for label in labels if label not in gpus and not label.startswith(_UNNAMED)]
     return Topology(
         vendor=_vendor(relations.values(), _LEGEND.findall("\n".join(lines))) if gpus else None,
         gpus=gpus,
@@ -214,13 +214,13 @@ def _words(tokens: Sequence[str], count: int) -> tuple[list[str], int]:
 def _labels_of(rows: Sequence[_Row], legend: dict[str, str]) -> list[str]:
     """Return the labels of a table without a header: each row has its X below its own label."""
     width = max((len(row.words) for row in rows), default=0)
-    found = {row.words.index("X"): row.label for row in rows if "X" in row.words}
+    by_column = {row.words.index("X"): row.label for row in rows if "X" in row.words}
     nics = sorted(legend, key=lambda label: int(label[3:]))
     if len(nics) < width:
         for place, label in enumerate(nics, width - len(nics)):
-            found.setdefault(place, label)
-    # Columns without a name after the last one that has one are nobody's.
-    labels = [found.get(place, f"{_NOBODY}{place}") for place in range(max(found, default=-1) + 1)]
+            by_column.setdefault(place, label)
+    # Columns without a name after the last named one belong to no device.
+    labels = [by_column.get(place, f"{_UNNAMED}{place}") for place in range(max(by_column, default=-1) + 1)]
     return labels if len(set(labels)) == len(labels) else []
 
 
@@ -229,14 +229,14 @@ def _relations(rows: Sequence[_Row], labels: Sequence[str]) -> dict[tuple[str, s
     for row in rows:
         if row.label not in labels:
             continue
-        own = labels.index(row.label)
+        place = labels.index(row.label)
         words = row.words
-        if "X" in words and words.index("X") != own:
+        if "X" in words and words.index("X") != place:
             continue  # a word is lost before it: nothing of the row is certain
         if len(words) < len(labels) and row.rest and _is_affinity(row.rest[0]):
-            words = words[: own + 1] if "X" in words else []  # one is lost after it
+            words = words[: place + 1] if "X" in words else []  # one is lost after it
         for label, word in zip(labels, words):
-            if label != row.label and not label.startswith(_NOBODY) and word not in ("X", "N/A", "ERR!"):
+            if label != row.label and not label.startswith(_UNNAMED) and word not in ("X", "N/A", "ERR!"):
                 relations[row.label, label] = word
     return relations
 
@@ -254,14 +254,14 @@ def _affinity(row: _Row, count: int, fields: Sequence[str]) -> Affinity:
         return Affinity(why="no titles")
     values = _values(row, count, fields)
     if not any(value not in ("", "N/A") for value in row.rest):
-        return Affinity(why="not told")
+        return Affinity(why="missing")
     if len(row.words) < count or len(values) != len(fields):
         return Affinity(why="ambiguous: columns glued or missing")
-    told = {field: value for field, value in zip(fields, values) if value not in ("", "N/A")}
-    if not all(map(_CPU_LIST.fullmatch, told.values())):
+    texts = {field: value for field, value in zip(fields, values) if value not in ("", "N/A")}
+    if not all(map(_CPU_LIST.fullmatch, texts.values())):
         return Affinity(why="not a list of CPUs and NUMA nodes")
-    number = told.get("gpu_numa_id", "")
-    return Affinity(told.get("cpu"), told.get("numa"), int(number) if re.fullmatch("[0-9]{1,9}", number) else None)
+    number = texts.get("gpu_numa_id", "")
+    return Affinity(texts.get("cpu"), texts.get("numa"), int(number) if re.fullmatch("[0-9]{1,9}", number) else None)
 
 
 def _values(row: _Row, count: int, fields: Sequence[str]) -> list[str]:

@@ -97,7 +97,7 @@ def test_a_container_says_what_it_could_not_see(tmp_path: Path) -> None:
     assert sorted(gathered.warnings) == [
         "/proc/net/fib_trie cannot be read: the addresses of this node are unknown",
         "/proc/net/tcp cannot be read: the ports in use are unknown",
-        "/proc/self/limits says nothing of locked memory: the limits of this node are unknown",
+        "/proc/self/limits does not contain the limit of locked memory: the limits of this node are unknown",
     ]
 
 

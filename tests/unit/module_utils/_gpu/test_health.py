@@ -233,7 +233,7 @@ def test_without_the_tool_the_bus_tells_of_the_links(
 
 def test_a_tree_of_nvidia(tmp_path: Path) -> None:
     host = switched(tmp_path, smi=answer(log(gpu())))
-    host.own = False
+    host.is_live = False
     found = read_gpu_health(host)
     assert (found.why, found.fabric_manager) == ("another root: nvidia-smi was not asked", FabricManager(True))
     assert host.commands_run == []

@@ -61,10 +61,10 @@ def test_amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.now <= BUDGET_S
     assert gpu is not None and (gpu.vendor, gpu.count) == ("amd", 8)
     assert warnings == [
-        "the market names and links of the AMD GPUs cannot be known: amd-smi static --asic --bus --json failed with 1: "
+        "the market names and links of the AMD GPUs cannot be known: amd-smi static --asic --bus --json: "
         "AMDSMI_STATUS_DRIVER_NOT_LOADED; amd-smi static --asic --bus --json names no GPU; "
-        "amd-smi topology --json failed with 1: AMDSMI_STATUS_DRIVER_NOT_LOADED; "
-        "amd-smi topology gave no answer within 1 s and was abandoned"
+        "amd-smi topology --json: AMDSMI_STATUS_DRIVER_NOT_LOADED; "
+        "amd-smi topology: no answer within 1 s"
     ]
 
 

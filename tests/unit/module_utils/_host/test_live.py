@@ -20,8 +20,8 @@ from ansible_collections.muster.train.tests.support.unprivileged import as_nobod
 
 
 def test_only_the_whole_machine_is_our_own(tmp_path: Path) -> None:
-    assert Host().own
-    assert not Host(str(tmp_path)).own
+    assert Host().is_live
+    assert not Host(str(tmp_path)).is_live
 
 
 def test_clock() -> None:

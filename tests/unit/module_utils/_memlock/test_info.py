@@ -124,7 +124,7 @@ def test_an_engine_that_cannot_raise_the_limit_says_why(tmp_path: Path) -> None:
 
 def test_no_image_and_check_mode_start_no_container(tmp_path: Path) -> None:
     host, engine = machine(tmp_path, images=said(""))
-    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     for probe, container in ((True, without), (False, None)):
         found = info.read_engine(host, ["docker"], "", probe)
         assert found is not None and found["container"] == container
@@ -142,7 +142,7 @@ def test_half_an_answer_is_told(tmp_path: Path) -> None:
     host, _engine = machine(tmp_path, ps=said("a\nb\n"), inspect=said("[]"))
     found = info.read_engine(host, ["docker"], "", False)
     assert found is not None
-    assert found["why"] == "docker inspect does not tell what its 2 containers use"
+    assert found["why"] == "docker inspect does not show what its 2 containers use"
 
 
 def test_a_privileged_container_has_the_gpus_of_the_node(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_devices_in_software(tmp_path: Path) -> None:
     assert not rdma.usable
     assert warnings == [f"scif0: {CLASS}/scif0 is not a directory"]
     found = {hca.name: [port.reasons for port in hca.ports] for hca in rdma.hcas}
-    software = ["there is no PCI device behind it: RDMA in software"]
+    software = ["it has no PCI device: RDMA in software"]
     assert found == {"rxe0": [software], "rxe1": [software], "scif0": [], "siw0": [software]}
     assert {hca.name: hca.netdevs for hca in rdma.hcas}["rxe0"] == ["eth0"]
     assert [hca.pci_address for hca in rdma.hcas if hca.name in ("siw0", "scif0")] == [None, None]

@@ -71,6 +71,6 @@ def test_in_a_checkout_nothing_gets_a_name_that_git_could_see(tmp_path: Path) ->
 
 def test_nothing_is_written_below_another_root(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
-    host.own = False
+    host.is_live = False
     host.surroundings.writes = {f"{tmp_path}/raid": errno.ENOSPC}
     assert read_disk(host, "/raid", probe=True).writable is None

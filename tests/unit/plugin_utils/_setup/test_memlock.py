@@ -219,7 +219,7 @@ def test_check_mode_predicts_by_the_configuration_only() -> None:
     there = written(node(engine=engine(container=None, stale=True)))
     assert "docker.service" not in planned(there)["restart"]
     assert "docker.service" in planned(node(engine=engine(container=None)))["restart"]
-    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
+    without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     there["engine"]["container"] = without
     assert "docker.service" in planned(there)["restart"]
 
@@ -301,8 +301,8 @@ def test_only_processes_are_a_proof(effective: int | None, container: int | None
 
 
 def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
-    without = {"image": None, "soft": None, "hard": None, "why": "no image is there"}
-    for container, why in ((without, "no image is there (memlock_image)"), (None, "check mode starts none")):
+    without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
+    for container, why in ((without, "there is no image (memlock_image)"), (None, "check mode starts none")):
         assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
             "problems": [],
             "unknown": [f"the limit of a container was not looked at: {why}"],

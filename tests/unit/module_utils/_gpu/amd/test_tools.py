@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.amd import tools
-from ansible_collections.muster.train.plugins.module_utils._gpu.amd.tools import Told, ask
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.tools import ToolAnswer, ask
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.tests.support.machines import Machine
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd.test_smi_output import NEW, OLD, STATIC
@@ -32,7 +32,7 @@ LINK_TABLE = (
     "0000:22:00.0 SELF         XGMI\n0000:0c:00.0 XGMI         SELF\n"
 )
 
-Asked = tuple[Told, list[str], list[str]]
+Asked = tuple[ToolAnswer, list[str], list[str]]
 Ask = Callable[..., Asked]
 
 
@@ -47,23 +47,23 @@ def asked(tmp_path: Path) -> Ask:
 
 
 def test_nothing_missing_asks_nobody(asked: Ask) -> None:
-    assert asked({}, names=False, links=False) == (Told(), [], [])
+    assert asked({}, names=False, links=False) == (ToolAnswer(), [], [])
 
 
 def test_one_call_for_names_one_for_links(asked: Ask) -> None:
     commands = {NAMES: {"stdout": json.dumps(STATIC)}, LINKS: {"stdout": json.dumps(NEW)}}
-    assert asked(commands) == (Told(NAMED, LINKED), [], [NAMES, LINKS])
-    assert asked(commands, links=False) == (Told(NAMED, {}), [], [NAMES])
+    assert asked(commands) == (ToolAnswer(NAMED, LINKED), [], [NAMES, LINKS])
+    assert asked(commands, links=False) == (ToolAnswer(NAMED, {}), [], [NAMES])
 
 
 def test_an_answer_without_addresses_is_asked_again_as_tables(asked: Ask) -> None:
     commands = {LINKS: {"stdout": json.dumps(OLD)}, TABLES: {"stdout": LINK_TABLE}}
-    assert asked(commands, names=False) == (Told({}, LINKED), [], [LINKS, TABLES])
+    assert asked(commands, names=False) == (ToolAnswer({}, LINKED), [], [LINKS, TABLES])
 
 
 def test_rocm_smi_where_amd_smi_is_missing(asked: Ask) -> None:
     told, warnings, run = asked({ROCM: {"stdout": ROCM_SMI}})
-    assert told == Told({"0000:0c:00.0": "AMD Instinct MI210: PCIe"}, LINKED)
+    assert told == ToolAnswer({"0000:0c:00.0": "AMD Instinct MI210: PCIe"}, LINKED)
     assert warnings == []
     assert run[-1] == ROCM
 
@@ -75,7 +75,7 @@ def test_tools_outside_the_path(asked: Ask) -> None:
 
 def test_no_tool_is_one_warning(asked: Ask) -> None:
     told, warnings, _run = asked({})
-    assert told == Told()
+    assert told == ToolAnswer()
     assert warnings == [
         "the market names and links of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"
     ]
@@ -84,7 +84,7 @@ def test_no_tool_is_one_warning(asked: Ask) -> None:
 def test_a_broken_tool_is_quoted(asked: Ask) -> None:
     broken = {"rc": 1, "stderr": "Traceback (most recent call last):\nImportError: libamd_smi.so: cannot open\n"}
     told, warnings, _run = asked({NAMES: broken, ROCM: {"stdout": "\x00garbage"}}, links=False)
-    assert told == Told()
+    assert told == ToolAnswer()
     assert warnings == [
         "the market names of the AMD GPUs cannot be known: "
         "amd-smi static --asic --bus --json: ImportError: libamd_smi.so: cannot open"
@@ -94,14 +94,14 @@ def test_a_broken_tool_is_quoted(asked: Ask) -> None:
 def test_an_answer_without_links_is_named(asked: Ask) -> None:
     commands = {LINKS: {"stdout": "{}"}, TABLES: {"stdout": "DMA TABLE:\n"}, ROCM: {"stdout": "ERROR: no GPU\n"}}
     told, warnings, run = asked(commands, names=False)
-    assert (told, run) == (Told(), [LINKS, TABLES, ROCM])
+    assert (told, run) == (ToolAnswer(), [LINKS, TABLES, ROCM])
     assert warnings == ["the links of the AMD GPUs cannot be known: amd-smi topology tells no link type; ERROR: no GPU"]
 
 
 def test_an_answer_that_is_no_json_is_named(asked: Ask) -> None:
     _told, warnings, _run = asked({LINKS: {"stdout": "Segmentation fault\n"}}, names=False)
     assert warnings == [
-        "the links of the AMD GPUs cannot be known: amd-smi topology --json: the answer is no valid JSON; "
+        "the links of the AMD GPUs cannot be known: amd-smi topology --json: the answer is not valid JSON; "
         "amd-smi: not found; amd-smi topology tells no link type; rocm-smi: not found"
     ]
 
@@ -114,7 +114,7 @@ def test_a_tool_that_hangs_is_left_and_no_other_is_asked(tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(tools, "TIMEOUT_S", 0.5)
     warnings: list[str] = []
-    assert ask(Host(), warnings.append, names=True, links=True) == Told()
+    assert ask(Host(), warnings.append, names=True, links=True) == ToolAnswer()
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "amd-smi\n"
     assert warnings == [
         "the market names and links of the AMD GPUs cannot be known: "

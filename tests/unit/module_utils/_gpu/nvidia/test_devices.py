@@ -141,7 +141,7 @@ def test_one_gpu_is_lost(tmp_path: Path) -> None:
     manifest["commands"][QUERY] = {"rc": 15, "stdout": "\n".join(rows)}
     gpu, warnings, _commands = read(manifest, tmp_path)
     assert (gpu.count, [device.memory_mib for device in gpu.devices]) == (4, [81559, 81559, None])
-    assert sorted(warnings) == [f"nvidia-smi --query-gpu: {lost}", "nvidia-smi says of GPU 2: Unknown Error"]
+    assert sorted(warnings) == [f"nvidia-smi --query-gpu: {lost}", "nvidia-smi reports for GPU 2: Unknown Error"]
 
 
 def test_mig(tmp_path: Path) -> None:
