@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Making a fault again and again, and the figures of it."""
+"""Repeating a fault, and the figures of the rounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = 20
 
 @dataclass
 class Figure:
-    """How often a fault was made and all held, the seconds of those rounds, and what went wrong in others."""
+    """The rounds of one fault: their number, the seconds of those that ended, and what went wrong in the others."""
 
     fault: str
     bound_s: float | None
@@ -39,15 +39,15 @@ class Figure:
 
     @property
     def late(self) -> int:
-        """How many rounds took longer than wanted."""
+        """The number of rounds that took longer than the bound."""
         return sum(self.bound_s is not None and seconds > self.bound_s for seconds in self.seconds)
 
     def digest(self) -> dict[str, Any]:
-        """Return the figure as JSON has it."""
+        """Return the figure as JSON."""
         return {
             "fault": self.fault,
             "rounds": self.rounds,
-            "held": self.rounds - len(self.wrong) - self.late,
+            "passed": self.rounds - len(self.wrong) - self.late,
             "median_s": round(statistics.median(self.seconds), 1) if self.seconds else None,
             "worst_s": round(max(self.seconds), 1) if self.seconds else None,
             "bound_s": self.bound_s,
@@ -57,7 +57,7 @@ class Figure:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures depend on."""
+    """Return the properties of the machine that the figures depend on."""
     return {
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
@@ -66,12 +66,12 @@ def machine() -> dict[str, Any]:
 
 
 def measure(fault: Fault, rounds: int, seed: int, at_once: int | None = None) -> Figure:
-    """Make a fault so many times, each in a directory of its own, with strangers beside them."""
+    """Make a fault `rounds` times, every time in a new directory, with unrelated processes beside them."""
     figure = Figure(fault.name, fault.bound_s, skipped=fault.why_not())
     if figure.skipped:
         return figure
 
-    def one(number: int) -> None:
+    def make_round(number: int) -> None:
         figure.rounds += 1
         with tempfile.TemporaryDirectory(prefix="muster-faults-") as home:
             try:
@@ -83,8 +83,8 @@ def measure(fault: Fault, rounds: int, seed: int, at_once: int | None = None) ->
     strangers = [subprocess.Popen([sys.executable, "-S", "-c", IDLE], env={**os.environ, **mark}) for mark in marks]
     try:
         with ThreadPoolExecutor(at_once or fault.at_once) as pool:
-            list(pool.map(one, range(rounds)))
-        figure.wrong += ["a stranger was hit" for stranger in strangers if stranger.poll() is not None]
+            list(pool.map(make_round, range(rounds)))
+        figure.wrong += ["an unrelated process was killed" for stranger in strangers if stranger.poll() is not None]
     finally:
         for stranger in strangers:
             stranger.kill()
@@ -92,16 +92,16 @@ def measure(fault: Fault, rounds: int, seed: int, at_once: int | None = None) ->
     return figure
 
 
-HEADERS = f"{'fault':58} {'all held':>12} {'median s':>8} {'worst s':>7} {'bound s':>7}"
+HEADERS = f"{'fault':58} {'passed':>12} {'median s':>8} {'worst s':>7} {'bound s':>7}"
 
 
 def line(figure: Figure) -> str:
-    """Return a figure's line of the table."""
+    """Return the figure as one line of the printed table."""
     if figure.skipped:
-        return f"{figure.fault:58} left out: {figure.skipped}"
-    told = figure.digest()
-    cells = [_cell(told[name]) for name in ("median_s", "worst_s", "bound_s")]
-    return f"{figure.fault:58} {told['held']:4} of {figure.rounds:<4} {cells[0]:>8} {cells[1]:>7} {cells[2]:>7}"
+        return f"{figure.fault:58} skipped: {figure.skipped}"
+    digest = figure.digest()
+    cells = [_cell(digest[name]) for name in ("median_s", "worst_s", "bound_s")]
+    return f"{figure.fault:58} {digest['passed']:4} of {figure.rounds:<4} {cells[0]:>8} {cells[1]:>7} {cells[2]:>7}"
 
 
 def _cell(value: float | None) -> str:
@@ -109,5 +109,5 @@ def _cell(value: float | None) -> str:
 
 
 def document(figures: Sequence[Figure], seed: int) -> dict[str, Any]:
-    """Return all figures as JSON has them."""
+    """Return all figures as one JSON document."""
     return {"seed": seed, "machine": machine(), "figures": [figure.digest() for figure in figures]}

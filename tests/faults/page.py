@@ -15,31 +15,31 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "faults.md"
 FIGURES = Path(__file__).with_name("figures.json")
 HEAD = """\
-# What happens when …
+# What happens when something fails
 
 <!-- Written by `python tests/faults/suite.py --write-docs FIGURES` from tests/faults/table.py. -->
 
-The runners of a run hold together by themselves: no controller, scheduler or daemon takes part. Times are the policy's
-defaults ([roles/launch/README.md](../roles/launch/README.md)). Each row is shown by the faults that `make faults`
-makes, or by a test.
+The runners of a run need no controller, scheduler or daemon to react to faults. All times are the defaults of the
+cluster's policy ([roles/launch/README.md](../roles/launch/README.md)). The evidence for each row is a fault that
+`make faults` injects, or a test.
 
-| what | then | verdict | shown by |
+| event | reaction | verdict | evidence |
 |---|---|---|---|
 """
 MIDDLE = """
-The head's `state.json` has the verdict and the reports of the nodes that did not end well; each other node's has the
-verdict too, as the head told it, so that `status` works without the head.
+The head's `state.json` holds the verdict and the reports of the nodes that did not succeed. Every other node's
+`state.json` holds the verdict too, so that `status` works without the head.
 
 ## How long it takes
 
-Seconds from the fault to the end of the last runner that can end, unless it says otherwise. Each round is a gang of
-real runners on one machine, broken at a moment that the seed decides. It held when the verdict was right, no process
-was left after `stop`, two strangers beside it, marked much alike, went on, and it took no longer than wanted.
-`launch_abort_grace` is 2 s there, the grace of a stop 3 s.
+Seconds from the fault to the end of the last runner that can end, unless the row says otherwise. Every round starts a
+gang of real runners on one machine and injects the fault at a random moment (the seed is fixed). A round passes if the
+verdict is right, no process is left after `stop`, two unrelated processes with similar marks survive, and the time
+stays below the bound. `launch_abort_grace` is 2 s in these rounds, the grace period of `stop` 3 s.
 
 Measured on {cores} cores with Python {python} and torch {torch}.
 
-| fault | held | median | worst | wanted below |
+| fault | passed | median (s) | worst (s) | bound (s) |
 |---|---|---|---|---|
 """
 
@@ -51,13 +51,14 @@ def page(figures: Mapping[str, Any]) -> str:
 
 
 def _row(row: Row) -> str:
-    tests = [f"[{name.partition('::')[2].replace('_', ' ')}](../{name.partition('::')[0]})" for name in row.tests]
-    shown = "; ".join([*(fault.name for fault in row.faults), *tests])
-    return f"| {row.what} | {row.then} | {row.verdict} | {shown} |\n"
+    paths = dict.fromkeys(name.partition("::")[0] for name in row.tests)
+    tests = [f"[{Path(path).stem}](../{path})" for path in paths]
+    evidence = "; ".join([*(fault.name for fault in row.faults), *tests])
+    return f"| {row.what} | {row.then} | {row.verdict} | {evidence} |\n"
 
 
 def _figure(figure: Mapping[str, Any]) -> str:
     if figure["skipped"]:
-        return f"| {figure['fault']} | left out: {figure['skipped']} | | | |\n"
+        return f"| {figure['fault']} | skipped: {figure['skipped']} | | | |\n"
     cells = ["" if figure[name] is None else f"{figure[name]:.1f}" for name in ("median_s", "worst_s", "bound_s")]
-    return f"| {figure['fault']} | {figure['held']} of {figure['rounds']} | {' | '.join(cells)} |\n"
+    return f"| {figure['fault']} | {figure['passed']} of {figure['rounds']} | {' | '.join(cells)} |\n"

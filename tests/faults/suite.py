@@ -1,16 +1,16 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults injected into gangs of real runners, again and again: what became of the run, and how long that took.
+"""Inject faults into gangs of real runners, many times: how the run ended, and how long that took.
 
 usage: python tests/faults/suite.py [--rounds 20] [--injections 200] [--kills 100] [--races 100] [--torch 5] [--seed 1]
            [--only WORDS] [--json FILE]
        python tests/faults/suite.py --write-docs FILE
 
-Every round breaks a gang on this machine at a moment that the seed decides, and then looks: all runners have ended, the
-verdict is right, nothing of the run is left, and strangers beside it go on. Prints how often that held and the seconds
-(tests/faults/table.py says which and the bound they are wanted below). The second form writes docs/faults.md with the
-figures that the first wrote as JSON.
+Every round breaks a gang on this machine at a moment that the seed decides. It passes if all runners end, the verdict
+is right, nothing of the run is left, and unrelated processes survive. Prints the rounds that passed and their seconds
+(tests/faults/table.py has the bounds). The second form writes docs/faults.md with the figures that the first form wrote
+as JSON.
 """
 
 from __future__ import annotations
@@ -29,50 +29,50 @@ TIMES = {"rounds": 20, "injections": 200, "kills": 100, "races": 100, "torch": 5
 
 
 def write_docs(source: Path) -> None:
-    """Keep the figures of a run of the suite, and write the page with them."""
-    found = json.loads(source.read_text())
-    missing = set(FAULTS) - {figure["fault"] for figure in found["figures"]}
+    """Store the figures of a run of the suite, and write the page with them."""
+    document = json.loads(source.read_text())
+    missing = set(FAULTS) - {figure["fault"] for figure in document["figures"]}
     if missing:
         raise SystemExit(f"{source} has no figures of: {', '.join(sorted(missing))}")
     if source.resolve() != page.FIGURES:
-        page.FIGURES.write_text(json.dumps(found, indent=2) + "\n")
-    page.PAGE.write_text(page.page(found))
+        page.FIGURES.write_text(json.dumps(document, indent=2) + "\n")
+    page.PAGE.write_text(page.page(document))
 
 
 def run(options: argparse.Namespace) -> list[figures.Figure]:
-    """Make the faults that are wanted, and print what comes of them."""
+    """Make the selected faults, and print their figures."""
     print(figures.HEADERS)
-    made = []
+    results = []
     for name, fault in FAULTS.items():
         if options.only not in name:
             continue
-        made.append(figures.measure(fault, getattr(options, fault.times), options.seed, options.at_once))
-        print(figures.line(made[-1]), flush=True)
-        for wrong in made[-1].wrong:
+        results.append(figures.measure(fault, getattr(options, fault.times), options.seed, options.at_once))
+        print(figures.line(results[-1]), flush=True)
+        for wrong in results[-1].wrong:
             print(f"    {wrong}", flush=True)
-    return made
+    return results
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, times in TIMES.items():
         parser.add_argument(f"--{name}", type=int, default=times, metavar="N")
-    parser.add_argument("--at-once", type=int, metavar="N", help="rounds side by side, whatever the table says")
+    parser.add_argument("--at-once", type=int, metavar="N", help="rounds side by side, instead of the table's number")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", metavar="WORDS", help="those whose name has these words")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only faults whose name contains this text")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--write-docs", type=Path, metavar="FILE", help="write docs/faults.md with these figures")
     options = parser.parse_args()
     if options.write_docs:
         write_docs(options.write_docs)
         return
-    made = run(options)
+    results = run(options)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(figures.document(made, options.seed), indent=2) + "\n")
-    wrong, over = sum(len(figure.wrong) for figure in made), sum(figure.late for figure in made)
-    if wrong or over:
-        raise SystemExit(f"{wrong} rounds went wrong; above the bound: {over}")
+        options.json.write_text(json.dumps(figures.document(results, options.seed), indent=2) + "\n")
+    wrong, late = sum(len(figure.wrong) for figure in results), sum(figure.late for figure in results)
+    if wrong or late:
+        raise SystemExit(f"{wrong} rounds failed; {late} took longer than the bound")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happens when …: every fault with what comes of it, in words for docs/faults.md and as what makes it happen."""
+"""Every fault: its row in docs/faults.md, and the function that makes it happen."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from ansible_collections.muster.train.tests.faults import (
 )
 
 
-def nothing() -> str | None:
-    """Nothing keeps a fault from being made."""
+def never_skipped() -> str | None:
+    """Return no reason: the fault can be made anywhere."""
     return None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that the suite makes; it returns the seconds from the fault to the end of the last runner, or asserts.
+    """A fault of the suite: `make` returns the seconds from the fault to the end of the last runner, or asserts.
 
-    times is the suite's option that says how often. at_once: so many may be made side by side, as they mostly wait.
+    times: the suite's option for the number of rounds. at_once: how many may run side by side, as they mostly wait.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Fault:
     bound_s: float | None = None
     times: str = "rounds"
     at_once: int = 2
-    why_not: Callable[[], str | None] = nothing
+    why_not: Callable[[], str | None] = never_skipped
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of docs/faults.md: what happens, what Muster does then, the run's verdict, and what shows it."""
+    """A row of docs/faults.md: what happens, what Muster does, the run's verdict, and the evidence."""
 
     what: str
     then: str
@@ -63,18 +63,17 @@ IDLE = 5
 
 ROWS = [
     Row(
-        "a node's runner does not come",
-        "the others wait 60 s after the last one came, at most `launch_join_timeout` (600 s), then all end; no rank "
-        "was started",
-        "`failed`, the missing named",
-        (Fault("a node does not come: beyond the timeout", nodes.does_not_come, 5.0, at_once=IDLE),),
-        (f"{UNIT}/gang/test_coordinator.py::test_who_does_not_come_is_named",),
+        "a node's runner does not join",
+        "the others wait 60 s after the last one joined, at most `launch_join_timeout` (600 s), then end; no "
+        "rank starts",
+        "`failed`, names the missing nodes",
+        (Fault("a node does not join: time beyond the timeout", nodes.does_not_come, 5.0, at_once=IDLE),),
+        (f"{UNIT}/gang/test_coordinator.py::test_a_node_that_does_not_join_is_named",),
     ),
     Row(
-        "the launcher is not there, the script fails, a rank crashes",
-        "every node is told at once: SIGTERM to the launchers, SIGKILL after `launch_abort_grace` (10 s), as for the "
-        "ranks beside the one that failed",
-        "`failed`, with node, rank and the script's last words",
+        "the launcher is missing, the script fails, or a rank crashes",
+        "all nodes are stopped: SIGTERM, then SIGKILL after `launch_abort_grace` (10 s)",
+        "`failed`, with node, rank and last message",
         (
             Fault("a rank crashes, its peers idle", nodes.rank_crashes, 15.0),
             Fault("a rank crashes, its peers ignore SIGTERM", nodes.rank_crashes_beside_deaf_ones, 15.0),
@@ -85,26 +84,25 @@ ROWS = [
                 *(15.0, "torch", 1, torchrun.why_not),
             ),
         ),
-        (f"{UNIT}/gang/test_base.py::test_a_command_that_one_node_does_not_have",),
+        (f"{UNIT}/gang/test_base.py::test_a_command_that_is_missing_on_one_node_fails_the_run",),
     ),
     Row(
         "the same, with `max_restarts`",
-        "when nothing is left on any node, new launchers on all, at the next port; two attempts in a row without a "
-        "step more (`rank_*_metrics.jsonl`) or a file below `checkpoints` end it",
-        "the last attempt's",
+        "all nodes start again at the next port; two attempts in a row without a new step or checkpoint end the run",
+        "that of the last attempt",
         (
             Fault(
-                "a rank crashes under torchrun: until all go on",
+                "a rank crashes under torchrun: until all ranks run again",
                 *(torchrun.again, 60.0, "torch", 1, torchrun.why_not),
             ),
         ),
-        (f"{UNIT}/gang/test_base.py::test_attempts_that_get_nowhere_end",),
+        (f"{UNIT}/gang/test_base.py::test_attempts_without_progress_end_the_run",),
     ),
     Row(
         "a runner is killed",
-        "its launcher gets SIGTERM from the kernel (ranks that ignore it stay until `stop`); its connection breaks, "
-        "and all others are ended",
-        "`lost`, the node named",
+        "the kernel sends SIGTERM to its launcher (ranks that ignore it stay until `stop`); the other nodes are "
+        "stopped",
+        "`lost`, names the node",
         (Fault("a runner is killed", nodes.hit(signal.SIGKILL, head=False, runner_only=True), 30.0),),
         (
             f"{UNIT}/test_main.py::test_launcher_dies_with_a_killed_runner",
@@ -113,12 +111,12 @@ ROWS = [
     ),
     Row(
         "a node or its container dies, freezes, hangs on its disk, or is cut off",
-        "the others are ended at once where its connection breaks, else after `launch_lost_after` (12 s) of silence; "
-        "when it comes back it ends itself, and is not taken in again",
-        "`lost`, the node named",
+        "the others are stopped at once if the connection breaks, else after `launch_lost_after` (12 s); the "
+        "node ends itself when it returns",
+        "`lost`, names the node",
         (
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
-            Fault("a container is killed, at any moment", containers.killed, 30.0, why_not=containers.why_not),
+            Fault("a container is killed at any moment", containers.killed, 30.0, why_not=containers.why_not),
             Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
             Fault("a node's disk hangs", disks.hangs(head=False), 30.0, "rounds", IDLE, disks.why_not),
             Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.why_not),
@@ -127,10 +125,9 @@ ROWS = [
     ),
     Row(
         "the same, with `max_restarts` and a spare",
-        "once a node that was cut off must have ended by itself (`launch_lost_after`, `launch_abort_grace` and some "
-        "seconds after its last word), all start again at the next port; the spare has its node rank. A node that "
-        "only stood still so long, or ranks that ignore SIGTERM under a killed runner, may still write then",
-        "the last attempt's",
+        "once the lost node must have ended itself, all nodes start again at the next port, and the spare takes "
+        "its rank. A frozen node, or ranks that ignore SIGTERM under a killed runner, may still write then",
+        "that of the last attempt",
         (
             Fault(
                 f"a node is killed: until a spare has its ranks, lost after {gangs.LOST_S} s",
@@ -143,22 +140,22 @@ ROWS = [
         ),
         (
             "tests/integration/test_spares.py::test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same",
-            f"{UNIT}/gang/test_coordinator.py::test_too_few_spares_end_it",
+            f"{UNIT}/gang/test_coordinator.py::test_too_few_spares_end_the_run",
         ),
     ),
     Row(
-        "a spare that waits dies, freezes, or is told to end by a signal",
-        "nothing: the run goes on without it",
+        "a waiting spare dies, freezes, or gets a signal",
+        "the run continues without it",
         "`running`",
         tests=(
             f"{UNIT}/gang/test_base.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
-            f"{UNIT}/gang/test_coordinator.py::test_spares_that_are_lost_end_nobody_and_replace_nobody",
+            f"{UNIT}/gang/test_coordinator.py::test_lost_spares_do_not_end_the_run_and_replace_no_node",
         ),
     ),
     Row(
         "the head dies, freezes, hangs on its disk, or is cut off",
-        "each of the others ends itself after the same time",
-        "`lost`, from the others' states; a head that was cut off names whom it does not hear",
+        "every other node ends itself after the same time",
+        "`lost`, from the other nodes; a head that was cut off names the nodes it lost",
         (
             Fault("the head is killed", nodes.hit(signal.SIGKILL, head=True), 30.0),
             Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), 30.0, at_once=IDLE),
@@ -167,8 +164,8 @@ ROWS = [
         ),
     ),
     Row(
-        "a node or its disk stands still for less than `launch_lost_after`",
-        "nothing: its ranks wait, or go on",
+        "a node or its disk pauses for less than `launch_lost_after`",
+        "nothing: its ranks wait or continue",
         "`running`",
         (
             Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),
@@ -178,87 +175,87 @@ ROWS = [
     Row(
         "a node reboots",
         "as when it dies; nothing starts by itself, and its state names the reboot",
-        "`lost`, the node named",
+        "`lost`, names the node",
         tests=("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),
     Row(
         "`launch_lost_after: 0`",
-        "silence and broken connections end nothing: each node goes on by itself; torchrun waits an hour for its "
-        "peers to be done, then ends",
+        "silence and broken connections end nothing, every node continues on its own; torchrun waits an hour for "
+        "its peers",
         "`lost` once all others have ended",
         tests=(
-            f"{UNIT}/gang/test_base.py::test_who_may_never_be_lost_goes_on_alone",
-            f"{UNIT}/gang/test_base.py::test_a_head_that_loses_nobody_goes_on_without_a_member",
+            f"{UNIT}/gang/test_base.py::test_a_member_that_is_never_lost_continues_alone",
+            f"{UNIT}/gang/test_base.py::test_a_head_that_never_loses_nodes_continues_without_a_member",
         ),
     ),
     Row(
         "`stop` on some of the nodes only",
-        "a stop on one is a stop on all: SIGTERM, and SIGKILL after `launch_stop_grace`",
+        "it stops all nodes: SIGTERM, then SIGKILL after `launch_stop_grace`",
         "`stopped`",
         (
-            Fault("a stop, heeded", nodes.stopped(deaf=False), 5.0),
-            Fault("a stop, ignored by the ranks", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
+            Fault("a stop, ranks exit on SIGTERM", nodes.stopped(deaf=False), 5.0),
+            Fault("a stop, ranks ignore SIGTERM", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
         ),
-        (f"{UNIT}/gang/test_base.py::test_a_stop_before_all_have_come_wins",),
+        (f"{UNIT}/gang/test_base.py::test_a_stop_before_all_have_joined_wins",),
     ),
     Row(
-        "`stop` while a run is being started",
-        "the stop wins: what has not begun never does, and what has is ended",
+        "`stop` during the start of a run",
+        "the stop wins: what has started is stopped, the rest never starts",
         "`stopped`",
-        (Fault("a stop meets a start", starting.stop_meets_start, 20.0, "injections", IDLE),),
+        (Fault("a stop during the start", starting.stop_meets_start, 20.0, "injections", IDLE),),
     ),
     Row(
-        "a process that SIGKILL does not end stays (uninterruptible sleep)",
-        "10 s later it is named and left to the kernel; there is no new attempt, but with a spare in the node's place",
-        "`failed`, the pids named",
-        (Fault("a rank hangs on a disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.why_not),),
+        "a process survives SIGKILL (uninterruptible sleep)",
+        "it is named after 10 s and left to the kernel; a restart needs a spare in place of its node",
+        "`failed`, names the PIDs",
+        (Fault("a rank hangs on its disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.why_not),),
         (
-            f"{UNIT}/gang/test_coordinator.py::test_processes_that_stay_end_it",
-            f"{UNIT}/gang/test_coordinator.py::test_processes_that_stay_leave_their_rank_to_a_spare",
+            f"{UNIT}/gang/test_coordinator.py::test_unkillable_processes_end_the_run",
+            f"{UNIT}/gang/test_coordinator.py::test_a_spare_replaces_a_node_with_unkillable_processes",
         ),
     ),
     Row(
-        "a disk fills up while the run goes on",
-        "log lines are lost and counted; `stop` and the last word still find room",
-        "as without it",
+        "a disk fills up during the run",
+        "log lines are dropped and counted; `stop` and the final state still find room",
+        "unchanged",
         (Fault("a disk is full, then a stop there", disks.full, 5.0, "rounds", 2, disks.why_not),),
         (f"{UNIT}/test_files.py::test_a_full_log_disk_does_not_end_the_training",),
     ),
     Row(
-        "somebody else listens on a port of the run",
-        "the runners' port: the head tries for 5 s and ends, and the launch stops the other nodes. The ranks' port: "
-        "the head's launcher fails; with `max_restarts` the next attempt has the next port",
-        "`failed`, the port named",
+        "a port of the run is taken",
+        "gang port: the head tries for 5 s and ends, and the launch stops the other nodes. Rank port: the head's "
+        "launcher fails; a restart uses the next port",
+        "`failed`, names the port",
         (
             Fault("the runners' port is taken", ports.of_the_gang, 20.0, at_once=IDLE),
             Fault("the ranks' port is taken", ports.of_the_ranks, 15.0),
-            Fault("the next attempt's port is taken: until the one after runs", ports.of_the_next_attempt, 15.0),
+            Fault("the next attempt's port is taken: until the following one runs", ports.of_the_next_attempt, 15.0),
         ),
         ("tests/integration/test_live_faults.py::test_a_fault_is_told_of",),
     ),
     Row(
-        "the head's ranks end long before the others'",
-        "its launcher, which holds the store they meet at, stays until they are done",
+        "the head's ranks finish long before the others'",
+        "its launcher hosts the store of all ranks, and stays until they are done",
         "`succeeded`",
         (
             Fault(
-                "the head is done first, torch's clock shortened",
+                "the head finishes first (torch's exit barrier shortened)",
                 *(torchrun.head_is_done_first, None, "torch", 1, torchrun.why_not),
             ),
         ),
-        ("tests/faults/test_suite.py::test_without_the_gang_a_head_that_is_done_takes_its_peers_along",),
+        ("tests/faults/test_suite.py::test_without_the_gang_a_head_that_finishes_first_fails_its_peers",),
     ),
     Row(
-        "the controller goes away while it starts a run",
-        "all runners were started: the run goes on. Some were not: the rest end 60 s later",
-        "`running`, or `failed`",
-        (Fault("a controller is killed: until all run or none", controller.dies, 65.0, "kills", IDLE),),
+        "the controller dies while it starts a run",
+        "if all runners have started, the run continues; otherwise they end after 60 s",
+        "`running` or `failed`",
+        (Fault("a controller is killed: until all nodes run or none", controller.dies, 65.0, "kills", IDLE),),
         ("tests/integration/test_controller_death.py::test_a_run_outlives_its_controller_and_comes_home_whole",),
     ),
     Row(
-        "two launches of one run, or of one slot, at the same moment",
-        "the head's lock decides; the other is refused and told who holds it",
-        "the winner's",
+        "two launches of one run, or of one slot, at once",
+        "the head's lock decides; the other launch is refused and told which run holds the slot",
+        "that of the winner",
         (Fault("two launches at once: until one runs", races.two_launches, None, "races", IDLE),),
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
@@ -267,19 +264,18 @@ ROWS = [
     ),
     Row(
         "a stranger connects to the head's runner",
-        "it can prove no key and is sent away, at the latest after 5 s",
-        "as without it",
+        "it cannot prove the key and is disconnected within 5 s",
+        "unchanged",
         tests=(
-            f"{UNIT}/gang/test_strangers.py::test_a_stranger_is_sent_away",
-            f"{UNIT}/gang/test_strangers.py::test_a_crowd_of_strangers_keeps_nobody_out",
+            f"{UNIT}/gang/test_strangers.py::test_a_stranger_is_refused",
+            f"{UNIT}/gang/test_strangers.py::test_many_strangers_keep_no_member_out",
         ),
     ),
     Row(
-        "a rank, an agent, a runner, a container, a node, a disk or a port is hit, or a stop is asked for, "
-        "at any moment",
-        "as above; what has not all started by then is taken back by the launch, or ends within a minute",
+        "any of these faults at any moment",
+        "as above; a launch that was not complete is stopped by the launch itself, or ends within a minute",
         "as above",
-        (Fault("anything at any moment", anything.anything, None, "injections", IDLE),),
+        (Fault("any of these faults at any moment", anything.anything, None, "injections", IDLE),),
     ),
 ]
 FAULTS = {fault.name: fault for row in ROWS for fault in row.faults}

@@ -32,7 +32,7 @@ def made() -> Iterator[dict[str, Future[figures.Figure]]]:
 
 
 @pytest.mark.parametrize("name", table.FAULTS)
-def test_every_fault_ends_as_it_should(made: dict[str, Future[figures.Figure]], name: str) -> None:
+def test_every_fault_ends_as_expected(made: dict[str, Future[figures.Figure]], name: str) -> None:
     figure = made[name].result()
     if figure.skipped:
         pytest.skip(figure.skipped)
@@ -40,21 +40,21 @@ def test_every_fault_ends_as_it_should(made: dict[str, Future[figures.Figure]], 
 
 
 @pytest.mark.skipif(torchrun.why_not() is not None, reason="torch is not installed")
-def test_without_the_gang_a_head_that_is_done_takes_its_peers_along(tmp_path: Path) -> None:
+def test_without_the_gang_a_head_that_finishes_first_fails_its_peers(tmp_path: Path) -> None:
     assert torchrun.hasty_head(tmp_path) == 1
 
 
-def test_the_page_is_what_the_table_and_the_figures_say() -> None:
+def test_the_page_matches_the_table_and_the_figures() -> None:
     assert page.PAGE.read_text() == page.page(json.loads(page.FIGURES.read_text()))
 
 
-def test_every_fault_has_figures_and_every_row_is_shown() -> None:
+def test_every_fault_has_figures_and_every_row_has_evidence() -> None:
     kept = json.loads(page.FIGURES.read_text())["figures"]
     assert [figure["fault"] for figure in kept] == list(table.FAULTS)
     assert [row.what for row in table.ROWS if not (row.faults or row.tests)] == []
 
 
 @pytest.mark.parametrize("test", sorted({test for row in table.ROWS for test in row.tests}))
-def test_a_test_that_a_row_names_is_there(test: str) -> None:
+def test_every_named_test_exists(test: str) -> None:
     path, _colons, name = test.partition("::")
     assert re.search(rf"^def {name}\(", (page.ROOT / path).read_text(), re.MULTILINE)

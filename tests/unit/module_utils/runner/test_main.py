@@ -25,7 +25,7 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def test_a_job_that_ends_well(tmp_path: Path) -> None:
+def test_a_job_that_succeeds(tmp_path: Path) -> None:
     job = make_job(tmp_path, python("print('hello'); import os; print(os.environ['TOKEN'], os.getcwd())"))
     private = {"environment": {"PATH": "/usr/bin", "HOME": "/nowhere"}, "secrets": {"TOKEN": "s3cret"}}
     assert spawn(job, private).wait(30) == 0
@@ -39,7 +39,7 @@ def test_a_job_that_ends_well(tmp_path: Path) -> None:
     assert json.loads(Path(job.run_dir, "heartbeat.json").read_text())["count"] >= 1
 
 
-def test_nothing_private_stays_on_the_disk(tmp_path: Path) -> None:
+def test_no_secret_stays_on_the_disk(tmp_path: Path) -> None:
     job = make_job(tmp_path, python("pass"))
     spawn(job, {"environment": {}, "secrets": {"TOKEN": "s3cret"}, "key": "k3y"}).wait(30)
     for path in Path(tmp_path, ".muster").rglob("*"):
@@ -65,7 +65,7 @@ def test_signal_is_named(tmp_path: Path) -> None:
     assert state["why"] == "the launcher was killed by SIGSEGV"
 
 
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_command_is_named(tmp_path: Path) -> None:
     job = make_job(tmp_path, ["/no/such/python"])
     assert spawn(job).wait(30) == 1
     assert state_of(job)["why"] == f"cannot start /no/such/python in {tmp_path}: No such file or directory"
@@ -100,7 +100,7 @@ def stop(job: Job, grace: float) -> None:
     Path(f"{job.run_dir}/stop.{job.nonce}").write_text(json.dumps({"why": "stop requested", "grace": grace}))
 
 
-def test_stop_by_file_gives_the_ranks_their_grace(tmp_path: Path) -> None:
+def test_a_stop_file_gives_the_ranks_their_grace_period(tmp_path: Path) -> None:
     code = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(0)))
@@ -130,7 +130,7 @@ def test_stop_ends_a_job_that_ignores_sigterm(tmp_path: Path) -> None:
     assert process_tree.of_run(job.run_id, job.run_dir) == []
 
 
-def test_ranks_that_were_killed_at_a_stop_are_named(tmp_path: Path) -> None:
+def test_ranks_that_a_stop_had_to_kill_are_named(tmp_path: Path) -> None:
     """Of two ranks that the launcher started: one it killed itself and reports, one is left to the runner."""
     report = [{"killed": 0}]
     code = f"""
@@ -171,7 +171,7 @@ def test_stop_before_the_start_wins(tmp_path: Path) -> None:
     assert not (tmp_path / "began").exists()
 
 
-def test_a_stop_meant_for_another_launch_is_not_ours(tmp_path: Path) -> None:
+def test_a_stop_for_another_launch_has_no_effect(tmp_path: Path) -> None:
     job = make_job(tmp_path, python("pass"))
     os.makedirs(job.run_dir)
     Path(job.run_dir, "stop." + "b" * 32).write_text("{}")

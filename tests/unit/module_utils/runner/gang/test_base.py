@@ -47,11 +47,11 @@ def gang(tmp_path: Path) -> Iterator[Make]:
 
 @pytest.mark.parametrize("nnodes", [2, 256, 257, 1000])
 @pytest.mark.parametrize("lost_after", [1, 5, 12, 60])
-def test_two_signs_of_life_are_missed_before_a_node_is_lost(nnodes: int, lost_after: int) -> None:
+def test_two_heartbeats_are_missed_before_a_node_is_lost(nnodes: int, lost_after: int) -> None:
     assert 0 < 2 * heartbeat_s(nnodes, lost_after) <= lost_after
 
 
-def test_nobody_starts_before_all_have_come(gang: Make) -> None:
+def test_no_launcher_starts_before_all_nodes_have_joined(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 2)
     wait_for(
@@ -66,7 +66,7 @@ def test_nobody_starts_before_all_have_come(gang: Make) -> None:
     assert running.state(0)["gang"]["started"] == 3
 
 
-def test_all_end_well(gang: Make) -> None:
+def test_all_nodes_succeed(gang: Make) -> None:
     running = gang(python("pass"), python("import time; time.sleep(1)"))
     running.start()
     assert running.codes() == [0, 0]
@@ -75,7 +75,7 @@ def test_all_end_well(gang: Make) -> None:
         assert running.state(rank)["end"] == {"verdict": "succeeded", "why": "", "node": None, "rank": None}
 
 
-def test_one_fails_and_all_are_told_by_whom(gang: Make) -> None:
+def test_all_nodes_learn_which_node_failed(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, python("import time; time.sleep(0.5); print('no GPU'); raise SystemExit(7)"))
     running.start()
     assert running.codes() == [0, 0, 1]
@@ -88,7 +88,7 @@ def test_one_fails_and_all_are_told_by_whom(gang: Make) -> None:
     assert (report["node"], report["exit_code"]) == ("node2", 7)
 
 
-def test_a_command_that_one_node_does_not_have(gang: Make) -> None:
+def test_a_command_that_is_missing_on_one_node_fails_the_run(gang: Make) -> None:
     running = gang(SLEEP, ["/no/such/python"])
     running.start()
     assert running.codes() == [0, 1]
@@ -108,7 +108,7 @@ def test_a_stop_on_one_node_is_a_stop_on_all(gang: Make) -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_stop_before_all_have_come_wins(gang: Make, rank: int) -> None:
+def test_a_stop_before_all_have_joined_wins(gang: Make, rank: int) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 1)
     wait_for(
@@ -120,7 +120,7 @@ def test_a_stop_before_all_have_come_wins(gang: Make, rank: int) -> None:
     assert [running.state(rank).get("started") for rank in range(3)] == [None] * 3
 
 
-def test_a_member_that_is_asked_to_stop_before_it_comes_tells_the_head(gang: Make) -> None:
+def test_a_member_that_is_asked_to_stop_before_it_joins_stops_the_run(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start(0, 2)
     wait_for(
@@ -135,7 +135,7 @@ def test_a_member_that_is_asked_to_stop_before_it_comes_tells_the_head(gang: Mak
     assert [running.state(rank).get("started") for rank in range(3)] == [None] * 3
 
 
-def test_a_member_that_comes_last_and_was_asked_to_stop_starts_nobody(gang: Make) -> None:
+def test_a_stop_request_of_the_last_member_to_join_prevents_the_start(gang: Make) -> None:
     running = gang(SLEEP, SLEEP)
     running.start(0)
     wait_for(lambda: "have not joined" in str(running.state(0).get("why")), "the head waits")
@@ -148,7 +148,7 @@ def test_a_member_that_comes_last_and_was_asked_to_stop_starts_nobody(gang: Make
     assert [running.state(rank)["started"] for rank in range(2)] == [None, None]
 
 
-def test_words_of_any_kind_reach_the_others(gang: Make) -> None:
+def test_messages_with_any_characters_reach_the_other_nodes(gang: Make) -> None:
     """A frame has a longest, whatever letters a failure is told in."""
     said = "\U0001f525\u2500\x01" * 2000
     running = gang(SLEEP, python(f"print({said!r}); raise SystemExit(7)"))
@@ -159,7 +159,7 @@ def test_words_of_any_kind_reach_the_others(gang: Make) -> None:
     assert end["why"].startswith("node1: the launcher exited with code 7: \U0001f525\u2500")
 
 
-def test_torchrun_that_ends_its_ranks_is_a_failure_at_once(gang: Make) -> None:
+def test_a_failure_is_reported_while_torchrun_still_stops_its_ranks(gang: Make) -> None:
     """It gives the neighbours of a failed rank half a minute; nobody else waits for that."""
     code = """
 import json, os, sys, time
@@ -179,7 +179,7 @@ sys.exit(1)
     assert (running.state(0)["end"]["why"], running.state(0)["end"]["rank"]) == ("node1: rank 1 exited with code 7", 1)
 
 
-def test_a_failure_that_a_stop_overtakes_is_still_told(gang: Make) -> None:
+def test_a_failure_is_reported_even_if_a_stop_comes_first(gang: Make) -> None:
     code = """
 import json, os, signal, sys, time
 def asked(*_):
@@ -197,7 +197,7 @@ time.sleep(600)
     assert running.state(1)["first"]["rank"] == 1
 
 
-def test_a_runner_that_is_killed_is_lost_and_ends_the_others(gang: Make) -> None:
+def test_a_killed_runner_is_lost_and_the_others_are_stopped(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start()
     running.wait_phase("running")
@@ -208,7 +208,7 @@ def test_a_runner_that_is_killed_is_lost_and_ends_the_others(gang: Make) -> None
     assert end["why"].startswith("node1: ")
 
 
-def test_a_frozen_runner_is_lost_and_does_not_come_back(gang: Make) -> None:
+def test_a_frozen_runner_is_lost_and_does_not_rejoin(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, lost_after=6)
     running.start()
     running.wait_phase("running")
@@ -222,7 +222,7 @@ def test_a_frozen_runner_is_lost_and_does_not_come_back(gang: Make) -> None:
     assert running.state(1)["end"]["verdict"] == "lost"
 
 
-def test_the_members_end_without_their_head(gang: Make) -> None:
+def test_the_members_end_themselves_without_their_head(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, SLEEP)
     running.start()
     running.wait_phase("running")
@@ -247,7 +247,7 @@ def test_a_frozen_head_is_lost_too(gang: Make) -> None:
     assert end["why"].startswith("node0: its runner was paused for ")
 
 
-def test_a_head_that_stood_still_for_a_moment_still_names_who_dies(gang: Make) -> None:
+def test_a_briefly_paused_head_still_names_a_node_that_dies(gang: Make) -> None:
     running = gang(SLEEP, SLEEP, lost_after=6)
     running.start()
     running.wait_phase("running")
@@ -261,7 +261,7 @@ def test_a_head_that_stood_still_for_a_moment_still_names_who_dies(gang: Make) -
     assert (end["verdict"], end["node"]) == ("lost", "node1"), end["why"]
 
 
-def test_a_head_that_is_asked_to_stop_before_it_listens_says_so_for_all(gang: Make) -> None:
+def test_a_head_that_is_asked_to_stop_before_it_listens_writes_the_verdict(gang: Make) -> None:
     running = gang(SLEEP, SLEEP)
     job = running.jobs[0]
     os.makedirs(job.run_dir)
@@ -277,7 +277,7 @@ def test_a_head_that_is_asked_to_stop_before_it_listens_says_so_for_all(gang: Ma
     assert not {"reserve", f"stop.{job.nonce}"} & set(os.listdir(job.run_dir))
 
 
-def test_of_an_attempt_that_cannot_start_nothing_is_told_of_the_one_before(gang: Make, tmp_path: Path) -> None:
+def test_an_attempt_that_cannot_start_shows_nothing_of_the_previous_one(gang: Make, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\nrm $0\necho a word of the first attempt\nexit 7\n")
     script.chmod(0o700)
@@ -289,7 +289,7 @@ def test_of_an_attempt_that_cannot_start_nothing_is_told_of_the_one_before(gang:
     assert (state["attempt"], state["first"], state["failures"], state["log_tail"]) == (1, None, [], [])
 
 
-def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
+def test_a_member_that_is_never_lost_continues_alone(gang: Make) -> None:
     running = gang(SLEEP, python("import time; time.sleep(4)"), lost_after=0)
     running.start()
     running.wait_phase("running")
@@ -301,7 +301,7 @@ def test_who_may_never_be_lost_goes_on_alone(gang: Make) -> None:
     assert state["end"]["why"].endswith("it continued on its own")
 
 
-def test_a_head_that_loses_nobody_goes_on_without_a_member(gang: Make) -> None:
+def test_a_head_that_never_loses_nodes_continues_without_a_member(gang: Make) -> None:
     running = gang(python("import time; time.sleep(4)"), SLEEP, lost_after=0)
     running.start()
     running.wait_phase("running")
@@ -312,7 +312,7 @@ def test_a_head_that_loses_nobody_goes_on_without_a_member(gang: Make) -> None:
     assert (state["end"]["verdict"], state["end"]["node"]) == ("lost", "node1")
 
 
-def test_another_key_is_no_member(gang: Make) -> None:
+def test_a_member_with_another_key_is_refused(gang: Make) -> None:
     running = gang(SLEEP, SLEEP)
     running.start(0)
     running.start(1, key="another key")
@@ -322,7 +322,7 @@ def test_another_key_is_no_member(gang: Make) -> None:
     assert running.state(0)["phase"] == "waiting"
 
 
-def test_a_head_whose_port_is_taken_says_so(gang: Make) -> None:
+def test_a_head_whose_port_is_taken_names_the_port(gang: Make) -> None:
     running = gang(SLEEP, SLEEP)
     with socket.create_server(("127.0.0.1", running.jobs[0].gang.port)):
         running.start(0)
@@ -333,7 +333,7 @@ def test_a_head_whose_port_is_taken_says_so(gang: Make) -> None:
     assert running.state(0)["end"] == end, "it holds for the run, whoever stops the others"
 
 
-def test_a_failed_attempt_is_made_again_on_all_nodes_at_another_port(gang: Make) -> None:
+def test_a_failed_attempt_is_repeated_on_all_nodes_at_the_next_port(gang: Make) -> None:
     """Rank 1 fails twice; each attempt makes a step more than the one before."""
     code = """
 import json, os, sys, time
@@ -364,7 +364,7 @@ with open(os.environ["MUSTER_OUTPUT_DIR"] + "/rank_00_metrics.jsonl", "a") as st
     ]
 
 
-def test_the_head_is_lost_in_a_later_attempt(gang: Make) -> None:
+def test_the_head_can_be_lost_in_a_later_attempt(gang: Make) -> None:
     """What a member reported of the attempt before is no reason to leave this one to itself."""
     code = """
 import os, sys, time
@@ -382,7 +382,7 @@ sys.exit(5)
     assert (running.state(1)["phase"], running.state(1)["end"]["verdict"]) == ("stopped", "lost")
 
 
-def test_a_time_limit_is_the_runs_not_an_attempts(gang: Make) -> None:
+def test_a_time_limit_applies_to_the_run_not_to_an_attempt(gang: Make) -> None:
     code = "import os, time; time.sleep(1.5); raise SystemExit(5)"
     running = gang(SLEEP, python(code), max_restarts=50, time_limit=2)
     running.start()
@@ -391,7 +391,7 @@ def test_a_time_limit_is_the_runs_not_an_attempts(gang: Make) -> None:
     assert running.state(0)["end"]["why"] == "time limit of 2 s reached"
 
 
-def test_attempts_that_get_nowhere_end(gang: Make) -> None:
+def test_attempts_without_progress_end_the_run(gang: Make) -> None:
     running = gang(SLEEP, python("import sys; sys.exit(5)"), max_restarts=50)
     running.start()
     assert running.codes() == [0, 1]
@@ -474,7 +474,7 @@ def test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on(gang: Make) -> No
     assert running.state(2)["why"] == "an unused spare: node2: the runner received SIGTERM"
 
 
-def test_a_spare_that_nobody_needs_ends_with_the_others(gang: Make) -> None:
+def test_an_unused_spare_ends_with_the_other_nodes(gang: Make) -> None:
     running = gang(python(""), python("import time; time.sleep(1)"), SLEEP, max_restarts=1, spares=1)
     running.start()
     assert running.codes() == [0, 0, 0]

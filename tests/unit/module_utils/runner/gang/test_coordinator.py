@@ -55,7 +55,7 @@ def end_of(orders: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
     return dict(end)
 
 
-def test_nobody_goes_before_all_have_come() -> None:
+def test_no_node_starts_before_all_have_joined() -> None:
     coordinator = make_coordinator(gathered=False)
     assert coordinator.on_join(0, 0.0) and coordinator.on_join(2, 1.0)
     assert coordinator.take_orders() == []
@@ -68,7 +68,7 @@ def test_nobody_goes_before_all_have_come() -> None:
 @pytest.mark.parametrize(
     ("join_timeout", "at", "seconds"), [(600, GATHER_S + 5.0, GATHER_S), (30, 30.0, 30.0)], ids=["silence", "in all"]
 )
-def test_who_does_not_come_is_named(join_timeout: float, at: float, seconds: float) -> None:
+def test_a_node_that_does_not_join_is_named(join_timeout: float, at: float, seconds: float) -> None:
     coordinator = make_coordinator(gathered=False, join_timeout=join_timeout, lost_after=0)
     coordinator.on_join(0, 0.0)
     coordinator.on_join(2, 5.0)
@@ -82,7 +82,7 @@ def test_who_does_not_come_is_named(join_timeout: float, at: float, seconds: flo
     assert not coordinator.on_join(1, at), "too late"
 
 
-def test_a_node_that_leaves_before_the_start_ends_it() -> None:
+def test_a_node_that_leaves_before_the_start_ends_the_run() -> None:
     coordinator = make_coordinator(gathered=False)
     coordinator.on_join(0, 0.0)
     coordinator.on_join(1, 0.0)
@@ -91,7 +91,7 @@ def test_a_node_that_leaves_before_the_start_ends_it() -> None:
     assert (end["verdict"], end["why"]) == ("failed", "n1 left before the start: the connection was closed")
 
 
-def test_all_succeed() -> None:
+def test_the_run_succeeds_when_all_nodes_succeed() -> None:
     coordinator = make_coordinator()
     for rank in (2, 0):
         coordinator.on_drained(rank, report("succeeded", ""), 1.0)
@@ -102,7 +102,7 @@ def test_all_succeed() -> None:
     assert end_of(orders) == {"type": "end", "verdict": "succeeded", "why": "", "node": None, "rank": None}
 
 
-def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
+def test_a_failure_stops_the_other_nodes_and_the_end_waits_for_all() -> None:
     coordinator = make_coordinator()
     coordinator.on_failure(1, report("failed", rank=5), 1.0)
     stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
@@ -122,7 +122,7 @@ def test_one_fails_the_others_are_ended_and_the_end_waits_for_all() -> None:
     assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "failed", "n2": "failed"}
 
 
-def test_the_cause_comes_first_though_it_was_told_later() -> None:
+def test_the_cause_is_listed_first_even_if_it_was_reported_later() -> None:
     coordinator = make_coordinator()
     coordinator.on_heartbeat(2, 1.0)
     coordinator.on_failure(2, report("failed", "connection closed by peer"), 11.0)
@@ -150,11 +150,11 @@ def test_a_silent_node_is_lost() -> None:
     assert end_of(orders)["why"] == "n1: no sign of life from its runner for 12 s"
 
 
-def test_silence_is_nothing_where_nobody_is_ever_lost() -> None:
+def test_silence_has_no_effect_where_nodes_are_never_lost() -> None:
     assert make_coordinator(lost_after=0).tick(1e6) == []
 
 
-def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
+def test_a_lost_node_is_the_cause_of_earlier_failures_of_its_peers() -> None:
     coordinator = make_coordinator()
     coordinator.on_heartbeat(1, 1.0)
     coordinator.on_failure(2, report("failed", "connection closed by peer"), 3.0)
@@ -165,7 +165,7 @@ def test_a_loss_is_the_cause_of_what_its_peers_noticed_first() -> None:
     assert end_of(coordinator.take_orders())["why"] == "n1: no sign of life from its runner for 12 s"
 
 
-def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None:
+def test_a_disconnected_node_stops_no_other_and_is_named_at_the_end() -> None:
     coordinator = make_coordinator(lost_after=0)
     coordinator.on_loss(1, "the connection was closed")
     assert coordinator.take_orders() == []
@@ -176,7 +176,7 @@ def test_a_node_that_is_never_lost_ends_nobody_and_the_end_tells_of_it() -> None
     assert end["why"] == "n1: the connection was closed; it continued on its own"
 
 
-def test_a_loss_after_a_failure_is_no_cause() -> None:
+def test_a_loss_after_a_failure_is_not_the_cause() -> None:
     coordinator = make_coordinator()
     coordinator.on_failure(2, report("failed"), 3.0)
     coordinator.on_heartbeat(1, 4.0)
@@ -186,7 +186,7 @@ def test_a_loss_after_a_failure_is_no_cause() -> None:
     assert end_of(coordinator.take_orders())["why"] == "n2: it broke"
 
 
-def test_a_head_that_stood_still_blames_nobody_else() -> None:
+def test_a_paused_head_names_itself_as_the_cause() -> None:
     coordinator = make_coordinator()
     coordinator.reset_silence(20.0)
     assert coordinator.tick(20.0) == [], "they could not be heard"
@@ -199,7 +199,7 @@ def test_a_head_that_stood_still_blames_nobody_else() -> None:
     assert end["why"] == "n0: its runner was paused for 20 s; the other nodes gave it up"
 
 
-def test_a_node_that_was_done_may_go() -> None:
+def test_a_node_that_is_done_may_leave() -> None:
     coordinator = make_coordinator()
     coordinator.on_drained(1, report("succeeded"), 1.0)
     coordinator.on_loss(1, "the connection was closed")
@@ -208,7 +208,7 @@ def test_a_node_that_was_done_may_go() -> None:
     assert end_of(coordinator.take_orders())["verdict"] == "succeeded"
 
 
-def test_a_stop_ends_all_with_its_grace() -> None:
+def test_a_stop_ends_all_nodes_with_its_grace_period() -> None:
     coordinator = make_coordinator(max_restarts=3)
     coordinator.on_stop_request("stop requested", 60)
     assert coordinator.take_orders() == [
@@ -219,7 +219,7 @@ def test_a_stop_ends_all_with_its_grace() -> None:
     assert end_of(coordinator.take_orders())["verdict"] == "stopped"
 
 
-def test_a_stop_wins_over_a_new_attempt_and_the_failure_stays_the_cause() -> None:
+def test_a_stop_prevents_a_restart_and_the_failure_stays_the_cause() -> None:
     coordinator = make_coordinator(max_restarts=3)
     coordinator.on_failure(1, report("failed"), 1.0)
     coordinator.take_orders()
@@ -241,7 +241,7 @@ def fail(coordinator: Coordinator, step: int | None, stuck: bool = False, saved:
     return [order for order in kinds(coordinator.take_orders()) if order[1] != "stop"]
 
 
-def test_a_failure_is_tried_again_as_often_as_wanted() -> None:
+def test_a_failed_run_is_restarted_max_restarts_times() -> None:
     coordinator = make_coordinator(max_restarts=2)
     assert fail(coordinator, 10) == [(0, "go"), (1, "go"), (2, "go")]
     assert coordinator.attempt == 1
@@ -249,7 +249,7 @@ def test_a_failure_is_tried_again_as_often_as_wanted() -> None:
     assert fail(coordinator, 30) == [(0, "end"), (1, "end"), (2, "end")]
 
 
-def test_attempts_without_a_step_end_it() -> None:
+def test_attempts_without_a_new_step_end_the_run() -> None:
     coordinator = make_coordinator(max_restarts=50)
     assert fail(coordinator, 10)[0] == (0, "go")
     assert fail(coordinator, 10)[0] == (0, "go")
@@ -258,7 +258,7 @@ def test_attempts_without_a_step_end_it() -> None:
     assert coordinator.cause.why == "n1: it broke; 2 attempts in a row completed no new step and saved no checkpoint"
 
 
-def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
+def test_a_checkpoint_counts_as_progress_without_steps() -> None:
     coordinator = make_coordinator(max_restarts=50)
     for _attempt in range(5):
         assert fail(coordinator, None, saved=True)[0] == (0, "go")
@@ -266,11 +266,11 @@ def test_a_checkpoint_is_progress_where_no_step_is_told() -> None:
     assert fail(coordinator, None)[0] == (0, "end")
 
 
-def test_processes_that_stay_end_it() -> None:
+def test_unkillable_processes_end_the_run() -> None:
     assert fail(make_coordinator(max_restarts=50), 10, stuck=True)[0] == (0, "end")
 
 
-def test_a_lost_node_ends_it() -> None:
+def test_a_lost_node_ends_the_run() -> None:
     coordinator = make_coordinator(max_restarts=50)
     coordinator.on_loss(1, "the connection was closed")
     for rank in (0, 2):
@@ -302,7 +302,7 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     assert (end["verdict"], end["why"], end["note"]) == ("lost", f"n3: the connection was closed; {note}", note)
 
 
-def test_too_few_spares_end_it() -> None:
+def test_too_few_spares_end_the_run() -> None:
     coordinator = make_coordinator(max_restarts=5, spares=1)
     coordinator.on_loss(1, "the connection was closed")
     coordinator.on_loss(2, "the connection was closed")
@@ -310,7 +310,7 @@ def test_too_few_spares_end_it() -> None:
     assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (3, "end")]
 
 
-def test_spares_that_are_lost_end_nobody_and_replace_nobody() -> None:
+def test_lost_spares_do_not_end_the_run_and_replace_no_node() -> None:
     coordinator = make_coordinator(max_restarts=5, spares=1)
     coordinator.on_loss(3, "the connection was closed")
     assert coordinator.take_orders() == []
@@ -320,7 +320,7 @@ def test_spares_that_are_lost_end_nobody_and_replace_nobody() -> None:
     assert kinds(coordinator.take_orders())[-2:] == [(0, "end"), (2, "end")]
 
 
-def test_a_spare_takes_the_place_of_who_does_not_come_or_leaves_before_the_start() -> None:
+def test_a_spare_replaces_a_node_that_does_not_join_or_leaves_before_the_start() -> None:
     coordinator = make_coordinator(gathered=False, spares=2, lost_after=0)
     for number in (0, 2, 3, 4):
         assert coordinator.on_join(number, 0.0)
@@ -334,7 +334,7 @@ def test_a_spare_takes_the_place_of_who_does_not_come_or_leaves_before_the_start
     assert coordinator.summary()["nodes"] == coordinator.summary()["joined"] == 3
 
 
-def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
+def test_the_run_does_not_wait_for_spares_and_they_may_join_late() -> None:
     coordinator = make_coordinator(2, gathered=False, spares=1, max_restarts=1)
     assert coordinator.on_join(0, 0.0) and coordinator.on_join(1, 0.0)
     assert coordinator.take_orders() == [(0, go(0, 0)), (1, go(0, 1))]
@@ -344,7 +344,7 @@ def test_nobody_waits_for_a_spare_and_it_may_come_late() -> None:
     assert coordinator.take_orders()[-1] == (2, go(1, 1)), "it was silent for long enough"
 
 
-def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
+def test_a_stop_wins_while_a_restart_is_delayed() -> None:
     coordinator = make_coordinator(max_restarts=1, spares=1)
     coordinator.on_loss(1, "the connection was closed")
     for number in (0, 2):
@@ -354,7 +354,7 @@ def test_a_stop_wins_while_a_lost_node_is_waited_for() -> None:
     assert kinds(coordinator.take_orders()) == [(0, "end"), (2, "end"), (3, "end")]
 
 
-def test_who_may_never_be_lost_is_not_replaced() -> None:
+def test_a_node_that_is_never_lost_is_not_replaced() -> None:
     coordinator = make_coordinator(max_restarts=5, spares=1, lost_after=0)
     coordinator.on_loss(1, "the connection was closed")
     coordinator.on_failure(2, report("failed"), 1.0)
@@ -363,7 +363,7 @@ def test_who_may_never_be_lost_is_not_replaced() -> None:
     assert kinds(coordinator.take_orders())[-3:] == [(0, "end"), (2, "end"), (3, "end")]
 
 
-def test_who_leaves_before_the_spares_have_come_is_waited_for_as_if_it_had_not_come() -> None:
+def test_a_node_that_leaves_before_the_spares_join_may_be_replaced_later() -> None:
     coordinator = make_coordinator(gathered=False, spares=1, lost_after=0)
     for number in (0, 1, 2):
         if number != 2:
@@ -375,7 +375,7 @@ def test_who_leaves_before_the_spares_have_come_is_waited_for_as_if_it_had_not_c
     assert coordinator.take_orders() == [(0, go(0, 0)), (2, go(0, 2)), (3, go(0, 1))]
 
 
-def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
+def test_a_spare_replaces_a_node_with_unkillable_processes() -> None:
     coordinator = make_coordinator(max_restarts=1, spares=1)
     coordinator.take_orders()
     coordinator.on_failure(1, report("failed"), 1.0)
@@ -387,14 +387,14 @@ def test_processes_that_stay_leave_their_rank_to_a_spare() -> None:
     assert kinds(coordinator.take_orders()) == [(0, "end"), (1, "end"), (2, "end"), (3, "end")]
 
 
-def test_of_many_reports_the_first_are_kept() -> None:
+def test_the_first_of_many_reports_are_kept() -> None:
     coordinator = make_coordinator(100)
     for rank in range(100):
         coordinator.on_failure(rank, report("failed", f"why {rank}"), 1.0)
     assert [kept["node_rank"] for kept in coordinator.summary()["reports"]] == list(range(32))
 
 
-def test_of_many_attempts_the_last_is_kept() -> None:
+def test_the_reports_on_the_last_attempts_are_kept() -> None:
     coordinator = make_coordinator(max_restarts=100)
     for attempt in range(40):
         fail(coordinator, attempt)
@@ -402,13 +402,13 @@ def test_of_many_attempts_the_last_is_kept() -> None:
     assert kept == list(range(8, 40))
 
 
-def test_names() -> None:
+def test_long_lists_of_names_are_shortened() -> None:
     assert join_names(["a", "b"]) == "a, b"
     assert join_names([f"n{number}" for number in range(11)]) == "n0, n1, n2, n3, n4, n5, n6, n7 and 3 more"
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_whatever_happens_it_ends_once_for_all(seed: int) -> None:
+def test_any_sequence_of_events_ends_the_run_exactly_once(seed: int) -> None:
     """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
     turn = random.Random(seed)
     spares = turn.choice([0, 0, 2])

@@ -88,7 +88,7 @@ def check_the_run_goes_on(running: Running) -> None:
     ],
     ids=range(19),
 )
-def test_a_stranger_is_sent_away(waiting: Running, line: bytes) -> None:
+def test_a_stranger_is_refused(waiting: Running, line: bytes) -> None:
     with connect(waiting) as stranger:
         assert hello(stranger)["type"] == "hello"
         with contextlib.suppress(ConnectionError):  # it may have been closed before all was sent
@@ -98,7 +98,7 @@ def test_a_stranger_is_sent_away(waiting: Running, line: bytes) -> None:
     assert waiting.runners[0].poll() is None
 
 
-def test_a_join_is_good_for_one_connection(waiting: Running) -> None:
+def test_a_join_is_valid_for_one_connection_only(waiting: Running) -> None:
     """What an honest member sent, seen on the wire, opens nothing: each connection has a number of the head's own."""
     job = waiting.jobs[1]
     with connect(waiting) as first, connect(waiting) as second:
@@ -110,7 +110,7 @@ def test_a_join_is_good_for_one_connection(waiting: Running) -> None:
     check_the_run_goes_on(waiting)
 
 
-def test_who_says_nothing_is_sent_away(waiting: Running) -> None:
+def test_a_silent_connection_is_closed(waiting: Running) -> None:
     with connect(waiting) as silent, connect(waiting) as slow:
         hello(silent)
         hello(slow)
@@ -124,7 +124,7 @@ def test_who_says_nothing_is_sent_away(waiting: Running) -> None:
     check_the_run_goes_on(waiting)
 
 
-def test_a_crowd_of_strangers_keeps_nobody_out(waiting: Running) -> None:
+def test_many_strangers_keep_no_member_out(waiting: Running) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4 * CROWD), hard))
     with contextlib.ExitStack() as crowd:
@@ -134,7 +134,7 @@ def test_a_crowd_of_strangers_keeps_nobody_out(waiting: Running) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_member_believes_no_head_without_the_key(tmp_path: Path) -> None:
+def test_a_member_does_not_trust_a_head_without_the_key(tmp_path: Path) -> None:
     """Who listens where the head should can keep a member from starting, never make it start."""
     running = Running(make_gang(tmp_path, [SLEEP, SLEEP]))
     with socket.create_server(("127.0.0.1", running.jobs[0].gang.port)) as false_head:
