@@ -9,8 +9,9 @@ import dataclasses
 import shlex
 
 from .._cluster.node import Node
+from .comparison import compare
 from .model import Cluster, Looks, Seen, fine, skip, unknown
-from .properties import IMAGE, compare
+from .properties import IMAGE
 
 ON_HOST = "the ranks run on the host, without containers"
 

@@ -13,8 +13,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.system impor
 from .._cluster import starter
 from .._cluster.node import Node
 from .._cluster.peers import usual
+from .comparison import ranks_ports
 from .model import PROFILE, Cluster, Looks, Seen, fine, skip, unknown
-from .properties import MEMLOCK, ranks_ports
+from .properties import MEMLOCK
 
 GIB = 1 << 30
 UNLIMITED = "unlimited"

@@ -18,8 +18,8 @@ from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.finding import Finding
 from .._nccl.ports import INFINIBAND, ports_of, usable
+from .comparison import ranks_ports
 from .model import PROFILE, Cluster, Look, Looks, Seen, completed, fine, seen_of, skip, unknown
-from .properties import ranks_ports
 
 NO_RDMA = "there is no RDMA device"
 NONE_USABLE = "there is no usable RDMA port"

@@ -13,8 +13,9 @@ from .._cluster.node import Node
 from .._findings.finding import Finding
 from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start
 from .check import Check, Result, each_node, lowered
+from .comparison import compare
 from .model import Cluster, Level, Looks, Seen, completed, seen_of
-from .properties import IMAGE, PROPERTIES, compare
+from .properties import IMAGE, PROPERTIES
 
 
 def _environment(cluster: Cluster) -> Looks:

@@ -24,11 +24,10 @@ from .._cluster import head_address
 from .._cluster.machines import NETWORK, share_network, shared_workdirs
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
-from .._detect.detected import detect
 from .._detect.topology import short_name
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT
-from .._nccl.environments import Users
+from .._nccl.environments import Users, decide_for
 from .._nccl.view import FabricPolicy
 from .._text.table import names, one_line, table
 
@@ -83,10 +82,10 @@ def discover(found: Sequence[Found]) -> Discovered:
     findings += [dataclasses.replace(each, remedy=f"{each.remedy} (leave it out)") for each in _twice(facts)]
     if not answered:
         return Discovered(found, [], {}, findings)
-    report = detect(nodes, ClusterPolicy(), Users(FabricPolicy("auto", DEFAULT)))
-    gpus = {node.name: node.gpu.count if node.gpu else None for node in report.nodes}
-    fabric = report.fabric.value if report.fabric else None
-    why = report.fabric.reason if report.fabric else "not known"
+    decided, _findings = decide_for(nodes, ClusterPolicy(), Users(FabricPolicy("auto", DEFAULT)))
+    gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
+    fabric = decided.fabric.value if decided else None
+    why = decided.fabric.reason if decided else "not known"
     choices = {
         "nproc": _nproc(gpus),
         "mode": Choice("rdma" if fabric == "rdma" else None, why),

@@ -126,7 +126,7 @@ def _decide(
     count, of_count = ranks.count(nproc["value"], nproc["origin"], gpus)
     address, of_address = head_address.choose_address(head.name, policy.head_address, head.address, on_head, together)
     restarts = settings["max_restarts"]["value"]
-    number, _told_by_its_check = ports.pick(
+    number, _of_its_check = ports.pick(
         port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head, restarts
     )
     return _Decided(count, address, number, [*of_count, *of_address])
