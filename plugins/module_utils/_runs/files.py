@@ -15,7 +15,7 @@ from .._host.host import Host
 TAIL_BYTES = 1 << 20
 _LOG = re.compile(r"^(node|rank_(\d+))(\.first|\.previous)?\.log$")
 _PARTS = {".first": 0, ".previous": 1, None: 2}
-_KEEP_AT_HOME = ("checkpoints",)
+_NOT_COLLECTED = ("checkpoints",)
 
 
 def parse_line(line: str) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def parse_line(line: str) -> tuple[str, str]:
 
 def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None) -> list[dict[str, Any]]:
     """Return the last `lines` lines here (or of one rank), oldest first: time, node, rank (null: launcher), text."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     logs = os.path.join(run_dir, "logs")
     matches = [match for match in map(_LOG.match, host.list_dir(logs) or []) if match]
     for match in sorted(matches, key=lambda match: (match.group(1), _PARTS[match.group(3)])):
@@ -36,13 +36,13 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
         text = host.read_tail(os.path.join(logs, match.group(0)), TAIL_BYTES) or ""
         for line in text.splitlines()[-lines:]:
             time, rest = parse_line(line)
-            found.append({"time": time, "node": node, "rank": which, "text": rest})
-    found.sort(key=lambda entry: entry["time"])
-    return found[-lines:]
+            entries.append({"time": time, "node": node, "rank": which, "text": rest})
+    entries.sort(key=lambda entry: entry["time"])
+    return entries[-lines:]
 
 
 def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
-    """Return what `collect` brings home.
+    """Return the files that `collect` copies to the controller.
 
     For each file the path below the run directory, size in bytes, modified (seconds since the epoch) and sha256 (null
     above the limit, if any).
@@ -64,14 +64,14 @@ def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
 
 
 def _walk(host: Host, base: str, below: str) -> list[str]:
-    found = []
+    paths = []
     for name in sorted(host.list_dir(os.path.join(base, below)) or []):
         path = os.path.join(below, name)
         if host.is_link(os.path.join(base, path)):
             continue  # a link may lead out of the run
         if host.is_dir(os.path.join(base, path)):
-            if name not in _KEEP_AT_HOME:
-                found += _walk(host, base, path)
+            if name not in _NOT_COLLECTED:
+                paths += _walk(host, base, path)
         else:
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths

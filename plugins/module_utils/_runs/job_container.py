@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container of one job, as Docker tells of it.
+"""The container of one job, as Docker describes it.
 
-Only a container with the run directory among its labels is ever touched: the name alone may be a stranger's. How Docker
-is called comes from the controller alone: a run's files lie in a directory that its container can write.
+Only a container whose labels name the run directory is ever touched: another may have the same name. How Docker is
+called comes from the controller alone: a run's files lie in a directory that its container can write.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..runner.attempt.launcher_failure import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
 ASK_S = 30.0
-# Docker's own work around the grace: kill, unmount, write the exit code down.
+# What Docker needs beyond the grace period: kill, unmount, record the exit code.
 END_SLACK_S = 15
-SIGNALLED = 128  # a shell's and Docker's way to tell a signal in an exit code
+SIGNALLED = 128  # added to a signal's number in the exit codes of shells and Docker
 
 
 class EngineError(Exception):
-    """Docker gave no answer that can be used; the message has its own last line."""
+    """Docker did not answer usefully; the message ends with its own last line."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ContainerReference:
 
 @dataclass(frozen=True)
 class ContainerState:
-    """A container as it is; exit_code is None while it runs or if it never did, error is Docker's own word."""
+    """The state of a container; exit_code: None while it runs or if it never ran; error: Docker's own message."""
 
     running: bool
     exit_code: int | None
@@ -50,20 +50,20 @@ class ContainerState:
     labels: dict[str, str]
 
     def describe_end(self) -> str:
-        """Say in words how it ended: `was killed by SIGKILL, for the memory ran out (exit code 137)`."""
+        """Say in words how it ended: `was killed by SIGKILL, out of memory (exit code 137)`."""
         code = self.exit_code
         if code is None:
             return f"was not started{f' ({self.error})' if self.error else ''}"
         signal = f"was killed by {signal_name(code - SIGNALLED)}" if SIGNALLED < code < SIGNALLED + 65 else "ended"
-        memory = ", for its memory ran out" if self.oom_killed else ""
+        memory = ", out of memory" if self.oom_killed else ""
         return f"{signal}{memory} (exit code {code})"
 
 
 def parse_inspect(text: str) -> ContainerState | None:
     """Read what `docker inspect --type container NAME` prints."""
     try:
-        found = parse_json(text)[0]
-        state = found["State"]
+        document = parse_json(text)[0]
+        state = document["State"]
         running = bool(state["Running"])
         never = state.get("Status") == "created"
         return ContainerState(
@@ -72,14 +72,14 @@ def parse_inspect(text: str) -> ContainerState | None:
             oom_killed=bool(state.get("OOMKilled")),
             error=str(state.get("Error") or ""),
             started=str(state.get("StartedAt") or ""),
-            labels={str(name): str(value) for name, value in (found["Config"].get("Labels") or {}).items()},
+            labels={str(name): str(value) for name, value in (document["Config"].get("Labels") or {}).items()},
         )
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         return None
 
 
 def look(host: Host, container: JobContainer | ContainerReference) -> ContainerState | None:
-    """Return the container that has the name now, None where none has; raise EngineError where Docker does not say."""
+    """Return the state of the container with this name, None where there is none; raise EngineError if Docker fails."""
     command = [*container.docker, "inspect", "--type", "container", container.name]
     result = host.run(command, timeout=ASK_S)
     if result.rc == 0:
@@ -88,7 +88,7 @@ def look(host: Host, container: JobContainer | ContainerReference) -> ContainerS
             return state
     if result.rc is not None and "no such container" in result.err.lower():
         return None
-    raise EngineError(f"{' '.join(container.docker)} does not tell of {container.name}: {result.why(ASK_S)}")
+    raise EngineError(f"{' '.join(container.docker)} could not inspect {container.name}: {result.why(ASK_S)}")
 
 
 def ours(state: ContainerState | None, run_dir: str, nonce: str | None = None) -> bool:
@@ -143,12 +143,12 @@ def ended_elsewhere(host: Host, container: JobContainer | ContainerReference, wo
 
 
 def has_verdict(host: Host, run_dir: str) -> bool:
-    """Return whether a run's end is written down: until then its container is the last that tells of it."""
+    """Return whether a run's end is written down: until then its container is the only record of it."""
     return RunRecord.from_dict(parse_json(host.read_text(os.path.join(run_dir, "state.json")))).phase in ENDED
 
 
-def tell(host: Host, container: JobContainer | ContainerReference, run_dir: str) -> tuple[str, int]:
-    """Say what became of a run's container whose runner is gone; return it with the number of processes left in it."""
+def describe(host: Host, container: JobContainer | ContainerReference, run_dir: str) -> tuple[str, int]:
+    """Return what became of the container of a run whose runner is gone, and the number of processes left in it."""
     try:
         state = look(host, container)
     except EngineError as error:

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What of ended runs may go: their containers and directories, and nothing else.
 
-A directory is a run's if its own files name it so, if it belongs to who may remove it, and if nothing is mounted in it.
-A container is a run's if its label names this work directory; it is the last that tells how a run without a verdict
-ended. What lives, or nobody can judge, stays, with the reason.
+A run directory is removed if its own files name the run, its owner may remove it, and nothing is mounted in it. A
+container is removed if its label names this work directory and its run has a verdict: until then it is the only record
+of how the run ended. What still runs, or cannot be judged, is kept, with the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PruneCandidate:
 
 
 def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[PruneCandidate]:
-    """Say of every run directory whether it goes; those that are younger than days are not told of."""
+    """Judge every run directory that is older than `days`, or whose run is alive."""
     base = _base(host, workdir)
     candidates = []
     for listed in list_runs(host, workdir):
@@ -75,20 +75,20 @@ def _why_not(host: Host, path: str, run_id: str, run: RunRecord, age: float | No
     if host.is_link(path):
         return "it is a link, which Muster does not make"
     if run_id not in _named(host, path):
-        return "its files do not say that it is this run's"
+        return "its files do not name this run"
     owner, of_all = host.owner(path), host.owner(os.path.dirname(path))
     if owner is None or owner.uid not in (host.user_id(), of_all and of_all.uid):
-        return f"it belongs to {f'uid {owner.uid}' if owner else 'nobody knows whom'}"
+        return f"its owner is {f'uid {owner.uid}' if owner else 'unknown'}"
     if age is None or (run.phase not in ENDED and age < UNJUDGED_S):
-        return f"it is {run.phase}, and not yet for long"
+        return f"it has been {run.phase} for less than an hour"
     return _mounted(host, path)
 
 
 def _mounted(host: Host, path: str) -> str | None:
-    """Say what is mounted in a directory: bind mounts of the same file system too, which no device number tells."""
+    """Return what is mounted in a directory, bind mounts of the same file system included (they share its device)."""
     text = host.read_text("/proc/self/mountinfo")
     if text is None:
-        return "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+        return "/proc/self/mountinfo could not be read, so mounts in it are unknown"
     points = mounts_in(host.resolve(path) or path, parse_mountinfo(text))
     return f"something is mounted in it, at {points[0]}" if points else None
 
@@ -99,7 +99,7 @@ def _remove_tree(host: Host, path: str) -> str | None:
 
 
 def _named(host: Host, path: str) -> Iterator[str]:
-    """Return the run ids that state and job files of a directory say."""
+    """Return the run IDs that the state and job files of a directory name."""
     for name in host.list_dir(path) or []:
         if name == STATE or (name.startswith("job.") and name.endswith(".json")):
             yield str(JobOwner.from_dict(parse_json(host.read_text(os.path.join(path, name)))).run_id)
@@ -121,7 +121,7 @@ def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
     lock = locks.Lock(host.here(locks.run_path(path)))
     try:
         if not lock.acquire({"run_id": run_id, "node": None, "why": "it is being removed"}):
-            return "a runner has begun in it"
+            return "a runner has started in it"
         host.rename(path, gone)
     except OSError as error:
         return f"{error.filename or path}: {error.strerror}"
@@ -146,7 +146,7 @@ def _base(host: Host, workdir: str) -> str:
 def judge_containers(
     host: Host, workdir: str, docker: Sequence[str], now: float
 ) -> tuple[list[PruneCandidate], str | None]:
-    """Return the containers of this work directory's runs, and why there is no answer (the engine is silent)."""
+    """Return the containers of this work directory's runs, and why the engine did not answer (None: it did)."""
     # As plans label them: the path without links.
     label = f"label={WORKDIR}={host.resolve(workdir) or workdir}"
     labels = "\t".join('{{.Label "' + name + '"}}' for name in (RUN_ID, RUN_DIR))
@@ -171,7 +171,7 @@ def _why_kept(host: Host, state: str, age: float | None, run_id: str, run_dir: s
         return None
     if state == "created":
         young = age is None or age < UNJUDGED_S
-        return f"it is created, and not yet for long: the launch of {run_id} may go on" if young else None
+        return f"it was created less than an hour ago: the launch of {run_id} may continue" if young else None
     return None if has_verdict(host, run_dir) else f"the run {run_id} has no verdict yet: stop it first"
 
 
@@ -204,7 +204,7 @@ def prune(
     candidates, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
     candidates += judge_runs(host, workdir, days, docker, now) if days is not None else []
     removed, failed = [], []
-    # Containers first: a run's directory says that they are its own.
+    # Containers first: the run's directory proves that they belong to it.
     for candidate in (candidate for candidate in candidates if candidate.stays is None):
         why = None if check else _remove(host, workdir, docker, candidate)
         if why is None:

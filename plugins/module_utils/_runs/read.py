@@ -64,7 +64,7 @@ def judge(
     """
     if state is None:
         if prepared:
-            return "prepared", "its files are here, its runner has not begun"
+            return "prepared", "its files are here, its runner has not started"
         return "not_found", "nothing of this run is on this node"
     if state.phase == "unknown":
         return ("running" if alive else "lost"), "state.json could not be read"
@@ -118,7 +118,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     container = None if alive or known.phase in ENDED else job_container.recorded(host, directory, docker)
     if container is not None:
         # Another user sees no mark of a container's processes, and why it died only Docker knows.
-        end, inside = job_container.tell(host, container, directory)
+        end, inside = job_container.describe(host, container, directory)
         why, left = f"{why}; {end}", max(left, inside)
     started = seconds_of(known.started)
     until = seconds_of(known.ended) or (time.time() if alive else None)

@@ -11,18 +11,18 @@ from ..runner import locks
 
 
 class Slot:
-    """One slot; the runner that has it keeps a lock, so what is asked here is true also after a crash."""
+    """One slot; the runner that holds it keeps a lock, so the answer is right even after a crash."""
 
     def __init__(self, host: Host, workdir: str, name: str) -> None:
         self.path = locks.slot_path(workdir, name)
         self._host = host
 
     def holder(self) -> Holder | None:
-        """Return who has the slot now, None when nobody has (or the lock is another user's to read)."""
-        found = locks.Lock(self._host.here(self.path)).holder()
-        return None if found is None else Holder.from_dict(found)
+        """Return the holder of the slot, None where it is free (or only another user may read the lock)."""
+        holder = locks.Lock(self._host.here(self.path)).holder()
+        return None if holder is None else Holder.from_dict(holder)
 
 
 def read_holder(host: Host, workdir: str, slot: str) -> Holder | None:
-    """Return who has a slot of a work directory now."""
+    """Return the holder of a slot of a work directory, None where it is free."""
     return Slot(host, workdir, slot).holder()

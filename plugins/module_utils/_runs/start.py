@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start one job on this node: lay out its directory, start the runner, wait until it runs or says why not."""
+"""Start one job on this node: lay out its directory, start the runner, wait until it runs or has failed."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
     """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
     for name, value in secrets.items():
         if not NAME.fullmatch(str(name)):
-            raise StartError(f"launch_secrets: {str(name)[:60]!r} is no name of an environment variable")
+            raise StartError(f"launch_secrets: {str(name)[:60]!r} is not a valid environment variable name")
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
-            raise StartError(f"launch_secrets: {name} must be a text without NUL or a number")
+            raise StartError(f"launch_secrets: {name} must be a number, or text without NUL")
     return {str(name): str(value) for name, value in secrets.items()}
 
 
 def _make_private(path: str, workdir: str) -> None:
     files.make_dir(path)
-    found = os.lstat(path)
-    if os.path.islink(path) or found.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
-        raise StartError(f"{path} is a link or belongs to uid {found.st_uid}; Muster does not write there")
+    status = os.lstat(path)
+    if os.path.islink(path) or status.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
+        raise StartError(f"{path} is a link or belongs to uid {status.st_uid}; Muster does not write there")
     os.chmod(path, 0o700)
 
 
@@ -54,7 +54,7 @@ def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict
     for path in (top, os.path.join(top, "slots"), os.path.join(top, "runs"), job.run_dir):
         _make_private(path, job.workdir)
     files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), runner)
-    # The training interpreter runs it, so it lies there as a file of its own.
+    # The training interpreter runs it, so it has to be a separate file.
     with zipfile.ZipFile(io.BytesIO(runner)) as archive:
         files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), archive.read("muster/runner/attempt/torchrun.py"))
     if plan is not None:
@@ -66,7 +66,7 @@ def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict
 
 
 def _sweep_leftovers(job: Job) -> None:
-    """Remove the private file of a launch whose runner never began to read it."""
+    """Remove the files of a launch whose runner never started."""
     for kind in ("private", "plan", "job"):
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
@@ -90,7 +90,7 @@ def start(
     if now.alive and now.nonce == job.nonce:
         return False, now
     private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
-    if job.container is None:  # a container has an environment of its own
+    if job.container is None:  # a container has its own environment
         private["environment"] = base_environment(dict(os.environ))
     try:
         _lay_out(job, runner, plan, private)
@@ -136,9 +136,9 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> R
             os.unlink(refusal)
             raise StartError(str(StopRequest.from_dict(refused).why))
         state = read_state(host, job.run_dir) or RunRecord()
-        # A runner of several waits for the others, which may not have been started yet.
-        begun = state.phase != "waiting" or job.nnodes > 1
-        if state.node_rank == job.node_rank and state.nonce == job.nonce and begun:
+        # On several nodes a runner waits for the others, which may not have been started yet.
+        started = state.phase != "waiting" or job.nnodes > 1
+        if state.node_rank == job.node_rank and state.nonce == job.nonce and started:
             run = _read(host, job)
             if state.phase in ENDED and state.phase != "succeeded":
                 raise StartError(f"{state.phase}: {state.why}", run.log_tail)
@@ -147,6 +147,6 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> R
             ended = starter.ended(host, job, pid)
             next_look = time.monotonic() + starter.look_every
             if ended is not None:
-                deadline = min(deadline, time.monotonic() + 1.0)  # its last word may just be on its way
+                deadline = min(deadline, time.monotonic() + 1.0)  # its state may be written at this moment
         time.sleep(0.05)
     raise StartError("the runner did not start" + (f": {ended}" if ended else ""), starter.last_words(host, job))

@@ -28,11 +28,11 @@ POLL_S = 0.2
 # What the runner itself may need beyond the grace: its tick, its kill of the tree, its last words.
 RUNNER_SLACK_S = 4.0
 SWEEP_GRACE_S = 5.0
-# A runner that beat so lately lives.
+# A runner with a heartbeat this recent is alive.
 BEATS_WITHIN_S = 3.0
 # A runner that has ended takes its container along; only one that does not is ended from outside.
 CONTAINER_GRACE_S = 3
-# Where something was being started its runner may have been born behind our back.
+# A runner may have been started while this module looked.
 TURNS = 3
 NONCE = re.compile(r"[0-9a-f]{32}")
 # What a launch lays out and its runner takes or removes; a half-written one ends with the writer's pid.
@@ -49,20 +49,20 @@ class Swept:
 
 def _nonces(directory: str, host: Host) -> set[str]:
     """Return the launches that prepared or hold this run directory."""
-    found: set[str] = set()
+    nonces: set[str] = set()
     for name in host.list_dir(directory) or []:
-        if match := PREPARED.fullmatch(name):  # of one that is still being laid out there is no job yet
-            found.add(match.group(1))
+        if match := PREPARED.fullmatch(name):  # a launch that is still laying out its files has no job yet
+            nonces.add(match.group(1))
         if name.startswith("job.") and name.endswith(".json"):
-            # A path is made of it, and a container can write these files.
+            # It becomes part of a path, and a container can write these files.
             nonce = JobOwner.from_dict(files.read_json(os.path.join(directory, name))).nonce
-            found.update(filter(NONCE.fullmatch, [nonce or ""]))
-    return found
+            nonces.update(filter(NONCE.fullmatch, [nonce or ""]))
+    return nonces
 
 
 def _ask(directory: str, nonces: set[str], grace: float) -> None:
     for nonce in nonces:
-        # An empty file asks as well, with the run's own grace.
+        # An empty file is a request too, with the run's own grace period.
         request = StopRequest("stop requested", grace)
         files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
 
@@ -123,12 +123,12 @@ def stop(
     if strange(host, workdir, directory) is not None:
         return False, read_run(host, node, workdir, run_id, docker), Swept()
     container: ContainerReference | None = None
-    found = False
+    changed = False
     swept = 0
     unkillable: list[int] = []
     for _turn in range(TURNS):
         nonces = _nonces(directory, host) if nonce is None else {nonce}
-        # Asked before anybody is looked for: a runner that is born meanwhile finds it.
+        # Requested before the search: a runner that starts in the meantime finds the request.
         if not check and _prepared(host, directory, nonce):
             _ask(directory, nonces, grace)
         alive = [] if not host.exists(directory) else process_tree.of_run(run_id, directory, nonce)
@@ -145,21 +145,21 @@ def stop(
             more, left = sweep(run_id, directory, nonce, grace)
             swept, unkillable = swept + ended + more, unkillable + left
         discarded = _discard(host, directory, nonce, check)
-        found = found or bool(alive) or held or in_container or discarded
+        changed = changed or bool(alive) or held or in_container or discarded
         if check or not discarded:
             break
     if not check and nonce is None:
         _record_lost(host, directory, swept, container)
     run = read_run(host, node, workdir, run_id, docker)
-    # A runner that was killed before its first word has no end to be told.
+    # A runner that was killed before it wrote a state has no end to report.
     over = run.phase in ENDED or not host.exists(os.path.join(directory, STATE))
     if container is not None and not check and over:
         _drop(host, container, directory, nonce)
-    return found, run, Swept(swept, unkillable)
+    return changed, run, Swept(swept, unkillable)
 
 
 def _runs_in(host: Host, container: ContainerReference | None, directory: str, nonce: str | None) -> bool:
-    """Return whether the run's container runs; one that Docker does not tell of is not touched."""
+    """Return whether the run's container runs; a container that Docker cannot inspect is not touched."""
     try:
         state = None if container is None else job_container.look(host, container)
     except EngineError:
@@ -181,7 +181,7 @@ def _end_container(
 
 
 def _drop(host: Host, container: ContainerReference, directory: str, nonce: str | None) -> None:
-    """Remove the run's container: all that it could tell is written down by now."""
+    """Remove the run's container: how it ended is recorded by now."""
     try:
         if job_container.ours(job_container.look(host, container), directory, nonce):
             job_container.remove(host, container)
@@ -190,13 +190,13 @@ def _drop(host: Host, container: ContainerReference, directory: str, nonce: str 
 
 
 def _prepared(host: Host, directory: str, nonce: str | None) -> list[str]:
-    """Return the files of launches whose runners have not begun."""
+    """Return the files of launches whose runners have not started."""
     matches = [match for match in map(PREPARED.fullmatch, host.list_dir(directory) or []) if match]
     return [match.group() for match in matches if nonce in (None, match.group(1))]
 
 
 def _beats(directory: str) -> bool:
-    """Return whether a runner has told lately that it lives."""
+    """Return whether a runner wrote a heartbeat recently."""
     with contextlib.suppress(OSError):
         return time.time() - os.stat(os.path.join(directory, HEARTBEAT)).st_mtime < BEATS_WITHIN_S
     return False
@@ -225,7 +225,7 @@ def _is_runner(process: process_tree.Process) -> bool:
 
 
 def _record_lost(host: Host, directory: str, swept: int, container: ContainerReference | None) -> None:
-    """Write the end of a run whose runner died without a word, so that no later reader has to judge again."""
+    """Write the end of a run whose runner died without a verdict, so that no later reader has to judge it again."""
     state = read_state(host, directory)
     if state is None or state.phase in ENDED:
         return
@@ -234,7 +234,7 @@ def _record_lost(host: Host, directory: str, swept: int, container: ContainerRef
     why = judge(state, False, False, process_tree.boot_id(), how_ended(host, directory, state.nonce))[1]
     why = f"{why}; stop swept {swept} process{'es' * (swept != 1)}"
     if container is not None:
-        why += f"; {job_container.tell(host, container, directory)[0]}"
+        why += f"; {job_container.describe(host, container, directory)[0]}"
     last = host.modified(os.path.join(directory, HEARTBEAT))  # the best known time of its end
     document = as_dict(files.read_json(os.path.join(directory, STATE)))
     document.update(phase="lost", why=why, ended=utc(last))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Taking a run's lock and its slot: who wins where two launches meet."""
+"""Take a run's lock and its slot: which launch wins where two meet."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .._text.stamps import utc
 from .locks import Lock, run_path, slot_path
 
 TRY_S = 0.2
-# A member whose slot is taken waits for the loser of a race; longer while its own head is there to wait for it.
+# How long a member waits for the loser of a race to free its slot; longer while its own head waits for it.
 SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
 HEAD_LOOK_S = 1.0
 
 
 class Taken(Exception):
-    """The slot is another run's; the message says whose."""
+    """The slot is held by another run, which the message names."""
 
 
 def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
-    """Take this run's lock and its slot, for as long as they are referred to; raise Taken where that is not to be.
+    """Take this run's lock and its slot, until this process ends; raise Taken if another run holds one.
 
     The head decides a race: it fails at once, while a member waits for the loser to leave.
     """
@@ -41,7 +41,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
             now = time.monotonic()
             if now >= next_look:
                 next_look = now + HEAD_LOOK_S
-                alone_since = time.monotonic() if _head_is_there(job) else alone_since
+                alone_since = time.monotonic() if _is_head_listening(job) else alone_since
             if job.node_rank == 0 or now - alone_since >= SLOT_S or now - began >= SLOT_WITH_HEAD_S:
                 raise Taken(_describe(lock.holder() or {}, job.slot))
             time.sleep(TRY_S)
@@ -49,8 +49,8 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     return locks
 
 
-def _head_is_there(job: Job) -> bool:
-    """Return whether somebody listens where the head of this run should."""
+def _is_head_listening(job: Job) -> bool:
+    """Return whether a process listens at the address of this run's head."""
     try:
         socket.create_connection((job.rendezvous.address, job.gang.port), timeout=HEAD_LOOK_S).close()
     except OSError:
@@ -59,7 +59,7 @@ def _head_is_there(job: Job) -> bool:
 
 
 def _describe(holder: dict[str, Any], slot: str) -> str:
-    """Name who holds a slot, for whoever comes second."""
+    """Describe the holder of a slot in one line."""
     return "slot '{}' is held by run {} (launch {}) on {} since {}".format(
         slot,
         holder.get("run_id", "?"),

@@ -24,7 +24,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def create(path: str, flags: int) -> int:
-    """Open a file of our own for writing (0600); root gives it to the directory's owner, who must read it by ssh."""
+    """Open a private file for writing (0600); root gives it to the directory's owner, who reads it over SSH."""
     descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if os.geteuid() == 0:
         owner = os.stat(os.path.dirname(path))
@@ -33,7 +33,7 @@ def create(path: str, flags: int) -> int:
 
 
 def make_dir(path: str) -> None:
-    """Make a directory of our own (0700) if it is not there; root gives it to the owner of the one above."""
+    """Make a private directory (0700) if it does not exist; root gives it to the owner of its parent."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -44,10 +44,10 @@ def make_dir(path: str) -> None:
 
 
 def give_back(directory: str, seconds: float = math.inf) -> None:
-    """Give all below a directory to its owner, where a container's root has written for one who must read it.
+    """Give all files below a directory, written by a container's root, to the directory's owner.
 
-    Links are not followed, and a file with several names stays as it is: it may be one outside. What is gone
-    meanwhile, or does not let itself be given, waits for the next time; so does what would take longer than `seconds`.
+    Links are not followed, and a file with several names stays as it is: it may be one outside. What
+    fails, or would take longer than `seconds`, waits for the next time.
     """
     until = time.monotonic() + seconds
     if os.geteuid() != 0:
@@ -65,8 +65,8 @@ def give_back(directory: str, seconds: float = math.inf) -> None:
 
 def _give(name: str, folder: int, owner: os.stat_result) -> None:
     with contextlib.suppress(OSError):
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if found.st_uid == 0 and (stat.S_ISDIR(found.st_mode) or found.st_nlink == 1):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
             os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
 
 
@@ -96,7 +96,7 @@ def write_json(path: str, value: Any, durable: bool = True) -> None:
 
 
 def read_json(path: str) -> Any:
-    """Return the JSON document of a file, None when it is absent or no JSON."""
+    """Return the JSON document of a file, None if it is absent or not JSON."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:
@@ -106,7 +106,7 @@ def read_json(path: str) -> Any:
 
 
 def reserve(directory: str) -> None:
-    """Keep some room, so that the last words of a run can be written on a disk that is full by then."""
+    """Reserve some space, so that the final state can be written even if the disk is full by then."""
     try:
         descriptor = create(os.path.join(directory, RESERVE), os.O_WRONLY)
         try:
@@ -120,7 +120,7 @@ def reserve(directory: str) -> None:
 def write_request(path: str, value: Any) -> None:
     """Write a small JSON document beside the reserve, of which it takes a part where the disk is full.
 
-    An empty file is what comes of it where even that goes to somebody else.
+    An empty file is written if even that space is taken by another process.
     """
     try:
         write_json(path, value, durable=False)
@@ -136,13 +136,13 @@ def write_request(path: str, value: Any) -> None:
 
 
 def release_reserve(directory: str) -> None:
-    """Give the reserved room back."""
+    """Release the reserved space."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(directory, RESERVE))
 
 
 def write_state(directory: str, name: str, value: Any, last: bool = True) -> bool:
-    """Write a state file, the last one even on a full disk at the cost of the reserve; False when there is no room."""
+    """Write a state file, the last one even on a full disk at the cost of the reserve; False if there is no space."""
     path = os.path.join(directory, name)
     for last_try in (not last, True):
         try:

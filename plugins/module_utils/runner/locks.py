@@ -16,19 +16,19 @@ from typing import Any
 
 from . import files
 
-# A reader asks by a shared lock for an instant; a runner that meets one must not take it for a holder.
+# A reader takes a shared lock for an instant; a runner must not take it for a holder.
 READER_PATIENCE_S = 1.0
 
 
 class Lock:
-    """One lock file; its content names the holder for whoever comes second."""
+    """One lock file; its content names the holder."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor: int | None = None
 
     def acquire(self, holder: dict[str, Any]) -> bool:
-        """Take the lock and write who holds it; False when somebody else does."""
+        """Take the lock and write its holder; False if it is taken."""
         descriptor = files.create(self.path, os.O_RDWR)
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
@@ -55,7 +55,7 @@ class Lock:
             self._descriptor = None
 
     def holder(self) -> dict[str, Any] | None:
-        """Return who holds the lock now (empty when the name is not readable), None when nobody does."""
+        """Return the holder of the lock (empty if its name could not be read), None if the lock is free."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:

@@ -43,15 +43,15 @@ def parse_stat(text: str) -> Process | None:
 
 
 def look(pid: int) -> Process | None:
-    """Return the living process, or None when there is none (a zombie is none: nothing of it runs)."""
+    """Return the living process, None where there is none (a zombie does not count)."""
     process = parse_stat(_read(f"{PROC}/{pid}/stat").decode("utf-8", "replace"))
     return None if process is None or process.state in "ZX" else process
 
 
 def every() -> list[Process]:
-    """Return all living processes of this machine that can be seen."""
-    found = (look(int(name)) for name in os.listdir(PROC) if name.isdigit())
-    return [process for process in found if process is not None]
+    """Return all living processes that are visible here."""
+    processes = (look(int(name)) for name in os.listdir(PROC) if name.isdigit())
+    return [process for process in processes if process is not None]
 
 
 def environment(pid: int) -> dict[str, str]:
@@ -75,13 +75,13 @@ def descendants(root: int) -> list[Process]:
     children: dict[int, list[Process]] = {}
     for process in every():
         children.setdefault(process.ppid, []).append(process)
-    found: list[Process] = []
+    processes: list[Process] = []
     todo = [root]
     while todo:
         for process in children.get(todo.pop(0), []):
-            found.append(process)
+            processes.append(process)
             todo.append(process.pid)
-    return found
+    return processes
 
 
 def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
@@ -89,7 +89,7 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
 
     The mark is the run id with the run directory of this node: two nodes of one run may share a machine.
     """
-    found = []
+    processes = []
     for process in every():
         if process.pid == os.getpid():
             continue
@@ -97,12 +97,12 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
         if mark.get("MUSTER_RUN_ID") != run_id or mark.get("MUSTER_RUN_DIR") != run_dir:
             continue
         if nonce is None or mark.get("MUSTER_NONCE") == nonce:
-            found.append(process)
-    return found
+            processes.append(process)
+    return processes
 
 
 def _pidfd_open(pid: int) -> int | None:
-    """Return a handle that means this very process; None where there is none (then the start time is all there is).
+    """Return a handle of exactly this process; None where there are none (then the start time has to do).
 
     Kernels before 5.3, sandboxes and Pythons built on old systems have no pidfd.
     """
@@ -117,7 +117,7 @@ def _pidfd_open(pid: int) -> int | None:
 
 
 def send(process: Process, number: signal.Signals) -> bool:
-    """Signal exactly this process; False when it is gone or its pid is somebody else's by now."""
+    """Signal exactly this process; False if it is gone or its pid has been reused."""
     try:
         handle = _pidfd_open(process.pid)
     except ProcessLookupError:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the runner says of itself: `state.json` (durable, one of a few phases), `heartbeat.json` (cheap, a counter)."""
+"""The runner's documents: `state.json` (durable, one of a few phases) and `heartbeat.json` (cheap, a counter)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def memlock() -> dict[str, int]:
 
 
 def identity(job: Job) -> dict[str, Any]:
-    """Return the fields by which a state says whose it is."""
+    """Return the fields that identify the run and the node of a state."""
     return {name: getattr(job, name) for name in IDENTITY}
 
 

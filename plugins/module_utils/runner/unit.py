@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What systemd says of how a runner ended, kept for a runner that could not say it itself.
+"""How a runner ended according to systemd, for a runner that could not record it itself.
 
-A unit that has ended is forgotten, and its result with it; only its ExecStopPost is told (systemd.exec(5)).
+A unit that has ended is forgotten together with its result; only its ExecStopPost gets them (systemd.exec(5)).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMES = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")
 
 
 def unit_path(run_dir: str, nonce: str) -> str:
-    """Return where the word of the unit of one launch is kept."""
+    """Return the file with the result of the unit of one launch."""
     return os.path.join(run_dir, f"unit.{nonce}.json")
 
 
@@ -29,7 +29,7 @@ def note_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
 
 
 def explain(unit: UnitEnd) -> str | None:
-    """Return how the runner ended in words, None where systemd does not say."""
+    """Return how the runner ended in words, None where systemd recorded nothing."""
     result, code, status = unit.service_result, unit.exit_code, unit.exit_status or ""
     if not result:
         return None
@@ -40,4 +40,4 @@ def explain(unit: UnitEnd) -> str | None:
     if code in ("killed", "dumped"):
         name = status if status.startswith("SIG") else f"SIG{status}"
         return f"killed by {name}" + (" and dumped core" if code == "dumped" else "")
-    return f"it exited with code {status}" if code == "exited" else f"systemd says {result}"
+    return f"it exited with code {status}" if code == "exited" else f"systemd reports {result}"

@@ -14,7 +14,7 @@ LAST_LINES = 20
 
 
 class StartError(Exception):
-    """The job does not run; the message says why, `tail` holds the last lines of its log."""
+    """The job did not start; the message says why, `tail` holds the last lines of its log."""
 
     def __init__(self, message: str, tail: list[str] | None = None) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class StartError(Exception):
 class Starter:
     """A way to start the runner detached from Ansible; `name` is what the state records.
 
-    look_every is how many seconds lie between two looks at whether what was started is still there.
+    look_every: seconds between two checks whether the runner is still there.
     """
 
     name = ""
@@ -35,7 +35,7 @@ class Starter:
         raise NotImplementedError
 
     def ended(self, host: Host, job: Job, pid: int | None) -> str | None:
-        """Return how what was started has ended, None while it lives or where that cannot be seen."""
+        """Return how the runner ended, None while it lives or where that is not known."""
         return "it ended at once" if pid is not None and host.child_ended(pid) else None
 
     def last_words(self, host: Host, job: Job) -> list[str]:

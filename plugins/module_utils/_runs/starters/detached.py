@@ -49,7 +49,7 @@ class Systemd(Starter):
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
             "WorkingDirectory": job.workdir,
-            # A killed runner leaves no verdict; the dash: what this word may not do is make the unit fail.
+            # Records how a killed runner ended; the dash: a failure here must not fail the unit.
             "ExecStopPost": "-" + quote([sys.executable, archive, job.run_dir, job.nonce, "ended"]),
         }
         unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
@@ -67,7 +67,7 @@ class Systemd(Starter):
 
 
 STARTERS: dict[str, Starter] = {
-    each.name: each for each in (Setsid(), Systemd(user=False), Systemd(user=True), Docker())
+    starter.name: starter for starter in (Setsid(), Systemd(user=False), Systemd(user=True), Docker())
 }
 
 

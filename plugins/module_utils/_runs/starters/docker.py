@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A runner as the main process of a container of its own.
+"""Starts a runner as the main process of its own container.
 
 A container per run, made from a service of a compose file: nothing is restarted between runs, the name is a lock that
 Docker gives atomically, and with the runner everything of the run ends, for the container's processes end with it.
@@ -17,7 +17,7 @@ from .. import job_container
 from ..job_container import EngineError
 from .base import LAST_LINES, Starter, StartError
 
-# 0.4 s where the image is there; what takes longer than this pulls or builds one.
+# 0.4 s if the image exists; longer means that it is being pulled or built.
 RUN_S = 60.0
 CONFLICT = re.compile(r"Conflict\. The container name .* is already in use")
 
@@ -29,7 +29,7 @@ class Docker(Starter):
     look_every = 1.0
 
     def command(self, job: Job, argv: list[str]) -> list[str]:
-        """Return the command line: the image's entrypoint gives way, and no variable is given that could be seen."""
+        """Return the command line; it replaces the image's entrypoint and passes no variables that others could see."""
         container = _container(job)
         labels = [word for name, value in container.labels.items() for word in ("--label", f"{name}={value}")]
         compose = [*container.docker, "compose", "--file", container.file, "run", "--detach", "--no-deps"]
@@ -44,7 +44,7 @@ class Docker(Starter):
             if result.rc == 0:
                 return None
             if CONFLICT.search(result.err):
-                _make_way(host, job, container)  # says who was faster
+                _make_way(host, job, container)  # names the launch that was faster
         except EngineError as error:
             raise StartError(str(error)) from error
         hint = "; does it pull or build the image? the role container does that" if result.timed_out else ""
@@ -63,8 +63,8 @@ class Docker(Starter):
 
     def last_words(self, host: Host, job: Job) -> list[str]:
         """Return what the container printed, and what the runner wrote into its log."""
-        said = job_container.last_words(host, _container(job), LAST_LINES)
-        return [*said, *super().last_words(host, job)][-LAST_LINES:]
+        output = job_container.last_words(host, _container(job), LAST_LINES)
+        return [*output, *super().last_words(host, job)][-LAST_LINES:]
 
     def clean(self, host: Host, job: Job) -> None:
         container = _container(job)
@@ -96,13 +96,13 @@ def _make_way(host: Host, job: Job, container: JobContainer) -> None:
 
 
 def _holder(state: job_container.ContainerState, container: JobContainer) -> str:
-    """Name who has the container's name, in one line."""
+    """Describe the container that has the name, in one line."""
     labels = state.labels
     docker = " ".join(container.docker)
     if job_container.RUN_ID not in labels:
         return f"a container that is not Muster's has the name {container.name}: {docker} rm -f {container.name}"
     since = f"running since {state.started[:19]}Z" if state.running else "not running"
-    return "the container {} is already there: run {} (launch {}), {}, in {}".format(
+    return "the container {} already exists: run {} (launch {}), {}, in {}".format(
         container.name,
         labels[job_container.RUN_ID],
         labels.get(job_container.NONCE, "?")[:8],

@@ -19,14 +19,14 @@ from .output import Output
 from .progress import has_saved as progress_has_saved
 from .progress import read_progress
 
-# A rank that fails takes its neighbours along; of a large node the likeliest causes tell all.
+# A failing rank takes others with it; on a large node the likeliest causes are enough.
 REPORTED_FAILURES = 32
 # What torchrun may need beside the grace of the ranks that it ends.
 CLOSING_S = 10.0
 
 
 class Attempt:
-    """The launcher, its ranks and their output; `stop` and `tick` move it on, `over` says when nothing is left."""
+    """The launcher, its ranks and their output; `stop` and `tick` advance it, `over` returns whether it has ended."""
 
     def __init__(
         self, job: Job, run_dir: str, number: int, environment: dict[str, str], selector: selectors.BaseSelector
@@ -41,14 +41,14 @@ class Attempt:
         self.began, self.began_at = time.monotonic(), time.time()
         ranks = range(job.first_rank, job.first_rank + job.nproc)
         self.output = Output(run_dir, ranks, self._own_rank, job.log_limit, selector)
-        told = () if self._own_rank is not None else (self.output.report_end,)
+        passed_files = () if self._own_rank is not None else (self.output.report_end,)
         environment = {**environment, **place_of(job, number)}
-        if told:
+        if passed_files:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
             environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
             environment["MUSTER_LOST_AFTER"] = str(job.gang.lost_after)
         try:
-            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, told)
+            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, passed_files)
         except OSError:
             self.output.close()
             raise
@@ -61,12 +61,12 @@ class Attempt:
 
     @property
     def why(self) -> str | None:
-        """Why it was asked to end, None where it was not."""
+        """The reason of the stop request, None where there was none."""
         return self._stop_why
 
     @property
     def failed(self) -> bool:
-        """Whether a rank or the launcher failed before anybody asked for the end."""
+        """Whether a rank or the launcher failed before a stop request."""
         if self.child.code is None:
             return self._stop_why is None and launcher_failure.is_closing(self.output.report)
         return self.child.code != 0 and (
@@ -74,7 +74,7 @@ class Attempt:
         )
 
     def progress(self) -> Progress | None:
-        """Return what its ranks have written of how far they are, None before the first word."""
+        """Return the progress that its ranks have written, None before the first record."""
         return read_progress(self._job.output_dir, self.began_at)
 
     def has_saved(self) -> bool:
@@ -131,7 +131,7 @@ class Attempt:
             fields["why"] = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
             return "failed", fields, True
         failures = launcher_failure.parse_report(self.output.report)[:REPORTED_FAILURES]
-        # torchrun names failures only where it saw them before it was asked to end.
+        # torchrun names failures only if it saw them before it was asked to end.
         if self._stop_why is not None and not failures:
             ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
             fields["why"] = launcher_failure.explain_stop(self._stop_why, ranks)
@@ -139,8 +139,8 @@ class Attempt:
         if code == 0:
             return "succeeded", {**fields, "why": None}, False
         if self._own_rank is not None:
-            own = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
-            failures = [launcher_failure.describe(own)]
+            record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
+            failures = [launcher_failure.describe(record)]
         for failure in failures:
             failure["log_tail"] = self.output.tail(failure["rank"])
         first = failures[0] if failures else None
@@ -150,10 +150,10 @@ class Attempt:
 
 
 def place_of(job: Job, number: int) -> dict[str, str]:
-    """Return what tells the ranks who they are and where they meet.
+    """Return the variables that tell the ranks their place and their meeting point.
 
-    Each attempt has a port of its own, so that no rank of the last joins, and a spare has another's ranks. torchrun
-    reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
+    Each attempt has its own port, so that no rank of an earlier one joins; a spare has the ranks of another node.
+    torchrun reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
     """
     port = job.rendezvous.port + number
     host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address

@@ -12,7 +12,7 @@ from typing import Any
 from ..._records.job import NO_MESSAGE
 
 TRACEBACK_LINES = 20
-# What torch says of a rank that wrote no error file.
+# What torch reports for a rank that wrote no error file.
 
 
 def signal_name(number: int) -> str:
@@ -41,26 +41,26 @@ def parse_report(data: bytes) -> list[dict[str, Any]]:
 
 
 def killed_ranks(data: bytes, first_rank: int) -> list[str]:
-    """Return the ranks that torchrun killed because SIGTERM did not end them; ``torchrun.py`` tells local ranks."""
+    """Return the ranks that torchrun killed because SIGTERM did not end them; ``torchrun.py`` reports local ranks."""
     killed = [record["killed"] for record in _records(data) if "killed" in record]
     return [str(first_rank + local_rank) for local_rank in killed if isinstance(local_rank, int)]
 
 
 def is_closing(data: bytes) -> bool:
-    """Return whether torchrun said that it ends its ranks, as one of them has failed."""
+    """Return whether torchrun reported that it is stopping its ranks, as one of them has failed."""
     return any("closing" in record for record in _records(data))
 
 
 def _records(data: bytes) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
     for line in data.splitlines():
         try:
             records = json.loads(line)
         except ValueError:
             continue
         if isinstance(records, list):
-            found += [record for record in records if isinstance(record, dict)]
-    return found
+            failures += [record for record in records if isinstance(record, dict)]
+    return failures
 
 
 def explain_stop(why: str, killed: list[str | None]) -> str:
@@ -68,8 +68,8 @@ def explain_stop(why: str, killed: list[str | None]) -> str:
     ranks = sorted({rank for rank in killed if rank is not None}, key=lambda rank: (len(rank), rank))
     if not killed:
         return why
-    who = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"
-    return f"{why}; {who} did not exit after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
+    subject = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"
+    return f"{why}; {subject} did not exit after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
 
 
 def describe(record: dict[str, Any]) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
 
 
 def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
-    """Say in one line why the launcher failed; an exit without a message is told by the last line of its log."""
+    """Return in one line why the launcher failed; without a message the last line of its log is used."""
     if first is not None:
-        said = first["message"] or (None if first["signal"] else last_line)
+        message = first["message"] or (None if first["signal"] else last_line)
         how = f"killed by {first['signal']}" if first["signal"] else f"exited with code {first['exit_code']}"
-        return f"rank {first['rank']} {how}" + (f": {said}" if said else "")
+        return f"rank {first['rank']} {how}" + (f": {message}" if message else "")
     exit_code, number = split_status(code)
     if number:
         return f"the launcher was killed by {number}"

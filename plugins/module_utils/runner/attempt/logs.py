@@ -12,7 +12,7 @@ import time
 from .. import files
 
 LONGEST_LINE = 64 * 1024
-# What the state has of a log, in lines and in bytes of each: a state must fit into what is kept free for it.
+# Lines of a log in the state, and bytes per line: the state must fit into the space reserved for it.
 TAIL_LINES, TAIL_BYTES = 40, 1024
 
 
@@ -25,7 +25,7 @@ def stamp(seconds: float) -> str:
 class CappedLog:
     """A log of at most `limit` bytes in three files: its beginning (kept for ever), the previous and the current part.
 
-    The beginning is what proves which fabric NCCL took, the end is what tells why a rank died; the middle may go.
+    The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped.
     """
 
     def __init__(self, path: str, limit: int) -> None:

@@ -15,8 +15,8 @@ from ..._text.order import natural
 
 TAIL_BYTES = 16 * 1024
 CHECKPOINTS = "checkpoints"
-# A checkpoint is a file here, a directory of files, or one more below; of more than this the first tell enough.
-CHECKPOINT_DEPTH, MOST_ENTRIES = 3, 10_000
+# A checkpoint is a file here, a directory of files, or one more below; only so many entries are looked at.
+CHECKPOINT_DEPTH, MAX_ENTRIES = 3, 10_000
 
 
 def parse_last(text: str) -> Progress | None:
@@ -52,16 +52,16 @@ def read_progress(output_dir: str, since: float = 0.0) -> Progress | None:
 
 def has_saved(output_dir: str, since: float) -> bool:
     """Return whether anything in the directory `checkpoints` was written since then (unix seconds)."""
-    folders, seen = [(os.path.join(output_dir, CHECKPOINTS), 1)], 0
+    folders, entries_read = [(os.path.join(output_dir, CHECKPOINTS), 1)], 0
     while folders:
         folder, depth = folders.pop()
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    seen += 1
+                    entries_read += 1
                     if entry.stat(follow_symlinks=False).st_mtime >= since:
                         return True
-                    if seen >= MOST_ENTRIES:
+                    if entries_read >= MAX_ENTRIES:
                         return False
                     if depth < CHECKPOINT_DEPTH and entry.is_dir(follow_symlinks=False):
                         folders.append((entry.path, depth + 1))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start torchrun so that its ranks write into the runner's pipes and its failures are told as data.
+"""Start torchrun so that its ranks write into the runner's pipes and its failures are reported as data.
 
 Placed beside the runner on the node and run by the training interpreter: the only file here that imports torch, and
 only when it runs. Where this torch has not the API, plain torchrun runs and the ranks' output lands in the node's log.
@@ -18,8 +18,8 @@ import signal
 import sys
 from typing import Any
 
-# torch's own barrier at exit is 300 s: after it the head leaves, and its store with it, under peers that still train.
-# The gang ends it, not this clock (in milliseconds it fits into 31 bits); one that loses nobody leaves it to a clock.
+# torch's own exit barrier is 300 s: after that the head leaves with its store, while peers may still train.
+# The gang ends the barrier, not this timeout (its milliseconds fit into 31 bits); without lost_after the timeout does.
 EXIT_BARRIER_S, ALONE_EXIT_BARRIER_S = 14 * 86400.0, 3600.0
 
 
@@ -79,7 +79,7 @@ def _note_kills(handlers: Any) -> list[int]:
     return killed
 
 
-def _tell(records: list[dict[str, Any]], descriptor: int) -> None:
+def _send(records: list[dict[str, Any]], descriptor: int) -> None:
     with os.fdopen(descriptor, "w") as stream:
         json.dump(records, stream)
 
@@ -97,7 +97,7 @@ def _report(failures: dict[int, Any], descriptor: int) -> None:
         }
         for rank, failure in sorted(failures.items(), key=lambda item: item[1].timestamp)
     ]
-    _tell(records, descriptor)
+    _send(records, descriptor)
 
 
 def main(argv: list[str]) -> int:
@@ -111,7 +111,7 @@ def main(argv: list[str]) -> int:
     grace = float(os.environ.pop("MUSTER_ABORT_GRACE"))
     loses_nodes = float(os.environ.pop("MUSTER_LOST_AFTER")) > 0
     args = torchrun.parse_args(argv)
-    os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts has a place of its own
+    os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts must not inherit it
     _lengthen_exit_barrier(api, EXIT_BARRIER_S if loses_nodes else ALONE_EXIT_BARRIER_S)
     killed = _note_kills(logs)
     _hurry(logs, report, grace)
@@ -127,7 +127,7 @@ def main(argv: list[str]) -> int:
         _report(error.failures, report)
         return 1
     except logs.SignalException as error:
-        _tell([{"killed": local_rank} for local_rank in killed], report)
+        _send([{"killed": local_rank} for local_rank in killed], report)
         return 128 + int(error.sigval)
     return 0
 

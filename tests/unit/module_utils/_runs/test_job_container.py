@@ -92,7 +92,7 @@ def labels_of(job: Job) -> dict[str, str]:
         ({"ExitCode": 0}, "ended (exit code 0)"),
         ({"ExitCode": 3}, "ended (exit code 3)"),
         ({"ExitCode": 137}, "was killed by SIGKILL (exit code 137)"),
-        ({"ExitCode": 137, "OOMKilled": True}, "was killed by SIGKILL, for its memory ran out (exit code 137)"),
+        ({"ExitCode": 137, "OOMKilled": True}, "was killed by SIGKILL, out of memory (exit code 137)"),
         ({"Status": "created", "Error": "no runtime"}, "was not started (no runtime)"),
     ],
 )
@@ -140,7 +140,7 @@ def test_an_ended_container_of_this_run_makes_way(tmp_path: Path) -> None:
 def test_a_running_one_or_a_strangers_does_not(tmp_path: Path, changes: dict[str, str]) -> None:
     job = in_container(tmp_path)
     engine = Engine({**labels_of(job), **changes}, Running=not changes)
-    with pytest.raises(StartError, match=f"the container {NAME} is already there: run test_run .launch aaaaaaaa.,"):
+    with pytest.raises(StartError, match=f"the container {NAME} already exists: run test_run .launch aaaaaaaa.,"):
         Docker().start(engine.host, job, ["/usr/bin/env"])
     assert engine.told == []
 
@@ -214,7 +214,7 @@ def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> N
     job = lost(tmp_path)
     run = read_run(Engine(labels_of(job), ExitCode=137, OOMKilled=True).host, "node0", job.workdir, job.run_id, DOCKER)
     assert run.phase == "lost"
-    assert str(run.why).endswith(f"its container {NAME} was killed by SIGKILL, for its memory ran out (exit code 137)")
+    assert str(run.why).endswith(f"its container {NAME} was killed by SIGKILL, out of memory (exit code 137)")
     assert run.left == 0
 
 

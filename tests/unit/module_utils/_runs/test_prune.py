@@ -117,7 +117,7 @@ def test_a_runner_that_begins_after_the_look_keeps_its_run(tmp_path: Path) -> No
     lock = locks.Lock(locks.run_path(str(path)))
     assert lock.acquire({"run_id": "again"})
     try:
-        assert remove_run(Host(), str(tmp_path), "again") == "a runner has begun in it"
+        assert remove_run(Host(), str(tmp_path), "again") == "a runner has started in it"
     finally:
         lock.release()
     assert (path / "state.json").is_file()
@@ -126,8 +126,8 @@ def test_a_runner_that_begins_after_the_look_keeps_its_run(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda path: (path / "state.json").write_text('{"run_id": "other", "phase": "failed"}'), "do not say"),
-        (lambda path: (path / "state.json").write_text("[]"), "do not say"),
+        (lambda path: (path / "state.json").write_text('{"run_id": "other", "phase": "failed"}'), "do not name"),
+        (lambda path: (path / "state.json").write_text("[]"), "do not name"),
         (lambda path: path.rename(path.with_name("x")) and path.symlink_to("x"), "it is a link"),
     ],
 )
@@ -186,7 +186,7 @@ def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypat
     path = make(tmp_path, "old", 90)
     mounted(monkeypatch, None)
     [kept] = prune(tmp_path)["kept"]
-    assert kept["why"] == "/proc/self/mountinfo, which says what is mounted in it, cannot be read"
+    assert kept["why"] == "/proc/self/mountinfo could not be read, so mounts in it are unknown"
     assert path.is_dir()
 
 
@@ -203,7 +203,7 @@ def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
     path.mkdir(parents=True)
     (path / "job.json").write_text('{"run_id": "new"}')
     [kept] = prune(tmp_path, days=0)["kept"]
-    assert kept["why"] == "it is prepared, and not yet for long"
+    assert kept["why"] == "it has been prepared for less than an hour"
     for name in (".", "job.json"):
         os.utime(path / name, (NOW - 2 * DAY,) * 2)
     assert prune(tmp_path, days=1)["removed"] == [{"kind": "run", "name": "new"}]
@@ -245,7 +245,7 @@ def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "age", "phase", "why"),
     [
-        ("created", 60, "prepared", "it is created, and not yet for long: the launch of a may go on"),
+        ("created", 60, "prepared", "it was created less than an hour ago: the launch of a may continue"),
         ("created", 3700, "prepared", None),
         ("created", 60, None, None),
         ("exited", 7200, "running", "the run a has no verdict yet: stop it first"),

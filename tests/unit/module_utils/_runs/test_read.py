@@ -27,7 +27,7 @@ RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-
     ("state", "prepared", "alive", "boot_id", "phase", "why"),
     [
         (None, False, False, "boot-1", "not_found", "nothing of this run is on this node"),
-        (None, True, False, "boot-1", "prepared", "its files are here, its runner has not begun"),
+        (None, True, False, "boot-1", "prepared", "its files are here, its runner has not started"),
         (RUNNING, True, True, "boot-1", "running", None),
         (RUNNING, True, False, "boot-2", "lost", "the node was rebooted while the run was running"),
         (
@@ -63,7 +63,7 @@ def test_judge(
         ("oom-kill", "killed", "KILL", "the kernel ran out of memory and killed a process of its unit (oom-kill)"),
         ("timeout", "killed", "KILL", "systemd killed it after a timeout"),
         ("exit-code", "exited", "1", "it exited with code 1"),
-        ("resources", None, None, "systemd says resources"),
+        ("resources", None, None, "systemd reports resources"),
         (None, None, None, "killed?"),
     ],
 )
