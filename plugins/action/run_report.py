@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._results import exper
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, run_id_of, runs_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
 COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
-WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "list")
+WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "removed", "list")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
     **infos_OPTIONS,
@@ -52,6 +54,9 @@ class ActionModule(ControllerAction):
         request = args["request"]
         if args["what"] == "list":
             _show_list(request)
+            return {}
+        if args["what"] == "removed":
+            self._show_removed(request["nodes"], args["register"], variables["hostvars"])
             return {}
         infos = answers(variables, args)
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
@@ -86,6 +91,14 @@ class ActionModule(ControllerAction):
             )
             raise UserError(clean(f"{'; '.join(silent)}. {missed}: do it again when it answers"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
+
+    def _show_removed(self, nodes: Sequence[str], register: str, hostvars: Mapping[str, Any]) -> None:
+        removed = [teardown.answer(node, plain((hostvars.get(node) or {}).get(register))) for node in nodes]
+        show(["", *teardown.lines(removed, self._task.check_mode, WIDTH), ""])
+        if failed := [answer.node for answer in removed if answer.failed]:
+            raise UserError(
+                f"{', '.join(failed)}: not everything was removed, see above; fix it and run teardown again"
+            )
 
 
 def _print_status(

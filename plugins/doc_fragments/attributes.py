@@ -55,3 +55,15 @@ attributes:
     details:
       - This module does not modify state.
 """
+
+    # What the playbooks are made of.
+    PLAYBOOKS = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+notes:
+  - The playbooks of this collection are made of it. Its options may change with every release.
+"""

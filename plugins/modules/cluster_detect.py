@@ -11,6 +11,7 @@ short_description: Show what the nodes are, and the environment that follows fro
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Prints a table for every node - GPUs and the links between them, RDMA devices with their ports, which of them a job
     would use, which variables would be set and why, which are left alone on purpose, and what is wrong - and a summary
     of the cluster that names the nodes that are alike and how the others differ.
@@ -39,13 +40,12 @@ options:
     default: detect
 extends_documentation_fragment:
   - muster.train.attributes
+  - muster.train.attributes.playbooks
 attributes:
   check_mode:
     support: full
     details:
-      - Prints, and writes no file.
-  diff_mode:
-    support: none
+      - In check mode it prints, and writes no file.
 seealso:
   - module: muster.train.node_facts
 """

@@ -11,6 +11,7 @@ short_description: Write the inventory of new hosts
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Writes C(hosts.yml), C(group_vars/nodes.yml) and C(known_hosts.txt) of a new inventory - the order and addresses of
     the hosts that answered, what they are, and the policy that fits them.
   - Hosts that did not answer are comments in their place. The task fails at the end and says of each why, and what to
@@ -36,9 +37,8 @@ options:
     default: inventories
 extends_documentation_fragment:
   - muster.train.attributes
+  - muster.train.attributes.playbooks
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: full
 seealso:

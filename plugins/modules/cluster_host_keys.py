@@ -11,6 +11,7 @@ short_description: Collect the SSH host keys of new hosts, and ask whether they 
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Reaches for all hosts at once, collects their host keys with C(ssh-keyscan), prints the fingerprints, and asks for a
     yes where there is a terminal. Without one the request has to say C(accept_keys).
   - Says of every host that cannot be reached why - its name, the route, the port, another host key than the known one.
@@ -28,11 +29,7 @@ options:
     default: inventories
 extends_documentation_fragment:
   - muster.train.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.cluster_discover
 """

@@ -11,6 +11,7 @@ short_description: Check whether the cluster is fit for a launch
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Runs all checks on what every node answered, and prints a summary, what is not well with its remedy, and in what
     nodes differ from most of them.
   - A check says on every node what it saw - C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (nobody
@@ -43,13 +44,12 @@ options:
     default: [fail, error]
 extends_documentation_fragment:
   - muster.train.attributes
+  - muster.train.attributes.playbooks
 attributes:
   check_mode:
     support: full
     details:
-      - Prints, and writes no file.
-  diff_mode:
-    support: none
+      - In check mode it prints, and writes no file.
 seealso:
   - module: muster.train.node_facts
 """

@@ -11,6 +11,7 @@ short_description: Bring one node's part of a run to the controller
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Fetches the logs, metrics, outputs and state of a run from one node into the experiment, only what is not there yet.
     Checkpoints stay on the node.
   - Writes all that the node said, the launcher and its ranks merged by time, to C(logs/node_RANK_TIME.txt).
@@ -56,11 +57,7 @@ options:
     default: 1024
 extends_documentation_fragment:
   - muster.train.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_info
 """

@@ -12,6 +12,7 @@ version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Keeps C(plan.json) and C(run.yml) in the experiment's directory. C(run.yml) has the parameters with their origins,
     the command line, commit, versions, times, verdict, exit codes and losses. Keys that the user added to it are kept.
   - Points C(latest), beside the experiments, at the run that was launched last from here.
@@ -46,9 +47,8 @@ options:
     default: launch__info
 extends_documentation_fragment:
   - muster.train.attributes
+  - muster.train.attributes.playbooks
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: full
 seealso:

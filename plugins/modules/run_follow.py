@@ -11,6 +11,7 @@ short_description: Follow a run on the head until it ends
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain
     line every five seconds elsewhere. It asks the head only, by a raw read once a second, oftener near the end.
   - When the runner's heartbeat stands still for 20 seconds, as it does on a full disk, M(muster.train.run_info) is
@@ -53,11 +54,7 @@ options:
     default: ended
 extends_documentation_fragment:
   - muster.train.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_collect
   - module: muster.train.run_info

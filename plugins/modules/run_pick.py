@@ -12,6 +12,7 @@ version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Returns the run that was asked for, or the newest run of all nodes; for the verb C(stop) the newest that goes on, if
     any does.
   - Fails when no node has it, and says where it looked and which runs there are.
@@ -34,11 +35,7 @@ options:
     default: launch__info
 extends_documentation_fragment:
   - muster.train.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_info
 """

@@ -11,6 +11,7 @@ short_description: Plan a run on all nodes, as data
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Decides everything that a launch will do on every node (ranks, fabric, addresses, environment, command line,
     directories), each value with where it comes from, before anything is done. M(muster.train.run) then does it and
     adds nothing.
@@ -27,6 +28,7 @@ options:
     required: true
 extends_documentation_fragment:
   - muster.train.attributes
+  - muster.train.attributes.playbooks
 attributes:
   check_mode:
     support: full

@@ -12,6 +12,7 @@ version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Prints tables, the verdict, logs and the commands to go on with, as plain text. What comes from hosts is made
     harmless for a terminal and never templated.
   - A node that did not answer is a row of the table, not an error. A node that has no part in the run is none.
@@ -26,10 +27,12 @@ options:
       - V(start) says who failed to start, and fails.
       - V(stopping) says which runners are about to be asked to stop, if any are.
       - V(stopped) shows the same as V(status), and where there was nothing to stop.
+      - V(removed) shows per node what M(muster.train.run_prune) removed, what stays and why, and fails where something
+        that should have gone is still there.
       - V(list) shows the experiments on this controller.
     type: str
     required: true
-    choices: [status, result, logs, hints, start, stopping, stopped, list]
+    choices: [status, result, logs, hints, start, stopping, stopped, removed, list]
   request:
     description: The request that the verb was checked with. For V(list) it names the directory of the experiments.
     type: dict
@@ -58,16 +61,12 @@ options:
   register:
     description: >-
       Name of the variable that the nodes' answers are registered in: results of M(muster.train.run_info),
-      M(muster.train.run) or M(muster.train.run_collect).
+      M(muster.train.run), M(muster.train.run_collect) or M(muster.train.run_prune).
     type: str
     default: launch__info
 extends_documentation_fragment:
   - muster.train.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_info
 """
@@ -89,7 +88,7 @@ EXAMPLES = r"""
 RETURN = r"""
 run_id:
   description: The run.
-  returned: when O(what) is not V(list)
+  returned: when O(what) is neither V(list) nor V(removed)
   type: str
 verdict:
   description: What became of the run.

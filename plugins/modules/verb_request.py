@@ -12,6 +12,7 @@ version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
+  - Used by the playbooks of this collection.
   - Reads the parameters of a verb from C(-e), from the environment and from the cluster's O(defaults), in this order,
     checks every one, and returns their values with where each came from.
   - Refuses with one line for each mistake, all at once - a parameter that is unknown, of the wrong type or out of
@@ -28,7 +29,7 @@ options:
     description: The verb whose parameters are to be checked.
     type: str
     required: true
-    choices: [launch, status, logs, follow, stop, collect, list, detect]
+    choices: [launch, status, logs, follow, stop, collect, list, detect, discover, teardown, preflight]
   defaults:
     description:
       - The cluster's own defaults of launch parameters.
@@ -41,7 +42,7 @@ options:
     type: str
 extends_documentation_fragment:
   - muster.train.attributes
-  - muster.train.attributes.info_module
+  - muster.train.attributes.playbooks
 notes:
   - Runs on the controller, once. It contacts no node.
 """

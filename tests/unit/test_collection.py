@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
+ACTIONS = sorted(path.stem for path in ROOT.glob("plugins/action/*.py"))
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
 # Of the nodes' side, what the controller may import: the records and the text helpers.
@@ -117,6 +119,29 @@ def test_modules_are_documented(module: str) -> None:
     assert documentation["author"] in (AUTHOR, [AUTHOR])
     assert f"muster.train.{module}:" in found["EXAMPLES"]
     assert yaml.safe_load(found["RETURN"]) is not None
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_takes_the_options_that_its_module_documents(action: str) -> None:
+    plugin = importlib.import_module(f"ansible_collections.muster.train.plugins.action.{action}").ActionModule
+    if not hasattr(plugin, "OPTIONS"):
+        return  # The module itself has the argument spec, and `ansible-test sanity` compares it.
+    documented = yaml.safe_load(literals(f"plugins/modules/{action}.py")["DOCUMENTATION"])["options"]
+    keys = ("type", "required", "default", "choices", "elements")
+    wanted = {name: {key: option.get(key) for key in keys} for name, option in documented.items()}
+    assert {name: {key: option.get(key) for key in keys} for name, option in plugin.OPTIONS.items()} == wanted
+
+
+def test_an_action_of_the_playbooks_says_so_first() -> None:
+    for module in MODULES:
+        documentation = yaml.safe_load(literals(f"plugins/modules/{module}.py")["DOCUMENTATION"])
+        internal = "muster.train.attributes.playbooks" in documentation["extends_documentation_fragment"]
+        assert internal is (documentation["description"][0] == "Used by the playbooks of this collection."), module
+
+
+def test_the_request_documents_every_verb() -> None:
+    documented = yaml.safe_load(literals("plugins/modules/verb_request.py")["DOCUMENTATION"])["options"]
+    assert documented["verb"]["choices"] == list(VERBS)
 
 
 @pytest.mark.parametrize("role", ROLES)
