@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._host.host import LINK_LIMIT, Host
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.paths import LINK_LIMIT
 from ansible_collections.muster.train.tools._machine.manifest import (
     Answer,
     Manifest,

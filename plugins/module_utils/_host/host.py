@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Callable, NamedTuple
 from .command import CommandResult, run_command
 from .command import child_ended as command_child_ended
 from .command import spawn_detached as command_spawn_detached
+from .paths import Rooted
 
 if TYPE_CHECKING:
     from .live import Outside
@@ -28,7 +29,6 @@ RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
 # The kernel answers ENOMEM to a read of /proc/sys with a buffer of 4 MiB (proc_sys_call_handler).
 READ_BLOCK = 1024 * 1024
-LINK_LIMIT = 40  # as path_resolution(7)
 
 
 class Space(NamedTuple):
@@ -52,63 +52,12 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-class Host:
+class Host(Rooted):
     """One machine, seen through a directory and a way to run commands; both can be replaced by a test."""
 
     def __init__(self, root: str = "/", run: RunFunction = run_command) -> None:
-        self.root = os.path.abspath(root)
-        self._prefix = self.root.rstrip("/")
-        self.is_live = self.root == "/"
+        super().__init__(root)
         self._run = run
-
-    # Paths
-
-    def here(self, path: str) -> str:
-        """Return where a path of the machine lies for this process (itself when the root is /)."""
-        if not self._prefix:
-            return path
-        return self._prefix + (self.resolve(path) or path)
-
-    def resolve(self, path: str) -> str | None:
-        """Return the path without links, as far as it exists; None for a loop of links."""
-        done: list[str] = []
-        pending = path.split("/")[::-1]
-        links = 0
-        while pending:
-            name = pending.pop()
-            if name == "..":
-                del done[-1:]
-            elif name not in ("", "."):
-                target = self._target("/".join([self._prefix, *done, name]))
-                if target is None:
-                    done.append(name)
-                    continue
-                links += 1
-                if links > LINK_LIMIT:
-                    return None
-                if target.startswith("/"):
-                    done = []
-                pending.extend(target.split("/")[::-1])
-        return "/" + "/".join(done)
-
-    def _target(self, path: str) -> str | None:
-        try:
-            return os.readlink(path)
-        except (OSError, ValueError):
-            return None
-
-    def read_link(self, path: str) -> str | None:
-        """Return the target of a link as it is written."""
-        folder, name = os.path.split(path)
-        return self._target(os.path.join(self.here(folder), name))
-
-    def is_link(self, path: str) -> bool:
-        """Return whether the path itself is a link."""
-        return self.read_link(path) is not None
-
-    def expand(self, path: str) -> str:
-        """Return the path with ~ and $VARIABLES of this user replaced."""
-        return os.path.expanduser(os.path.expandvars(path))
 
     def which(self, command: str) -> str | None:
         """Return the first executable of that name in this user's PATH, or the absolute path itself when it is one."""
