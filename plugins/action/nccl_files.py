@@ -22,19 +22,20 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.origin impo
     cluster_variable,
     node_variable,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy import Option
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 
 # What a node's own ranks get: as in a launch, and above it what is for this role alone.
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV, "nccl_env_node_variables": node_variable("nccl_env_node_variables")}
 # What the remedies of a launch are called here.
-OPTIONS_HERE = (
-    ("choose -e mode=tcp", "set nccl_env_mode: tcp"),
-    ("set both with -e channels=N", "set both alike"),
-    ("launch_env or launch_node_env", "nccl_env_variables or nccl_env_node_variables"),
-    ("launch_node_env", "nccl_env_node_variables"),
-    ("launch_head_address", "nccl_env_head_address"),
-)
+OPTIONS_HERE = {
+    Option.MODE_TCP: "set nccl_env_mode: tcp",
+    Option.CHANNELS: "set both alike",
+    Option.ENV: "nccl_env_variables",
+    Option.NODE_ENV: "nccl_env_node_variables",
+    Option.HEAD_ADDRESS: "nccl_env_head_address",
+}
 NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third is called as its library
 OPTIONS = {
     "files": {"type": "list", "elements": "str", "choices": list(WRITERS), "default": list(WRITERS)},
@@ -83,9 +84,7 @@ class ActionModule(ControllerAction):
 def _called_here(finding: Finding) -> Finding:
     """Name in a remedy the role's variables, not a launch's options."""
     remedy = finding.remedy
-    for launch, here in OPTIONS_HERE:
-        remedy = remedy.replace(launch, here)
-    return dataclasses.replace(finding, remedy=remedy)
+    return finding if isinstance(remedy, str) else dataclasses.replace(finding, remedy=remedy.text(OPTIONS_HERE))
 
 
 def _files(node: NodeReport, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:

@@ -374,6 +374,7 @@ ansible_facts:
             version: {description: "The engine's, or the client's where the engine does not answer.", type: str}
             running: {description: 'V(false) where there is none that is up, null where we may not ask.', type: bool}
             why: {description: Why it does not answer or what it could not tell., type: str}
+            denied: {description: Whether sudo does not let this user call it., type: bool}
             compose: {description: The version of the compose plugin., type: str}
             root_dir: {description: Where it keeps images and containers., type: str}
             containers: {description: How many run., type: int}

@@ -44,7 +44,8 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
     info = parse_info(result.out)
     running, why = _state(asked, result, info)
     if not running:
-        return Engine(asked, info.client_version, running, why, info.compose)
+        denied = result.err.startswith("sudo:")
+        return Engine(asked, info.client_version, running, why, info.compose, denied=denied)
     memlock, source = default_memlock(host)
     images_found, troubles = _images(budget, asked, images)
     return Engine(

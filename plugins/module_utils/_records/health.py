@@ -62,7 +62,7 @@ class Engine:
 
     compose is the plugin's version. gpu_containers are names of running containers with GPUs. images has an entry for
     every image asked for, None where the engine has none; empty where they could not be listed. default_memlock is in
-    bytes, -1 is unlimited; memlock_source is where it was read.
+    bytes, -1 is unlimited; memlock_source is where it was read. denied: sudo does not let this user call it.
     """
 
     command: list[str]
@@ -78,6 +78,7 @@ class Engine:
     cdi: bool | None = None
     default_memlock: int | None = None
     memlock_source: str | None = None
+    denied: bool = False
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Engine:

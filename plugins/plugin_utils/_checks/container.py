@@ -35,7 +35,7 @@ def engine(node: Node, cluster: Cluster) -> Seen:
         )
     if not own.running:
         remedy = "systemctl start docker there; where it asks for root: launch_docker: [sudo, -n, docker]"
-        if (own.why or "").startswith("sudo:"):
+        if own.denied:
             remedy = f"allow {command} without a password there, or set launch_docker to what this user may call"
         return Seen("fail", own.why or "the engine does not answer", expected, source, remedy)
     if own.compose is None:

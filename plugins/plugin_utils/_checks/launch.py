@@ -27,7 +27,8 @@ def fast(cluster: Cluster, levels: Mapping[str, Level]) -> list[Finding]:
     found = [_warned(each.finding) for each in run(cluster, levels, GATHERED)]
     found = [each for each in found if each.status in ("warn", "fail")]
     # Of nodes with other numbers of GPUs the plan itself tells, where it counts ranks.
-    return [each for each in found if not (each.check == GPU_COUNT.name and each.source.startswith("peers"))]
+    peers = GPU_COUNT.key not in cluster.expected
+    return [each for each in found if not (each.check == GPU_COUNT.name and peers)]
 
 
 def _warned(found: Finding) -> Finding:

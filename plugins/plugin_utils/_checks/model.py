@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._cluster.node import Node, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, Status
+from .._findings.remedy import Remedy
 from .thresholds import Thresholds
 
 PROFILE = "preflight_expected"
@@ -76,7 +77,7 @@ class Seen:
     observed: str
     expected: str = ""
     source: str = ""
-    remedy: str = ""
+    remedy: Remedy | str = ""
 
 
 Level = Literal["fail", "warn", "off"]

@@ -100,7 +100,7 @@ def sudo(node: Node, cluster: Cluster) -> Seen:
         return fine("sudo asks for no password")
     return Seen(
         "fail",
-        (own.why or f"sudo asks {node.facts.user.name} for a password").removeprefix("sudo: "),
+        own.why or f"sudo asks {node.facts.user.name} for a password",
         "passwordless sudo: the roles that set a node up need it",
         "sudo -n",
         f"add to /etc/sudoers.d there: {node.facts.user.name} ALL=(ALL) NOPASSWD:ALL",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net, Route
 
 from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
 
 LOOPBACK = "127.0.0.1"
 _LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
@@ -103,7 +104,7 @@ def _loopback(head: str, address: str) -> Finding:
         observed=f"{address} is a loopback address, but the nodes are on different machines",
         expected=f"an address of {head} that all nodes reach",
         source="launch_head_address",
-        remedy="set launch_head_address in the inventory to such an address, or leave it out",
+        remedy=sentence("set ", Option.HEAD_ADDRESS, " in the inventory to such an address, or leave it out"),
     )
 
 
@@ -115,5 +116,7 @@ def _unknown(head: str, own: list[str]) -> Finding:
         observed=f"addresses {', '.join(own) or 'none'}, and no default route that says which one others reach",
         expected="one address that all nodes reach",
         source="facts net",
-        remedy=f"set launch_head_address in the inventory to the address of {head} that all nodes reach",
+        remedy=sentence(
+            "set ", Option.HEAD_ADDRESS, f" in the inventory to the address of {head} that all nodes reach"
+        ),
     )

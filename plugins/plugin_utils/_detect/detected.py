@@ -58,6 +58,7 @@ class NodeReport:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the facts have the names and shapes of `ansible_facts`."""
         data = dataclasses.asdict(self)
+        data["findings"] = [finding.to_dict() for finding in self.findings]
         facts = {"rdma": data.pop("rdma"), "gpu": data.pop("gpu"), "node": data.pop("facts")}
         return {"name": self.name, "answered": self.answered, **data, "facts": facts}
 

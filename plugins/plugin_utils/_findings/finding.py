@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._text.table import names
 from .errors import UserError
+from .remedy import Remedy
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 
@@ -27,7 +28,7 @@ class Finding:
     observed: str
     expected: str
     source: str
-    remedy: str
+    remedy: Remedy | str
 
     @property
     def stops(self) -> bool:
@@ -35,7 +36,7 @@ class Finding:
         return self.status in ("fail", "error")
 
     def to_dict(self) -> dict[str, str | None]:
-        return dataclasses.asdict(self)
+        return {**vars(self), "remedy": str(self.remedy)}
 
 
 class PlanError(UserError):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from .._cluster.peers import Usual, usual
 from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
 from .hcas import NAME, Choice
 
 Kind = tuple[int, tuple[str, ...], tuple[float, ...]]
@@ -44,8 +45,11 @@ def _differs(node: str, choice: Choice, kind: Kind, peers: Usual[Kind], stops: b
         observed=f"{_shown(kind)} for the ranks ({', '.join(each.label for each in choice.ports)})",
         expected=f"{_shown(peers.value)}, {peers.source}",
         source=f"{NAME} as set" if choice.by_user else "facts rdma",
-        remedy="repair the missing link, take the node out of the group nodes, or name the ports of both kinds of node "
-        f"with {NAME} in launch_node_env",
+        remedy=sentence(
+            "repair the missing link, take the node out of the group nodes, or name the ports of both kinds of node ",
+            f"with {NAME} in ",
+            Option.NODE_ENV,
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from .._cluster.node import Answer, Node, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
+from .._findings.remedy import Option, sentence
 from .._request.parameters import display
 from . import variable_layers
 from .fabric import Fabric
@@ -213,5 +214,11 @@ def no_interface(node: str, address: str) -> Finding:
         observed=f"no route of it says which interface leads to the head's address {address}",
         expected="one interface, for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME",
         source="facts net",
-        remedy="set both in launch_node_env, or launch_head_address to an IPv4 address that the node has a route to",
+        remedy=sentence(
+            "set both in ",
+            Option.NODE_ENV,
+            ", or ",
+            Option.HEAD_ADDRESS,
+            " to an IPv4 address that the node has a route to",
+        ),
     )

@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, choose_gid
 
 from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
 from .gid_table import Address, AnyNetwork, Network, cover, network_of, parse_range, pick, unreadable_below, v2_entries
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided, version_text
@@ -201,7 +202,7 @@ def _unknown_tables(node: NodeView) -> Gids:
                 observed=f"the GID tables cannot be read, and {version_text(node.library)} does not look for the entry",
                 expected=f"the index of the RoCE v2 entry, for {INDEX}",
                 source="facts rdma",
-                remedy=f"set {INDEX} in launch_node_env, or use NCCL 2.21 or later",
+                remedy=sentence(f"set {INDEX} in ", Option.NODE_ENV, ", or use NCCL 2.21 or later"),
             )
         ]
     )
@@ -224,7 +225,9 @@ def _no_common_family(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
         observed=f"the RoCE v2 GIDs of its ports are of no common family ({'; '.join(seen)})",
         expected="an IPv4 address, or an IPv6 address, on every port",
         source="facts rdma",
-        remedy="give the ports' network devices addresses of one family, or narrow NCCL_IB_HCA in launch_node_env",
+        remedy=sentence(
+            "give the ports' network devices addresses of one family, or narrow NCCL_IB_HCA in ", Option.NODE_ENV
+        ),
     )
 
 
@@ -271,17 +274,18 @@ def _several(node: NodeView, several: list[Wanted], stops: bool) -> Finding:
         observed=f"several IPv4 GIDs ({'; '.join(map(_addresses, several))}) that no one network tells apart; {takes}",
         expected="one IPv4 address on each port, or addresses of the ranks in one network",
         source="facts rdma, net",
-        remedy=f"set {RANGE} to the fabric's network in launch_env, or remove the other addresses",
+        remedy=sentence(f"set {RANGE} to the fabric's network in ", Option.ENV, ", or remove the other addresses"),
     )
 
 
 def _unknown_version(node: NodeView, chosen: Sequence[Wanted]) -> Finding:
     indexes = {each.gid.index for each in chosen}
     if len(indexes) == 1:
-        remedy = f"if the ranks load an older one, set {INDEX} to {min(indexes)} in launch_node_env"
+        remedy = sentence(f"if the ranks load an older one, set {INDEX} to {min(indexes)} in ", Option.NODE_ENV)
     else:
         seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
-        remedy = f"see that the ranks load that one: an older one has one {INDEX} for all, and they differ ({seen})"
+        why = f"an older one has one {INDEX} for all, and they differ ({seen})"
+        remedy = sentence(f"see that the ranks load that one: {why}")
     return Finding(
         check="library",
         node=node.name,

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 
 from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
 from . import grammar
 from .ports import ACTIVE, INFINIBAND, HcaPort, active, explain_shortly, openable, ports_of, usable, why_not
 from .view import NodeView, NotSet, decided
@@ -106,7 +107,7 @@ def _without_default_route(
             observed=f"{_labels(own)} carries the default route ({interface}), and no other RDMA port is usable",
             expected="RDMA ports apart from the node's own network",
             source="facts rdma, net",
-            remedy=f"nothing, if one network is for all; else set {NAME} in launch_node_env",
+            remedy=sentence(f"nothing, if one network is for all; else set {NAME} in ", Option.NODE_ENV),
         )
     )
     return ports
@@ -231,7 +232,7 @@ def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]
         f"{first.link_layer} ({_labels(_in_order(group))}, {_rate(first.rate_gbps)})",
         expected="one fabric that is clearly for the ranks",
         source="facts rdma",
-        remedy=f"say which: set {NAME} in launch_env or launch_node_env, or choose -e mode=tcp",
+        remedy=sentence(f"say which: set {NAME} in ", Option.ENV, " or ", Option.NODE_ENV, ", or ", Option.MODE_TCP),
     )
 
 

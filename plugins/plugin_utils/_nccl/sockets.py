@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 
 from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided
 
@@ -61,7 +62,7 @@ def _inside(node: str, interface: str) -> Finding:
         observed=f"the route to the head leads over {interface}, which ends inside this machine",
         expected="an interface that other machines are behind",
         source="facts net",
-        remedy="set launch_head_address to an address of the head on a real network",
+        remedy=sentence("set ", Option.HEAD_ADDRESS, " to an address of the head on a real network"),
     )
 
 
@@ -74,5 +75,5 @@ def _rail(node: str, interface: str, rail: HcaPort) -> Finding:
         "which carries the ranks' RoCE traffic",
         expected="another interface for the ranks' TCP connections, as rails often do not reach each other",
         source="facts net, rdma",
-        remedy="set launch_head_address to the head's address on the nodes' own network",
+        remedy=sentence("set ", Option.HEAD_ADDRESS, " to the head's address on the nodes' own network"),
     )

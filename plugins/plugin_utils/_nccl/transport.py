@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 
 from .._findings.finding import Finding
 from .._findings.origin import FABRIC
+from .._findings.remedy import Option, Remedy, sentence
 from .._text.table import names
 from .fabric import Fabric
 from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
@@ -107,12 +108,12 @@ def _seen(node: NodeView) -> str:
     return f"no usable RDMA port ({explain(ports_of(node.rdma), [hca for hca in hcas if not hca.ports])})"
 
 
-def _remedy(node: NodeView) -> str:
+def _remedy(node: NodeView) -> Remedy:
     if node.container and _hcas(node):
-        return "give the container /dev/infiniband and the adapter's network device, or choose -e mode=tcp"
+        return sentence("give the container /dev/infiniband and the adapter's network device, or ", Option.MODE_TCP)
     if _hcas(node):
-        return "put right what is named, take the node out of the group nodes, or choose -e mode=tcp"
-    return "load the adapter's driver there, take the node out of the group nodes, or choose -e mode=tcp"
+        return sentence("put right what is named, take the node out of the group nodes, or ", Option.MODE_TCP)
+    return sentence("load the adapter's driver there, take the node out of the group nodes, or ", Option.MODE_TCP)
 
 
 def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
@@ -141,7 +142,7 @@ def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
         observed=f"EFA only, while {names([other.name for other in others])} have other RDMA adapters",
         expected="one kind of RDMA on all nodes",
         source="facts rdma",
-        remedy="take the nodes of one kind out of the group nodes, or choose -e mode=tcp",
+        remedy=sentence("take the nodes of one kind out of the group nodes, or ", Option.MODE_TCP),
     )
 
 
@@ -165,5 +166,5 @@ def _unknown(node: NodeView, policy: FabricPolicy) -> Finding:
         observed="nothing is known about its RDMA devices",
         expected=f"facts rdma, as mode={policy.mode}",
         source="module rdma_facts",
-        remedy="gather the facts again, or choose -e mode=tcp",
+        remedy=sentence("gather the facts again, or ", Option.MODE_TCP),
     )

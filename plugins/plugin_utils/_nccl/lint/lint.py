@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 
 from ..._findings.finding import Finding, Status
 from ..._findings.origin import DEFAULT, FOR_ONE_RUN
+from ..._findings.remedy import Option, sentence
 from .. import known_variables, tuning
 from ..fabric import Fabric
 from ..grammar import parse
@@ -123,7 +124,7 @@ def _contradiction(node: str, least: Variable, most: Variable) -> Finding:
         observed=f"{_shown(least)} is more than {_shown(most)}",
         expected=f"{least.name} <= {most.name}",
         source=", ".join(dict.fromkeys([least.origin, most.origin])),
-        remedy="take one of them out, or set both with -e channels=N",
+        remedy=sentence("take one of them out, or ", Option.CHANNELS),
     )
 
 
@@ -149,7 +150,7 @@ def _without_rdma(
             observed=f"{_shown(variable)} {forbids if policy.mode == 'rdma' else f'leaves no RDMA device: {silently}'}",
             expected="RDMA",
             source=variable.origin,
-            remedy=f"take {variable.name} out, or choose -e mode=tcp",
+            remedy=sentence(f"take {variable.name} out, or ", Option.MODE_TCP),
         )
         for variable in guilty
     ]
@@ -198,7 +199,7 @@ def _differs(node: str, name: str, variable: Variable | None, head: Variable | N
         observed=f"{_shown(variable) if variable else f'{name} is not set'}",
         expected=f"the same as on the head: {_shown(head) if head else 'not set'}",
         source=next((each.origin for each in (variable, head) if each), ""),
-        remedy=f"set {name} for all nodes alike, in launch_env",
+        remedy=sentence(f"set {name} for all nodes alike, in ", Option.ENV),
     )
 
 

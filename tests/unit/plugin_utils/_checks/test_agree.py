@@ -141,16 +141,16 @@ def test_directories() -> None:
     findings = [*wrong("work directory", nodes), *wrong("code directory", nodes)]
     assert seen(findings) == [("node0", "fail"), ("node1", "fail")]
     assert "/home/ann/muster cannot be written by user ann" in line(findings[0])
-    assert "launch_workdir" in findings[0].remedy
+    assert "launch_workdir" in str(findings[0].remedy)
     assert "/home/ann/code does not exist" in line(findings[1])
-    assert "launch_code_dir" in findings[1].remedy
+    assert "launch_code_dir" in str(findings[1].remedy)
 
 
 def test_the_training_interpreter() -> None:
     findings = wrong("python interpreter", cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
     assert seen(findings) == [("node1", "fail")]
     assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python is not there; expected")
-    assert "launch_python" in findings[0].remedy
+    assert "launch_python" in str(findings[0].remedy)
 
 
 NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
@@ -200,12 +200,12 @@ def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
     [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))
     assert finding.observed == "slot gpu is held by a run that cannot be named"
-    assert finding.remedy == "wait for its end"
+    assert str(finding.remedy) == "wait for its end"
 
 
 def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
     [finding] = wrong("slot", cluster({"holder": {"run_id": "a;reboot"}}))
-    assert finding.remedy.endswith("-e 'run_id=a;reboot'")
+    assert str(finding.remedy).endswith("-e 'run_id=a;reboot'")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_missing_file_names_node_path_and_what_to_do(state: dict[str, Any], te
     findings = check_script(cluster({}, state))
     assert seen(findings) == [("node1", "fail")]
     assert line(findings[0]).startswith(f"node1: files: {text}")
-    assert "-e script=PATH" in findings[0].remedy
+    assert "-e script=PATH" in str(findings[0].remedy)
 
 
 def test_the_odd_nodes_are_named_against_the_majority() -> None:

@@ -43,7 +43,7 @@ def test_another_commit_stops_and_the_command_that_mends_it_is_told() -> None:
 def test_another_branch_stops_and_a_detached_head_is_none() -> None:
     findings = check_code(cluster({}, {"code__branch": "wip"}, {"code__branch": None}))
     assert seen(findings) == [("node1", "fail", "branch wip")]
-    assert "git -C /home/ann/code checkout main" in findings[0].remedy
+    assert "git -C /home/ann/code checkout main" in str(findings[0].remedy)
 
 
 def test_the_same_changes_everywhere_are_the_same_code() -> None:
@@ -61,7 +61,7 @@ def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
     assert [(each.node, each.status) for each in findings] == [("node0", "warn"), ("node1", "warn")]
     anew = "ansible-playbook -i inv muster.train.setup --tags code"
-    assert {each.remedy for each in findings} == {f"commit them, or bring the code to all: {anew}"}
+    assert {str(each.remedy) for each in findings} == {f"commit them, or bring the code to all: {anew}"}
     assert check_code(cluster(unknown)) == []
 
 
@@ -83,7 +83,7 @@ def test_no_other_branch_has_a_name_that_begins_alike() -> None:
 def test_what_git_did_not_bring_git_does_not_mend() -> None:
     marked = {"code__source": ".muster-code.json"}
     [found] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
-    assert found.remedy == "bring the code to all: ansible-playbook -i inv muster.train.setup --tags code"
+    assert str(found.remedy) == "bring the code to all: ansible-playbook -i inv muster.train.setup --tags code"
 
 
 NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__source": None}
@@ -92,7 +92,7 @@ NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__
 def test_no_checkout_where_the_peers_have_one_stops() -> None:
     [found] = check_code(cluster({}, NONE, {}))
     assert seen([found]) == [("node1", "fail", "/home/ann/code is no checkout")]
-    assert found.remedy == "bring the code to all: ansible-playbook muster.train.setup --tags code"
+    assert str(found.remedy) == "bring the code to all: ansible-playbook muster.train.setup --tags code"
     assert check_code(cluster(NONE, NONE)) == []
     [found] = check_code(cluster(NONE, {}, NONE))
     assert (found.node, found.expected) == ("node1", "one commit on every node, no checkout as on node0 and node2")

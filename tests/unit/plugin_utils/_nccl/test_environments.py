@@ -98,7 +98,7 @@ def test_rdma_that_cannot_be_used_is_one_line_per_node_that_names_each_device() 
     dead = dataclasses.replace(node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), closed]), facts=container)
     [finding] = [each for each in environments([dead], mode="rdma").findings if each.stops]
     assert "mlx5_0: state DOWN; mlx5_1: no device node" in finding.observed
-    assert "give the container" in finding.remedy
+    assert "give the container" in str(finding.remedy)
 
 
 def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:

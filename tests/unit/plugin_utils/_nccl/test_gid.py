@@ -122,9 +122,9 @@ def test_an_unknown_version_is_taken_as_the_newest_and_said() -> None:
     values, [finding] = decide(*rails(POD), version=None)
     assert values == {}
     assert (finding.check, finding.status) == ("library", "warn")
-    assert finding.remedy.endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
+    assert str(finding.remedy).endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
     _values, [differ] = decide(*rails(PLAIN, POD), version=None)
-    assert "mlx5_0 3, mlx5_1 7" in differ.remedy
+    assert "mlx5_0 3, mlx5_1 7" in str(differ.remedy)
 
 
 def test_ipv6_only() -> None:
@@ -177,7 +177,7 @@ def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> No
 def test_without_a_known_network_it_says_so(addresses: tuple[str, str], status: str) -> None:
     values, [finding] = decide(roce("mlx5_0", *addresses, netdev="eth2"), version=NEW)
     assert (values, finding.status) == ({}, status)
-    assert "NCCL_IB_ADDR_RANGE" in finding.remedy
+    assert "NCCL_IB_ADDR_RANGE" in str(finding.remedy)
 
 
 @pytest.mark.parametrize(("version", "status"), [(OLD, ["fail"]), (MIDDLE, []), (NEW, []), (None, [])])

@@ -147,7 +147,7 @@ def test_infiniband_that_is_slower_than_ethernet_is_a_question() -> None:
     [finding] = findings(node)
     assert finding.status == "fail"
     assert "InfiniBand (mlx5_0, mlx5_1, 100 Gb/s) is slower than Ethernet (mlx5_9, 400 Gb/s)" in finding.observed
-    assert "launch_node_env" in finding.remedy
+    assert "launch_node_env" in str(finding.remedy)
     answered = view(hcas=node.rdma.hcas if node.rdma else [], given={"NCCL_IB_HCA": "=mlx5_0,mlx5_1"})
     assert findings(answered) == []
     assert resolve([answered], MUST_RDMA).nodes["node0"].hcas == ["mlx5_0", "mlx5_1"]

@@ -81,7 +81,7 @@ def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[
     assert found.fabric == Fabric("tcp", reason)
     assert disabled(found) == ["1", "1"]
     assert [(each.node, each.status) for each in found.findings] == [("a", "warn")]
-    assert "-e mode=tcp" in found.findings[0].remedy
+    assert "-e mode=tcp" in str(found.findings[0].remedy)
     assert resolve([without], AUTO).findings == []
 
 
@@ -154,7 +154,7 @@ def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[
 
 def test_a_container_is_told_what_it_lacks() -> None:
     [finding] = resolve([view(hcas=CLOSED, container=True)], MUST_RDMA).findings
-    assert "give the container /dev/infiniband" in finding.remedy
+    assert "give the container /dev/infiniband" in str(finding.remedy)
 
 
 @pytest.mark.parametrize("policy", [AUTO, MUST_RDMA])

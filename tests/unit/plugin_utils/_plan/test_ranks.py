@@ -47,7 +47,7 @@ def test_a_node_with_another_number_of_gpus_is_named_with_the_others() -> None:
     assert decided.nproc == 8
     assert [(finding.node, finding.status) for finding in findings] == [("b", "fail")]
     assert line(findings[0]).startswith("b: nproc: 7 GPUs; expected one number of ranks on all nodes, 8 as on a and c ")
-    assert "-e nproc=N" in findings[0].remedy
+    assert "-e nproc=N" in str(findings[0].remedy)
 
 
 def test_at_a_draw_the_head_is_right() -> None:

@@ -166,7 +166,7 @@ def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
 def test_values(values: dict[str, str], part: str) -> None:
     findings = [each for each in check(ELEVEN, **values) if not each.observed.startswith("set for every run")]
     assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
-    assert all(each.remedy.endswith("it is used as set") for each in findings)
+    assert all(str(each.remedy).endswith("it is used as set") for each in findings)
 
 
 @pytest.mark.parametrize(
