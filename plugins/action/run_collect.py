@@ -16,6 +16,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
@@ -52,7 +53,7 @@ class ActionModule(Action):
         found: dict[str, Any] = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         if found.get("failed"):
             return found
-        run, home = found["run"], Path(args["experiment"])
+        run, home = RunRecord.from_dict(found["run"]), Path(args["experiment"])
         # Which node this is, is the controller's knowledge: a node's own word would choose where its files go.
         places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in found["files"]}
         fetched = []
@@ -64,12 +65,12 @@ class ActionModule(Action):
                 fetched.append(below)
         if fetched and not self._task.check_mode:
             here = {path: home / below for path, below in places.items() if below is not None}
-            _write_node_log(home / node_log_name(args["node_rank"], run["created"]), here)
-        return {"changed": bool(fetched), "run": run, "fetched": fetched}
+            _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
+        return {"changed": bool(fetched), "run": found["run"], "fetched": fetched}
 
-    def _bring(self, file: dict[str, Any], run: dict[str, Any], local: Path) -> bool:
+    def _bring(self, file: dict[str, Any], run: RunRecord, local: Path) -> bool:
         """Fetch one file; True when it was (in check mode: would be) brought."""
-        name = clean(f"{run['node']}: {file['path']}")
+        name = clean(f"{run.node}: {file['path']}")
         if file["sha256"] is None:
             display.warning(f"{name} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
             return False
@@ -80,7 +81,7 @@ class ActionModule(Action):
         local.parent.mkdir(parents=True, exist_ok=True)
         new = local.with_name(f".{local.name}.{os.getpid()}.new")  # another node may bring a file of this name
         try:
-            self._fetch(os.path.join(run["run_dir"], file["path"]), new)
+            self._fetch(os.path.join(str(run.run_dir), file["path"]), new)
         except AnsibleConnectionFailure:
             raise
         except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile

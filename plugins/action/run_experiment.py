@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Mapping
@@ -53,7 +54,7 @@ class ActionModule(ControllerAction):
         elif plan != _json(home / "plan.json"):
             wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
         # Of a launch the nodes answered before all of them had joined.
-        runs = [{**run, "phase": args["phase"] or run["phase"]} for run in runs_of(infos)]
+        runs = [dataclasses.replace(run, phase=args["phase"] or run.phase) for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
             return {"experiment": None}  # nobody knows of such a run: nothing to write

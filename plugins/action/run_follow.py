@@ -22,6 +22,7 @@ from ansible.errors import (
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
@@ -117,15 +118,14 @@ class ActionModule(Action):
         self._away_since = None
         return sample
 
-    def _ask(self, asked: dict[str, Any], variables: dict[str, Any], line: _Line) -> dict[str, Any] | None:
+    def _ask(self, asked: dict[str, Any], variables: dict[str, Any], line: _Line) -> RunRecord | None:
         """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
         try:
             found = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         except AnsibleConnectionFailure as error:
             found = {"failed": True, "msg": str(error)}
-        run = found.get("run")
-        if isinstance(run, dict) and not found.get("failed"):
-            return run
+        if isinstance(found.get("run"), dict) and not found.get("failed"):
+            return RunRecord.from_dict(found["run"])
         line.warn(
             f"{asked['node']}: the heartbeat of the run stands still, and whether its runner lives can't be told: "
             f"{one_line(found.get('msg'))}; following goes on"
@@ -153,8 +153,8 @@ class ActionModule(Action):
                     line.draw(told(now), told(now), last=False)
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 run = self._ask(asked, variables, line)
-                if run is not None and not run["alive"]:
-                    return {"failed": True, "msg": f"{asked['node']}: {one_line(run['why'])}"}
+                if run is not None and not run.alive:
+                    return {"failed": True, "msg": f"{asked['node']}: {one_line(run.why)}"}
                 moved = self._clock()
             time.sleep(SHORT_POLL_S)
 
@@ -185,8 +185,8 @@ class ActionModule(Action):
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 # Only the runner's lock tells, and this raw read can't see it.
                 run = self._ask(asked, variables, line)
-                if run is not None and not run["alive"]:
-                    return {"ended": True, "phase": run["phase"], "interrupted": False}
+                if run is not None and not run.alive:
+                    return {"ended": True, "phase": run.phase, "interrupted": False}
                 moved = self._clock()
             if not self._wait(line, pause):
                 return {"ended": False, "phase": phase, "interrupted": True}

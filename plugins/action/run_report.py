@@ -113,7 +113,7 @@ def _print_status(
         show(report.already_ended(infos, run_id))
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
-        left = any(run.get("left") for run in runs)
+        left = any(run.left for run in runs)
         after += hints(run_id, call, ("follow", "stop", "logs") if verdict.active else ("stop", "logs")[not left :])
     show(aligned(after))
 

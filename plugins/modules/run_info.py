@@ -135,6 +135,9 @@ run:
     memlock:
       description: The effective limit of locked memory of the runner (soft, hard) in bytes, V(-1) for none.
       type: dict
+    boot_id:
+      description: The node's boot in which the run began here.
+      type: str
     pid:
       description: The runner's process id.
       type: int
@@ -144,8 +147,9 @@ run:
     gang:
       description: >-
         On the head, what it knows of all nodes - nodes, joined, started, attempt, and reports (node, node_rank,
-        attempt, phase, why, exit_code, signal, rank, time, traceback) of the first 32 that did not end well. At the
-        end also phases (node to phase), and in each report cause, whether the end began there; that one comes first.
+        attempt, phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, step,
+        saved, stuck) of the first 32 that did not end well. At the end also phases (node to phase), and in
+        each report cause, whether the end began there; that one comes first.
       type: dict
     end:
       description: >-
@@ -161,10 +165,12 @@ run:
       type: int
     first:
       description: >-
-        The first failing rank here (rank, local_rank, exit_code, signal, message, traceback, time in unix seconds).
+        The rank here that most likely failed first - rank, local_rank, exit_code, signal, exception (its type),
+        message, traceback, time in unix seconds, likeness (how much it looks like the cause; lower is more) and
+        log_tail.
       type: dict
     failures:
-      description: The failed ranks here, earliest first, each as C(first) and with its C(log_tail).
+      description: The failed ranks here, the most likely cause first, each as C(first).
       type: list
       elements: dict
     progress:

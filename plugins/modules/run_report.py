@@ -110,7 +110,9 @@ verdict:
       description: Who failed first and why, in one line.
       type: str
     cause:
-      description: The record of the first failing rank, as C(run.first) of M(muster.train.run_info).
+      description: >-
+        Where the end began, as data - node, rank (null for a launcher or a node), exit_code or signal, exception (the
+        type of the uncaught one), message and traceback. Null where nothing failed.
       type: dict
     log_tail:
       description: The last lines of the log of whoever failed first.

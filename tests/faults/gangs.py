@@ -91,7 +91,7 @@ def end(running: Running, began: float, *but: int) -> float:
 
 def verdict_of(running: Running) -> Verdict:
     """Return what `status` says of the run."""
-    return judge([read_run(Host(), job.node, job.workdir, job.run_id, DOCKER).to_dict() for job in running.jobs])
+    return judge([read_run(Host(), job.node, job.workdir, job.run_id, DOCKER) for job in running.jobs])
 
 
 def look(running: Running, verdicts: Iterable[str], node: int | None = None, rank: int | None = None) -> Verdict:

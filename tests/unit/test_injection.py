@@ -26,6 +26,7 @@ from ansible.template import Templar, trust_as_template
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID as RUN_NAME
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory
 from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
@@ -530,13 +531,14 @@ def hostile_run(text: str) -> dict[str, Any]:
 def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
     for text in filter(None, texts.values()):
         told_of = hostile_run(text)
+        record = RunRecord.from_dict(told_of)
         log = [{"time": text, "node": text, "rank": 0, "text": text}]
         infos = read_infos([("node0", {"run": told_of, "log": log}), ("node1", {"unreachable": True, "msg": text})])
-        verdict = judge([told_of])
+        verdict = judge([record])
         request_ = {"call": text, "experiments": "/x", "run_id": RUN_ID}
         lines = [
             *status_table([info.run for info in infos], 160),
-            report_summary(RUN_ID, verdict, [told_of]),
+            report_summary(RUN_ID, verdict, [record]),
             *explanation(verdict),
             *log_lines(infos, 50),
             *unanswered(infos),
@@ -544,7 +546,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
             *experiment.list_table(
                 [
                     experiment.summarize(
-                        RUN_ID, yaml.safe_dump(experiment.record(RUN_ID, None, request_, [told_of], verdict))
+                        RUN_ID, yaml.safe_dump(experiment.record(RUN_ID, None, request_, [record], verdict))
                     )
                 ],
                 160,

@@ -160,8 +160,11 @@ class Memlock(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class Failure(Part):
-    """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one."""
+class RankFailure(Part):
+    """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
+
+    likeness is how much it looks like the cause (`cause.Likeness`).
+    """
 
     rank: int | None = _item(as_integer)
     local_rank: int | None = _item(as_integer)
@@ -171,6 +174,7 @@ class Failure(Part):
     message: str | None = _item(as_text)
     traceback: list[str] = _item(as_lines)
     time: float | None = _item(as_number)
+    likeness: int | None = _item(as_integer)
     log_tail: list[str] = _item(as_lines)
 
 
@@ -190,6 +194,7 @@ class Report(Part):
     message: str | None = _item(as_text)
     time: float | None = _item(as_number)
     traceback: list[str] = _item(as_lines)
+    likeness: int | None = _item(as_integer)
     step: int | None = _item(as_integer)
     saved: bool = _item(as_flag)
     stuck: bool = _item(as_flag)
@@ -202,7 +207,7 @@ class GangSummary(Part):
 
     nodes: int | None = _item(as_integer)
     joined: int | None = _item(as_integer)
-    begun: int | None = _item(as_integer)
+    started: int | None = _item(as_integer)
     attempt: int | None = _item(as_integer)
     reports: list[Report] = _item(Report.several)
     phases: dict[str, str | None] = _item(as_phases)
@@ -246,8 +251,8 @@ class RunRecord(Part):
     ended: str | None = _item(as_stamp)
     exit_code: int | None = _item(as_integer)
     signal: str | None = _item(as_text)
-    first: Failure | None = _item(Failure.optional)
-    failures: list[Failure] = _item(Failure.several)
+    first: RankFailure | None = _item(RankFailure.optional)
+    failures: list[RankFailure] = _item(RankFailure.several)
     log_tail: list[str] = _item(as_lines)
     starter: str | None = _item(as_text)
     memlock: Memlock | None = _item(Memlock.optional)

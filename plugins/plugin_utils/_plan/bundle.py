@@ -16,7 +16,7 @@ from pathlib import Path
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner knows of the nodes' side beside its own package.
 _BESIDE = (
-    *(f"_records/{name}.py" for name in ("__init__", "job", "known", "run")),
+    *(f"_records/{name}.py" for name in ("__init__", "cause", "job", "known", "run")),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
 _MAIN = b"import sys\n\nfrom muster.runner.main import main\n\nraise SystemExit(main(sys.argv[1:]))\n"

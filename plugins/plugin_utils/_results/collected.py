@@ -9,17 +9,19 @@ import heapq
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 RANK = re.compile(r"rank_(\d+)[_.]")
-CREATED = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z")
 KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
-def ranks_of(run: Mapping[str, Any]) -> range:
+def ranks_of(run: RunRecord) -> range:
     """Return the ranks that a node says it has; none when it does not say it in numbers."""
-    first, count = run.get("first_rank"), run.get("nproc")
-    return range(first, first + count) if isinstance(first, int) and isinstance(count, int) else range(0)
+    if run.first_rank is None or run.nproc is None:
+        return range(0)
+    return range(run.first_rank, run.first_rank + run.nproc)
 
 
 def target(path: str, node_rank: int, ranks: range) -> str | None:
@@ -49,8 +51,7 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
 
 def node_log_name(node_rank: int, created: object) -> str:
     """Return ``logs/node_0_20261120_143052.txt`` for a run created at 2026-11-20T14:30:52Z."""
-    match = CREATED.fullmatch(str(created))
-    stamp = "_" + "".join(match.groups()[:3]) + "_" + "".join(match.groups()[3:]) if match else ""
+    stamp = "" if seconds_of(created) is None else "_" + re.sub("[-:Z]", "", str(created)).replace("T", "_")
     return f"logs/node_{node_rank}{stamp}.txt"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.origin import FOR_ONE_RUN
 from .._text.table import GAP, one_line, table
@@ -22,9 +23,21 @@ from .verdict import Verdict, members
 SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"
 # What a later look may know less of: a node whose work directory was emptied remembers nothing.
-OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss")
+OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss", "cause")
 # What is kept of an earlier launch of the same run.
-ATTEMPT = ("created", "started", "ended", "verdict", "why", "elapsed_s", "loss", "exit_codes", "command", "nonce")
+ATTEMPT = (
+    "created",
+    "started",
+    "ended",
+    "verdict",
+    "why",
+    "cause",
+    "elapsed_s",
+    "loss",
+    "exit_codes",
+    "command",
+    "nonce",
+)
 LIST_HEADERS = ("run id", "label", "commit", "verdict", "loss", "elapsed", "created (UTC)", "parameters")
 COMMIT_SIGNS = 8
 # Room for the parameters below which columns are left out that the run ids tell as well, and the least that stays.
@@ -43,7 +56,7 @@ def record(
     run_id: str,
     plan: Mapping[str, Any] | None,
     request: Mapping[str, Any],
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[RunRecord],
     verdict: Verdict | None,
 ) -> dict[str, Any]:
     """Return the mapping of `run.yml`; without a plan, what a launch's request knows is taken from there."""
@@ -53,32 +66,33 @@ def record(
         for name, setting in source.get("parameters", {}).items()
         if setting["value"] not in (None, [], {})
     }
-    known = next((run for run in runs if run.get("created")), {})
+    known = next((run for run in runs if run.created), RunRecord())
     progress = first_progress(runs)
-    loss = {"first": _rounded(progress.get("first_loss")), "last": _rounded(progress.get("loss"))}
+    loss = {"first": _rounded(progress and progress.first_loss), "last": _rounded(progress and progress.loss)}
     return {
         "schema": SCHEMA,
         "run_id": run_id,
-        "label": (parameters.get("label") or {}).get("value") or known.get("label"),
+        "label": (parameters.get("label") or {}).get("value") or known.label,
         "verdict": verdict.verdict if verdict else None,
         "why": verdict.why if verdict else None,
+        "cause": verdict.cause.to_dict() if verdict and verdict.cause else None,
         # Of a run that has ended nobody has to look again.
         "looked": request.get("created") if verdict and verdict.verdict not in ENDED else None,
-        "created": source.get("created") or known.get("created"),
+        "created": source.get("created") or known.created,
         "started": verdict.started if verdict else None,
         "ended": verdict.ended if verdict else None,
         "elapsed_s": verdict.elapsed_s if verdict else None,
         "exit_codes": verdict.exit_codes if verdict else {},
-        "world_size": source.get("world_size") or known.get("world_size"),
+        "world_size": source.get("world_size") or known.world_size,
         "loss": loss if any(value is not None for value in loss.values()) else None,
         "command": source.get("command"),
         "parameters": parameters,
-        "nodes": source.get("nodes") or [run["node"] for run in members(runs)],
+        "nodes": source.get("nodes") or [run.node for run in members(runs)],
         "fabric": (source.get("fabric") or {}).get("value"),
         "code": source.get("code"),
         "versions": source.get("versions"),
         "controller": source.get("controller"),
-        "nonce": source.get("nonce") or known.get("nonce"),
+        "nonce": source.get("nonce") or known.nonce,
     }
 
 
@@ -98,7 +112,7 @@ def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     if old.get("verdict") in ENDED and new["verdict"] not in ENDED:
         merged.update({key: old.get(key) for key in OUTCOME})
     elif new["verdict"] is not None:
-        merged.update({key: new[key] for key in ("why", "looked", "ended")})
+        merged.update({key: new[key] for key in ("why", "cause", "looked", "ended")})
     return {**merged, **own}
 
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun
+from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
 from .._text.table import one_line
 
@@ -29,7 +30,7 @@ class Info:
     """One node's answer; the run of a node that did not give one has the phase `unreachable` or `unknown`."""
 
     node: str
-    run: dict[str, Any]
+    run: RunRecord
     runs: list[ListedRun] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
     answered: bool = True
@@ -61,11 +62,11 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
 def _read(node: str, result: Any) -> Info:
     if not isinstance(result, Mapping):
         return _without_answer(node, "unknown", "it was not asked")
-    run = result.get("run")
-    if isinstance(run, dict) and run.get("phase"):
-        run = {**run, "node": run.get("node") or node}
-        if result.get("failed"):
-            run["why"] = one_line(result.get("msg") or run.get("why"))
+    answer = result.get("run")
+    if isinstance(answer, dict) and answer.get("phase"):
+        run = RunRecord.from_dict(answer)
+        why = one_line(result.get("msg") or run.why) if result.get("failed") else run.why
+        run = dataclasses.replace(run, node=run.node or node, why=why)
         runs = [ListedRun.from_dict(listed) for listed in result.get("runs") or []]
         return Info(node, run, runs, result.get("log") or [], changed=bool(result.get("changed")))
     # What the node said is in the message; a module that crashed says the rest on its standard error.
@@ -76,16 +77,16 @@ def _read(node: str, result: Any) -> Info:
 
 
 def _without_answer(node: str, phase: str, why: str, tail: Sequence[str] = ()) -> Info:
-    run = {"node": node, "phase": phase, "why": one_line(why), "log_tail": list(tail)}
+    run = RunRecord(node=node, phase=phase, why=one_line(why), log_tail=list(tail))
     return Info(node, run, answered=False)
 
 
-def runs_of(infos: Iterable[Info]) -> list[dict[str, Any]]:
+def runs_of(infos: Iterable[Info]) -> list[RunRecord]:
     """Return the `run` records."""
     return [info.run for info in infos]
 
 
 def run_id_of(infos: Iterable[Info], *asked: str | None) -> str | None:
     """Return the run that is spoken of: the first that was asked for, or the one that the first node told of."""
-    told = (info.run.get("run_id") for info in infos)
+    told = (info.run.run_id for info in infos)
     return next((run_id for run_id in (*asked, *told) if run_id), None)

@@ -37,7 +37,7 @@ def pick(
     silent = [info.node for info in infos if not info.answered]
     looked = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
     if not looked:
-        raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run['why']}" for info in infos[:NEWEST])]))
+        raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run.why}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
     alive = set()
     for run in (run for info in infos for run in info.runs if RUN_ID.fullmatch(run.run_id or "")):

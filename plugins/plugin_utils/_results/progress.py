@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
-from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, Progress, RunRecord
 
 from .._text.table import one_line
 from .verdict import NO_METRICS
@@ -29,7 +27,7 @@ class Sample:
     phase: str
     count: int
     elapsed_s: float
-    progress: Mapping[str, Any] | None
+    progress: Progress | None
     begun: bool = False
     why: str = ""
     verdict: str | None = None
@@ -47,35 +45,23 @@ def read_sample(text: str) -> Sample | None:
 
     The second may be missing: the first beat comes a second after the state.
     """
-    documents = []
-    for line in text.splitlines():
-        try:
-            documents.append(json.loads(line))
-        except ValueError:  # what a login shell says
-            continue
+    documents = [document for document in map(parse_json, text.splitlines()) if isinstance(document, dict)]
     state, beat = (*documents, {}, {})[:2]
-    if not isinstance(state, dict) or not isinstance(state.get("phase"), str) or not isinstance(beat, dict):
+    run, heartbeat = RunRecord.from_dict(state), Heartbeat.from_dict(beat)
+    elapsed = heartbeat.elapsed_s or 0.0
+    if run.phase == "unknown" or not math.isfinite(elapsed):
         return None
-    count, elapsed, progress = beat.get("count", 0), _number(beat.get("elapsed_s", 0)), beat.get("progress")
-    if not isinstance(count, int) or elapsed is None or not math.isfinite(elapsed):
-        return None
-    together = isinstance(state.get("gang"), dict) or state["phase"] in ENDED
+    over = run.phase in ENDED
     return Sample(
-        phase=clean(state["phase"]),
-        count=count,
+        phase=run.phase,
+        count=heartbeat.count,
         elapsed_s=elapsed,
-        progress=progress if isinstance(progress, dict) else None,
-        begun=bool(state.get("started")) and together,
-        why=one_line(state.get("why") or ""),
-        verdict=_verdict(state),
-        attempt=state["attempt"] if isinstance(state.get("attempt"), int) else 0,
+        progress=heartbeat.progress,
+        begun=bool(run.started) and (run.gang is not None or over),
+        why=one_line(run.why or ""),
+        verdict=run.end.verdict if over and run.end and run.end.verdict in ENDED else None,
+        attempt=run.attempt or 0,
     )
-
-
-def _verdict(state: Mapping[str, Any]) -> str | None:
-    end = state.get("end")
-    verdict = end.get("verdict") if isinstance(end, dict) else None
-    return verdict if verdict in ENDED and state["phase"] in ENDED else None
 
 
 def clock(seconds: float) -> str:
@@ -83,15 +69,6 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
 
 
 def _rate(value: float) -> str:
@@ -105,10 +82,7 @@ def eta_s(first: Sample, now: Sample) -> float | None:
     """Return the seconds left, from the steps made since the first sample; None before a step was seen."""
     if first.progress is None or now.progress is None:
         return None
-    begun, step, total = (
-        _number(sample)
-        for sample in (first.progress.get("step"), now.progress.get("step"), now.progress.get("total_steps"))
-    )
+    begun, step, total = first.progress.step, now.progress.step, now.progress.total_steps
     seconds = now.elapsed_s - first.elapsed_s
     if begun is None or step is None or total is None or step <= begun or seconds <= 0:
         return None
@@ -124,10 +98,10 @@ def told(now: Sample) -> str:
             return f"{now.shown}  {now.why}"
         return now.shown + ends.get(now.verdict or now.phase, "  no step yet")
     parts = [now.shown]
-    step, total = now.progress.get("step"), now.progress.get("total_steps")
-    if _number(step) is not None:
-        parts.append(f"step {step}/{total}" if _number(total) is not None else f"step {step}")
-    loss, rate = _number(now.progress.get("loss")), _number(now.progress.get("tokens_per_s"))
+    step, total = now.progress.step, now.progress.total_steps
+    if step is not None:
+        parts.append(f"step {step}/{total}" if total is not None else f"step {step}")
+    loss, rate = now.progress.loss, now.progress.tokens_per_s
     if loss is not None:
         parts.append(f"loss {loss:.4g}")
     if rate is not None:

@@ -12,11 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_text
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._text.table import names, one_line, table
-from .causes import looks_lost, ordered
+from .causes import ordered
 from .infos import Info
 from .verdict import NO_METRICS, Verdict, is_idle_spare, members
 
@@ -52,77 +54,77 @@ def duration(seconds: object) -> str:
     return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
-def losses(progress: Mapping[str, Any] | None) -> str:
+def losses(progress: Progress | None) -> str:
     """Return ``5.55 -> 1.93``: the first and the last loss of a rank."""
-    first, last = (number((progress or {}).get(key)) for key in ("first_loss", "loss"))
+    first, last = (progress.first_loss, progress.loss) if progress else (None, None)
     return " -> ".join(f"{value:.3g}" for value in (first, last) if value is not None)
 
 
-def _ranks(run: Mapping[str, Any]) -> str:
-    first, count = run.get("first_rank"), run.get("nproc")
+def _ranks(run: RunRecord) -> str:
+    first, count = run.first_rank, run.nproc
     if first is None or not count or is_idle_spare(run):
         return ""
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 
 
-def _step(progress: Mapping[str, Any]) -> str:
-    step, total = number(progress.get("step")), number(progress.get("total_steps"))
+def _step(progress: Progress) -> str:
+    step, total = progress.step, progress.total_steps
     return "" if step is None else f"{step:.0f}" if total is None else f"{step:.0f}/{total:.0f}"
 
 
-def _remarks(run: Mapping[str, Any]) -> str:
+def _remarks(run: RunRecord) -> str:
     # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
-    failures = ordered([run]) if run["phase"] == "failed" else []
-    why = failures[0].what if failures else run.get("why")
+    failures = ordered([run]) if run.phase == "failed" else []
+    why = failures[0].what if failures else run.why
     remarks = [one_line(why, LONGEST)] if why else []
-    age = number(run.get("heartbeat_age_s"))
-    if run.get("alive") and age is not None and age > HEARTBEAT_STALE_S:
+    age = run.heartbeat_age_s
+    if run.alive and age is not None and age > HEARTBEAT_STALE_S:
         remarks.append(f"no sign of life for {duration(age)}")
-    if run.get("left"):
-        many = run["left"] != 1
-        left = f"{run['left']} process{'es' * many} of it {'are' if many else 'is'} left"
+    if run.left:
+        many = run.left != 1
+        left = f"{run.left} process{'es' * many} of it {'are' if many else 'is'} left"
         remarks.append(f"{left}: stop ends {'them' if many else 'it'}")
-    if run.get("log_dropped"):
-        remarks.append(f"{run['log_dropped']} bytes of log were dropped")
-    memlock = (run.get("memlock") or {}).get("soft")
+    if run.log_dropped:
+        remarks.append(f"{run.log_dropped} bytes of log were dropped")
+    memlock = run.memlock.soft if run.memlock else None
     # A unit asks for no limit; what it shows is not what its processes have.
-    if run.get("alive") and str(run.get("starter")).startswith("systemd") and memlock not in (None, -1):
+    if run.alive and str(run.starter).startswith("systemd") and memlock not in (None, -1):
         remarks.append(f"may lock only {memlock // 1024} KiB of memory, though its unit asks for no limit")
     return "; ".join(remarks)
 
 
-def status_table(runs: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+def status_table(runs: Sequence[RunRecord], width: int) -> list[str]:
     """Return one row for each node."""
     rows = []
     for run in runs:
-        progress = run.get("progress") or {}
-        rate, rank = number(progress.get("tokens_per_s")), run.get("node_rank")
+        progress = run.progress or Progress()
+        rate, rank = progress.tokens_per_s, run.node_rank
         rows.append(
             (
-                str(run["node"]),
+                str(run.node),
                 "" if rank is None else "spare" if is_idle_spare(run) else str(rank),
-                str(run["phase"]),
+                str(run.phase),
                 _ranks(run),
                 _step(progress),
                 losses(progress),
                 "" if rate is None else f"{rate:,.0f}",
-                duration(run.get("elapsed_s")),
+                duration(run.elapsed_s),
                 _remarks(run),
             )
         )
     return table(STATUS_HEADERS, rows, width)
 
 
-def first_progress(runs: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+def first_progress(runs: Iterable[RunRecord]) -> Progress | None:
     """Return the progress of the lowest rank that told one."""
-    return next((run["progress"] for run in runs if run.get("progress")), {})
+    return next((run.progress for run in runs if run.progress), None)
 
 
-def summary(run_id: str | None, verdict: Verdict, runs: Sequence[Mapping[str, Any]]) -> str:
+def summary(run_id: str | None, verdict: Verdict, runs: Sequence[RunRecord]) -> str:
     """Return ``<run id>  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s``."""
-    parts = [run for run in members(runs) if run.get("nproc")]
-    ranks = sum(run["nproc"] for run in parts)
-    attempt = max((run.get("attempt") or 0 for run in parts), default=0)
+    parts = [run for run in members(runs) if run.nproc]
+    ranks = sum(run.nproc or 0 for run in parts)
+    attempt = max((run.attempt or 0 for run in parts), default=0)
     loss = losses(first_progress(runs))
     facts = [
         verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
@@ -147,11 +149,11 @@ def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list
 def already_ended(infos: Iterable[Info], run_id: str | None) -> list[str]:
     """Say, after a stop, where there was nothing to stop."""
     parts = list(infos)
-    over = [info for info in parts if not info.changed and info.run["phase"] in ENDED]
+    over = [info for info in parts if not info.changed and info.run.phase in ENDED]
     if over and len(over) == len(parts):
         return [clean(f"{run_id} had already ended: nothing to stop")]
     # Where this stop has ended others, one that is stopped may have heard of it by the gang first.
-    return [clean(f"  {info.node} had already ended") for info in over if info.run["phase"] != "stopped"]
+    return [clean(f"  {info.node} had already ended") for info in over if info.run.phase != "stopped"]
 
 
 def explanation(verdict: Verdict) -> list[str]:
@@ -160,7 +162,9 @@ def explanation(verdict: Verdict) -> list[str]:
     lines += [f"    then {one_line(text, WHY)}" for text in verdict.consequences[:CONSEQUENCES]]
     if len(verdict.consequences) > CONSEQUENCES:
         lines.append(f"    and {len(verdict.consequences) - CONSEQUENCES} more")
-    return lines + _tail(verdict.node, verdict.rank, verdict.log_tail or (verdict.cause or {}).get("traceback") or [])
+    return lines + _tail(
+        verdict.node, verdict.rank, verdict.log_tail or (verdict.cause.traceback if verdict.cause else [])
+    )
 
 
 def _tail(node: str | None, rank: int | None, tail: Sequence[object]) -> list[str]:
@@ -174,11 +178,9 @@ def label(node: object, rank: object) -> str:
     return f"{node}/-" if rank is None else f"{node}/rank{rank}"
 
 
-def places(runs: Iterable[Mapping[str, Any]], experiment: str | None) -> list[tuple[str, str]]:
+def places(runs: Iterable[RunRecord], experiment: str | None) -> list[tuple[str, str]]:
     """Return (what, where) of everything that there is of the run."""
-    where = [
-        (f"on {run['node']}", run["run_dir"]) for run in runs if run.get("run_dir") and run["phase"] != "not_found"
-    ]
+    where = [(f"on {run.node}", run.run_dir) for run in runs if run.run_dir and run.phase != "not_found"]
     more = [("and", f"on {len(where) - PLACES} more nodes")] if len(where) > PLACES else []
     return [*([("experiment", experiment)] if experiment else []), *where[:PLACES], *more]
 
@@ -188,11 +190,11 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
 
     together is why those that were started did not begin together.
     """
-    failed = sorted((info for info in infos if not info.answered), key=lambda info: looks_lost(info.run["why"]))
+    failed = sorted((info for info in infos if not info.answered), key=lambda info: judge_text(info.run.why or ""))
     if not failed:
         return together or "every node had started, a later task failed", []
     lines = unanswered(failed)
-    return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run["log_tail"])]
+    return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run.log_tail)]
 
 
 def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None, rank: int | None = None) -> list[str]:
@@ -212,10 +214,10 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
     return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
 
 
-def no_such_rank(runs: Iterable[Mapping[str, Any]], asked: Mapping[str, Any] | None) -> str | None:
+def no_such_rank(runs: Iterable[RunRecord], asked: Mapping[str, Any] | None) -> str | None:
     """Say that the run has no such rank (a setting of the request), as far as its nodes tell how many it has."""
     rank = number((asked or {}).get("value"))
-    world_size = max((run.get("world_size") or 0 for run in runs), default=0)
+    world_size = max((run.world_size or 0 for run in runs), default=0)
     if asked is None or rank is None or not world_size or rank < world_size:
         return None
     last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"
@@ -229,7 +231,7 @@ def _time(stamp: object) -> str:
 def unanswered(infos: Iterable[Info]) -> list[str]:
     """Return a line for each node that gave no answer."""
     return [
-        clean(f"{info.node}: " + ("unreachable: " if info.run["phase"] == "unreachable" else "") + info.run["why"])
+        clean(f"{info.node}: " + ("unreachable: " if info.run.phase == "unreachable" else "") + (info.run.why or ""))
         for info in infos
         if not info.answered
     ]

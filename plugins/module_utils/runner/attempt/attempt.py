@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import selectors
 import signal
 import time
 from typing import Any
 
+from ..._records.cause import judge_rank, likeliest_first
 from ..._records.job import Job
 from ..._records.run import Progress
 from .. import process_tree
@@ -130,7 +132,7 @@ class Attempt:
             names = ", ".join(str(process.pid) for process in stuck)
             fields["why"] = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
             return "failed", fields, True
-        failures = launcher_failure.parse_report(self.output.report)[:REPORTED_FAILURES]
+        failures = launcher_failure.parse_report(self.output.report)
         # torchrun names failures only if it saw them before it was asked to end.
         if self._stop_why is not None and not failures:
             ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
@@ -141,12 +143,14 @@ class Attempt:
         if self._own_rank is not None:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]
-        for failure in failures:
-            failure["log_tail"] = self.output.tail(failure["rank"])
+        failures = [dataclasses.replace(failure, log_tail=self.output.tail(failure.rank)) for failure in failures]
+        failures = likeliest_first(judge_rank(failure, failures) for failure in failures)[:REPORTED_FAILURES]
         first = failures[0] if failures else None
-        tail = (first["log_tail"] if first else []) or self.output.tail(None)
+        tail = (first.log_tail if first else []) or self.output.tail(None)
         why = launcher_failure.explain(first, code, tail[-1] if tail else None)
-        return "failed", {**fields, "first": first, "failures": failures, "log_tail": tail, "why": why}, False
+        records = [failure.to_dict() for failure in failures]
+        fields.update(first=records[0] if records else None, failures=records, log_tail=tail, why=why)
+        return "failed", fields, False
 
 
 def place_of(job: Job, number: int) -> dict[str, str]:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from typing import Any
 
 from ..._records.job import NO_MESSAGE
+from ..._records.known import parse_json
+from ..._records.run import RankFailure
 
 TRACEBACK_LINES = 20
-# What torch reports for a rank that wrote no error file.
 
 
 def signal_name(number: int) -> str:
@@ -28,16 +28,13 @@ def split_status(code: int) -> tuple[int | None, str | None]:
     return (None, signal_name(-code)) if code < 0 else (code, None)
 
 
-def parse_report(data: bytes) -> list[dict[str, Any]]:
+def parse_report(data: bytes) -> list[RankFailure]:
     """Read what ``torchrun.py`` reported: JSON lists, a line each, of failed ranks; empty when it could not report.
-
-    The likeliest cause comes first: torchrun ends the others by SIGTERM, and its times have a resolution of a second.
 
     Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
     file as torch's ErrorHandler writes it, or null).
     """
-    failures = [describe(record) for record in _records(data) if "rank" in record]
-    return sorted(failures, key=lambda failure: (failure["signal"] == "SIGTERM", failure["time"] or 0))
+    return [describe(record) for record in _records(data) if "rank" in record]
 
 
 def killed_ranks(data: bytes, first_rank: int) -> list[str]:
@@ -52,15 +49,8 @@ def is_closing(data: bytes) -> bool:
 
 
 def _records(data: bytes) -> list[dict[str, Any]]:
-    failures: list[dict[str, Any]] = []
-    for line in data.splitlines():
-        try:
-            records = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(records, list):
-            failures += [record for record in records if isinstance(record, dict)]
-    return failures
+    lists = map(parse_json, data.splitlines())
+    return [record for records in lists if isinstance(records, list) for record in records if isinstance(record, dict)]
 
 
 def explain_stop(why: str, killed: list[str | None]) -> str:
@@ -72,19 +62,12 @@ def explain_stop(why: str, killed: list[str | None]) -> str:
     return f"{why}; {subject} did not exit after SIGTERM and {'were' if len(ranks) > 1 else 'was'} killed"
 
 
-def describe(record: dict[str, Any]) -> dict[str, Any]:
-    """Turn one reported failure into the state's `first` record."""
+def describe(record: dict[str, Any]) -> RankFailure:
+    """Turn one reported failure into the state's record."""
     code, number = split_status(int(record.get("code", 1)))
     message, traceback, when = read_error(record.get("error"))
-    return {
-        "rank": record.get("rank"),
-        "local_rank": record.get("local_rank"),
-        "exit_code": code,
-        "signal": number,
-        "message": message,
-        "traceback": traceback,
-        "time": when if when is not None else record.get("time"),
-    }
+    status = {"exit_code": code, "signal": number, "message": message, "traceback": traceback}
+    return RankFailure.from_dict({**record, **status, "time": record.get("time") if when is None else when})
 
 
 def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
@@ -104,12 +87,12 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
     return str(body.get("message") or "") or None, lines[-TRACEBACK_LINES:], when
 
 
-def explain(first: dict[str, Any] | None, code: int, last_line: str | None) -> str:
-    """Return in one line why the launcher failed; without a message the last line of its log is used."""
+def explain(first: RankFailure | None, code: int, last_line: str | None) -> str:
+    """Say in one line why the launcher failed; without a message, with the last line of its log."""
     if first is not None:
-        message = first["message"] or (None if first["signal"] else last_line)
-        how = f"killed by {first['signal']}" if first["signal"] else f"exited with code {first['exit_code']}"
-        return f"rank {first['rank']} {how}" + (f": {message}" if message else "")
+        detail = first.message or (None if first.signal else last_line)
+        how = f"killed by {first.signal}" if first.signal else f"exited with code {first.exit_code}"
+        return f"rank {first.rank} {how}" + (f": {detail}" if detail else "")
     exit_code, number = split_status(code)
     if number:
         return f"the launcher was killed by {number}"

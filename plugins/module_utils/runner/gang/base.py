@@ -15,7 +15,8 @@ from .frames import short
 BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
 # Limits of a report, in bytes of JSON: a frame holds 4 KiB.
 MAX_WHY_BYTES = 900
-MAX_TRACEBACK_BYTES = 1800
+MAX_TRACEBACK_BYTES = 1500
+MAX_EXCEPTION_BYTES, MAX_MESSAGE_BYTES = 80, 400
 
 
 class Gang:
@@ -88,6 +89,9 @@ def report_of(
         "exit_code": fields.get("exit_code"),
         "signal": first.get("signal") or fields.get("signal"),
         "rank": first.get("rank"),
+        "exception": short(str(first["exception"]), MAX_EXCEPTION_BYTES) if first.get("exception") else None,
+        "message": short(str(first["message"]), MAX_MESSAGE_BYTES) if first.get("message") else None,
+        "likeness": first.get("likeness"),
         "time": first.get("time"),
         "traceback": traceback.splitlines(),
         "step": int(step) if isinstance(step, (int, float)) and math.isfinite(step) else None,

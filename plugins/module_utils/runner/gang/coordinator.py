@@ -51,6 +51,10 @@ class Cause:
     note: str = ""
 
 
+def _failure_cause(name: str, report: dict[str, Any]) -> Cause:
+    return Cause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
+
+
 def join_names(names: Sequence[str]) -> str:
     """Return ``n1, n2 and 3 more``."""
     shown = list(names[:NAMES_SHOWN])
@@ -115,9 +119,10 @@ class Coordinator:
         if self.cause is None:
             self._cause_at = now
         name = self.nodes[number].name
-        cause = Cause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
-        if self.cause is not None and (self.cause.verdict, self.cause.node) == ("failed", name):
-            self.cause = cause  # the later report knows more
+        cause = _failure_cause(name, report)
+        likeliest = self._reports.likeliest_failure(self.attempt)
+        if self.cause is not None and self.cause.verdict == "failed" and likeliest is not None:
+            self.cause = _failure_cause(likeliest["node"], likeliest)  # by now more is known
         self._end_attempt(cause)
 
     def on_drained(self, number: int, report: dict[str, Any], now: float) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._records.cause import likeliest_first
+from ..._records.run import Report
 from .ranks import ABSENT, DRAINED, LOST, RUNNING, GangNode
 
 # In a large cluster the first failures explain the others.
@@ -32,6 +34,13 @@ class Reports:
             del self._reports[oldest]
         if len(self._reports) < MAX_REPORTS:
             self._reports.append(report)
+
+    def likeliest_failure(self, attempt: int) -> dict[str, Any] | None:
+        """Return the report of the node where an attempt most likely failed first, among equals the first to come."""
+        failed = [report for report in self._reports if (report["attempt"], report.get("phase")) == (attempt, "failed")]
+        # The clocks of nodes differ: the order of arrival tells more than their times.
+        records = [Report.from_dict({**report, "time": index}) for index, report in enumerate(failed)]
+        return failed[int(likeliest_first(records)[0].time or 0)] if records else None
 
     def drop_all_but_cause(self, attempt: int, node: str | None) -> None:
         """Drop the reports on an attempt that is over, except that of the node where it began to fail."""

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._results.causes import (
-    Likeness,
-    last_exception,
-    looks_lost,
-    of_run,
-    ordered,
-)
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_text, last_exception
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.plugin_utils._results import causes
+from ansible_collections.muster.train.plugins.plugin_utils._results.causes import Cause, Failure
 
 GLOO = (
     "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer "
@@ -36,6 +34,14 @@ STORE = (
     "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. "
     "Did the remote server shutdown or crash?"
 )
+
+
+def of_run(run: dict[str, Any]) -> list[Failure]:
+    return causes.of_run(RunRecord.from_dict(run))
+
+
+def ordered(runs: Iterable[dict[str, Any]]) -> list[Failure]:
+    return causes.ordered(map(RunRecord.from_dict, runs))
 
 
 def failure(rank: int, code: int | None = None, signal: str | None = None, **more: Any) -> dict[str, Any]:
@@ -72,7 +78,7 @@ def first(*runs: dict[str, Any]) -> str:
     ],
 )
 def test_the_words_of_a_lost_peer(text: str) -> None:
-    assert looks_lost(text) is Likeness.PEER
+    assert judge_text(text) is Likeness.PEER
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,7 @@ def test_the_words_of_a_lost_peer(text: str) -> None:
     ],
 )
 def test_other_words(text: str, likeness: Likeness) -> None:
-    assert looks_lost(text) is likeness
+    assert judge_text(text) is likeness
 
 
 def test_a_segfault_wins_although_torchrun_saw_its_victims_first() -> None:
@@ -218,3 +224,16 @@ def test_last_exception() -> None:
 @pytest.mark.parametrize("junk", [{"time": "soon"}, {"time": None}, {"message": ["x"]}, {"log_tail": None}])
 def test_records_of_an_unexpected_shape(junk: dict[str, Any]) -> None:
     assert of_run(failed("node0", failure(0, 1, **junk)))[0].text.startswith("node0: rank 0 exited with code 1")
+
+
+def test_the_cause_is_data() -> None:
+    trace = ["Traceback (most recent call last):", "ValueError: bad loss: nan"]
+    recorded = failed("node1", failure(2, 1, message="ValueError: bad loss: nan", traceback=trace))
+    assert of_run(recorded)[0].cause == Cause("node1", 2, 1, None, "ValueError", "bad loss: nan", trace)
+    logged = failed("node1", failure(2, 1, message="<NONE>", log_tail=["[rank2]: torch.OutOfMemoryError: CUDA"]))
+    assert of_run(logged)[0].cause == Cause("node1", 2, 1, None, "torch.OutOfMemoryError", "CUDA", [])
+    assert of_run(failed("node1", failure(2, None, "SIGSEGV")))[0].cause == Cause(
+        "node1", 2, None, "SIGSEGV", None, None, []
+    )
+    launcher = failed("node0", why="x", exit_code=1, log_tail=["usage", "KeyError: 'lr'"])
+    assert of_run(launcher)[0].cause == Cause("node0", None, 1, None, "KeyError", "'lr'")

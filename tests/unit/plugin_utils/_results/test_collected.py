@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
     merge_logs,
     node_log_name,
@@ -52,8 +53,8 @@ def test_a_time_that_is_none_makes_no_path(created: object) -> None:
 
 @pytest.mark.parametrize("first", ["../..", None, 1.5])
 def test_ranks_that_are_no_numbers_are_none(first: object) -> None:
-    assert list(ranks_of({"first_rank": first, "nproc": 2})) == []
-    assert list(ranks_of({"first_rank": 2, "nproc": 2})) == [2, 3]
+    assert list(ranks_of(RunRecord.from_dict({"first_rank": first, "nproc": 2}))) == []
+    assert list(ranks_of(RunRecord(first_rank=2, nproc=2))) == [2, 3]
 
 
 def test_merge_by_time() -> None:

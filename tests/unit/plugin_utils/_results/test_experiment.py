@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 
@@ -51,7 +52,8 @@ DONE = [run("node0", "succeeded"), run("node1", "succeeded")]
 
 def record(runs: list[dict[str, Any]], plan: Any = ..., **request: Any) -> dict[str, Any]:
     plan = PLAN if plan is ... else plan
-    return experiment.record(RUN_ID, plan, request, runs, judge(runs) if runs else None)
+    records = [RunRecord.from_dict(run) for run in runs]
+    return experiment.record(RUN_ID, plan, request, records, judge(records) if runs else None)
 
 
 def test_the_record_of_a_run() -> None:
@@ -61,6 +63,7 @@ def test_the_record_of_a_run() -> None:
         "label": "base",
         "verdict": "succeeded",
         "why": None,
+        "cause": None,
         "looked": None,
         "created": "2026-11-20T14:30:52Z",
         "started": "2026-11-20T14:30:53Z",
@@ -153,6 +156,7 @@ def test_earlier_launches_are_kept_as_attempts() -> None:
             "ended": "2026-11-20T14:31:24Z",
             "verdict": "succeeded",
             "why": None,
+            "cause": None,
             "elapsed_s": 31.0,
             "loss": {"first": 5.55, "last": 1.93},
             "exit_codes": {"node0": 0, "node1": 0},
@@ -282,3 +286,27 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
 def test_a_label_that_no_run_id_tells_stays_in_the_list() -> None:
     entries = [experiment.Entry(RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,))]
     assert "label" in experiment.list_table(entries, 100)[0]
+
+
+def test_the_cause_is_kept_as_data() -> None:
+    traceback = ["Traceback", "ValueError: bad loss"]
+    first = {
+        "rank": 3,
+        "exit_code": 1,
+        "message": "ValueError: bad loss",
+        "traceback": traceback,
+    }
+    kept = record([run("node0", "stopped"), run("node1", "failed", first=first)])
+    assert (kept["verdict"], kept["why"]) == ("failed", "node1: rank 3 exited with code 1: ValueError: bad loss")
+    assert kept["cause"] == {
+        "node": "node1",
+        "rank": 3,
+        "exit_code": 1,
+        "signal": None,
+        "exception": "ValueError",
+        "message": "bad loss",
+        "traceback": traceback,
+    }
+    assert yaml.safe_load(experiment.dump(kept))["cause"] == kept["cause"]
+    assert experiment.merge(kept, record([run("node0", "running"), run("node1", "running")]))["cause"] == kept["cause"]
+    assert experiment.merge(kept, record(DONE))["cause"] is None

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible.template import trust_as_template
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import gather, read_infos, run_id_of, runs_of
 
 RUN = {"node": "node0", "phase": "running", "run_id": "a", "why": None}
@@ -21,13 +22,8 @@ def only(result: object) -> Any:
 
 def test_an_answer() -> None:
     info = only({"changed": False, "run": RUN, "runs": [{"run_id": "a"}], "log": [{"text": "x"}]})
-    assert (info.node, info.run, info.runs, info.log, info.answered) == (
-        "node0",
-        RUN,
-        [{"run_id": "a"}],
-        [{"text": "x"}],
-        True,
-    )
+    assert (info.node, info.log, info.answered) == ("node0", [{"text": "x"}], True)
+    assert (info.run, info.runs) == (RunRecord.from_dict(RUN), [ListedRun("a")])
 
 
 def test_an_answer_says_whether_something_was_changed() -> None:
@@ -37,31 +33,26 @@ def test_an_answer_says_whether_something_was_changed() -> None:
 
 
 def test_an_answer_without_a_name_gets_the_inventorys() -> None:
-    assert only({"run": {"node": None, "phase": "not_found"}}).run["node"] == "node0"
+    assert only({"run": {"node": None, "phase": "not_found"}}).run.node == "node0"
 
 
 def test_a_failed_answer_that_still_tells_of_the_run() -> None:
     info = only({"failed": True, "msg": "node0: pid 7 stays", "run": {**RUN, "phase": "stopped"}})
-    assert (info.answered, info.run["phase"], info.run["why"]) == (True, "stopped", "node0: pid 7 stays")
+    assert (info.answered, info.run.phase, info.run.why) == (True, "stopped", "node0: pid 7 stays")
 
 
 def test_unreachable() -> None:
     info = only({"unreachable": True, "msg": "Task failed: ssh: connect to host\n 10.0.0.9"})
     assert not info.answered
-    assert info.run == {
-        "node": "node0",
-        "phase": "unreachable",
-        "why": "ssh: connect to host 10.0.0.9",
-        "log_tail": [],
-    }
+    assert info.run == RunRecord(node="node0", phase="unreachable", why="ssh: connect to host 10.0.0.9")
 
 
 def test_failed() -> None:
     info = only({"failed": True, "msg": "node0: slot 'default' is held by run b", "log_tail": ["last words"]})
-    assert (info.run["phase"], info.run["why"]) == ("unknown", "slot 'default' is held by run b")
-    assert info.run["log_tail"] == ["last words"]
+    assert (info.run.phase, info.run.why) == ("unknown", "slot 'default' is held by run b")
+    assert info.run.log_tail == ["last words"]
     crashed = only({"failed": True, "msg": "MODULE FAILURE", "module_stderr": "Traceback\nKeyError"})
-    assert crashed.run["log_tail"] == ["Traceback", "KeyError"]
+    assert crashed.run.log_tail == ["Traceback", "KeyError"]
 
 
 def test_who_was_skipped_has_no_part() -> None:
@@ -71,22 +62,22 @@ def test_who_was_skipped_has_no_part() -> None:
 def test_no_answer_at_all() -> None:
     answers: tuple[object, ...] = (None, "text", [], {"run": {}})
     for nothing in answers:
-        assert only(nothing).run["phase"] == "unknown"
+        assert only(nothing).run.phase == "unknown"
         assert not only(nothing).answered
 
 
 def test_gather_reads_what_was_registered_on_each_node() -> None:
     variables = {"hostvars": {"node0": {"launch__info": {"run": RUN}, "other": 1}, "node1": {}}}
     infos = gather(variables, ["node0", "node1", "node2"], "launch__info")
-    assert [run["phase"] for run in runs_of(infos)] == ["running", "unknown", "unknown"]
+    assert [run.phase for run in runs_of(infos)] == ["running", "unknown", "unknown"]
 
 
 def test_gather_makes_plain_data_and_renders_nothing() -> None:
     why = trust_as_template("{{ lookup('pipe', 'id') }}")
     (info,) = gather({"hostvars": {"node0": {"x": {"run": {**RUN, "why": why}}}}}, ["node0"], "x")
-    assert info.run["why"] == "{{ lookup('pipe', 'id') }}"
-    assert info.run["why"].__class__ is str
-    assert info.run.__class__ is dict
+    assert info.run.why == "{{ lookup('pipe', 'id') }}"
+    assert type(info.run.why) is str
+    assert type(info.run) is RunRecord
 
 
 def test_run_id_of() -> None:

@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
     clock,
@@ -20,7 +21,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
 
 
 def sample(elapsed: float, step: object = None, **more: object) -> Sample:
-    return Sample("running", 1, elapsed, None if step is None else {"step": step, "total_steps": 400, **more})
+    return Sample(
+        "running", 1, elapsed, None if step is None else Progress.from_dict({"step": step, "total_steps": 400, **more})
+    )
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (75.9, "1:15"), (3723, "1:02:03")])

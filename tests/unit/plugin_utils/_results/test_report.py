@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results import report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
@@ -16,11 +17,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.verdict impo
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 
 
-def run(node: str, phase: str, rank: int = 0, **more: Any) -> dict[str, Any]:
+def run(node: str, phase: str, rank: int = 0, **more: Any) -> RunRecord:
     progress = {"step": 400, "total_steps": 400, "first_loss": 5.5512, "loss": 1.9301, "tokens_per_s": 41234.5}
     record: dict[str, Any] = {"node": node, "node_rank": rank, "phase": phase, "nproc": 2, "world_size": 4}
     record.update(first_rank=2 * rank, progress=progress, elapsed_s=31.2, why=None, run_dir=f"/w{rank}/runs/{RUN_ID}")
-    return {**record, **more}
+    return RunRecord.from_dict({**record, **more})
 
 
 def test_status_table() -> None:
@@ -48,12 +49,12 @@ def test_the_row_of_a_failed_node_names_the_rank_that_failed_by_itself() -> None
 
 def test_a_node_that_did_not_answer_is_a_row() -> None:
     infos = read_infos(
-        [("node0", {"run": run("node0", "running")}), ("node1", {"unreachable": True, "msg": "no route"})]
+        [("node0", {"run": run("node0", "running").to_dict()}), ("node1", {"unreachable": True, "msg": "no route"})]
     )
     assert report.status_table(_report_runs(infos), 100)[2].split() == ["node1", "unreachable", "no", "route"]
 
 
-def _report_runs(infos: Any) -> list[dict[str, Any]]:
+def _report_runs(infos: Any) -> list[RunRecord]:
     return [info.run for info in infos]
 
 
@@ -97,7 +98,7 @@ def test_progress_of_an_unexpected_shape() -> None:
     progress = {"step": "many", "total_steps": None, "loss": float("nan"), "tokens_per_s": True}
     row = report.status_table([run("node0", "running", progress=progress)], 100)[1]
     assert row.split() == ["node0", "0", "running", "0-1", "nan", "31", "s"]
-    assert report.losses({"loss": 2.0}) == "2"
+    assert report.losses(Progress(loss=2.0)) == "2"
     assert report.losses(None) == ""
 
 
@@ -131,7 +132,7 @@ def test_summary() -> None:
     assert report.summary(RUN_ID, judge(mute), mute).startswith(
         f"{RUN_ID}  succeeded, no metrics reported · 1 rank on "
     )
-    nothing = [{"node": "node0", "phase": "not_found", "why": "x"}]
+    nothing = [RunRecord(node="node0", phase="not_found", why="x")]
     assert report.summary(None, judge(nothing), nothing) == "no run  not_found"
 
 
@@ -185,7 +186,7 @@ def test_not_started() -> None:
     held = "slot 'default' is held by run multinode_1ch_64th_20261120_100000 (launch 0a1b2c3d) on node1"
     infos = read_infos(
         [
-            ("node0", {"run": run("node0", "running")}),
+            ("node0", {"run": run("node0", "running").to_dict()}),
             ("node1", {"failed": True, "msg": f"node1: {held}", "log_tail": ["last word"]}),
             ("node2", {"unreachable": True, "msg": "no route"}),
         ]
@@ -211,7 +212,7 @@ def test_not_started_blames_no_victim() -> None:
 
 
 def test_not_started_although_all_started() -> None:
-    infos = read_infos([("node0", {"run": run("node0", "running")})])
+    infos = read_infos([("node0", {"run": run("node0", "running").to_dict()})])
     assert report.not_started(infos, None) == ("every node had started, a later task failed", [])
     assert report.not_started(infos, "node1 did not join") == ("node1 did not join", [])
 
@@ -225,7 +226,7 @@ LOGS = read_infos(
         (
             "node0",
             {
-                "run": run("node0", "running"),
+                "run": run("node0", "running").to_dict(),
                 "log": [
                     entry("node0", 0, "2026-11-20T14:30:52.100Z", "step 1"),
                     entry("node0", None, "2026-11-20T14:30:52.300Z", "torchrun says\x1b[0m {{ x }}"),
@@ -234,7 +235,10 @@ LOGS = read_infos(
         ),
         (
             "node1",
-            {"run": run("node1", "running"), "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")]},
+            {
+                "run": run("node1", "running").to_dict(),
+                "log": [entry("node1", 12, "2026-11-20T14:30:52.200Z", "step 2  ")],
+            },
         ),
         ("node2", {"failed": True, "msg": "boom"}),
     ]
@@ -258,7 +262,7 @@ def test_log_lines_the_last_of_a_node_or_rank() -> None:
 
 
 def test_a_line_without_a_time_comes_first() -> None:
-    odd = read_infos([("node0", {"run": run("node0", "running"), "log": [entry("node0", 0, "", "odd")]})])
+    odd = read_infos([("node0", {"run": run("node0", "running").to_dict(), "log": [entry("node0", 0, "", "odd")]})])
     assert report.log_lines([*LOGS, *odd], 50)[0] == " " * 24 + "node0/rank0  | odd"
 
 

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge, members
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.plugin_utils._results import verdict as _verdict
+from ansible_collections.muster.train.plugins.plugin_utils._results.causes import Cause
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict
 
 PEER = "RuntimeError: gloo: Connection closed by peer [10.0.0.1]:1"
 
@@ -23,6 +27,16 @@ def run(node: str, phase: str, **more: Any) -> dict[str, Any]:
     if phase in ("succeeded", "failed", "stopped"):
         record.update(ended=f"2026-11-20T14:31:2{rank}Z", exit_code=0 if phase == "succeeded" else 1)
     return {**record, **more}
+
+
+def judge(runs: Sequence[dict[str, Any]]) -> Verdict:
+    return _verdict.judge([RunRecord.from_dict(run) for run in runs])
+
+
+def members(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    records = [RunRecord.from_dict(run) for run in runs]
+    parts = _verdict.members(records)
+    return [run for run, record in zip(runs, records, strict=True) if record in parts]
 
 
 def first(rank: int, message: str | None = None, **more: Any) -> dict[str, Any]:
@@ -143,7 +157,7 @@ def test_failed_names_the_cause_and_what_followed() -> None:
     verdict = judge([run("node0", "failed", first=first(0, PEER)), run("node1", "failed", first=segfault)])
     assert (verdict.verdict, verdict.node, verdict.rank) == ("failed", "node1", 3)
     assert verdict.why == "node1: rank 3 killed by SIGSEGV"
-    assert verdict.cause == segfault
+    assert verdict.cause == Cause("node1", 3, None, "SIGSEGV", traceback=[])
     assert verdict.log_tail == ["Fatal Python error: Segmentation fault"]
     assert verdict.consequences == [f"node0: rank 0 exited with code 1: {PEER}"]
     assert verdict.exit_codes == {"node0": 1, "node1": 1}
@@ -175,7 +189,7 @@ def test_a_node_that_has_not_noticed_the_failure_is_named() -> None:
 def test_one_failed_while_the_other_succeeded() -> None:
     verdict = judge([run("node0", "succeeded"), run("node1", "failed", why="the launcher exited with code 1: late")])
     assert (verdict.verdict, verdict.why) == ("failed", "node1: the launcher exited with code 1: late")
-    assert verdict.cause is None
+    assert verdict.cause == Cause("node1", None, 1)
 
 
 def test_lost() -> None:

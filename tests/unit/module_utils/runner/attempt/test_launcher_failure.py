@@ -9,6 +9,8 @@ import json
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure
 
 RECORDED = {
@@ -25,15 +27,9 @@ RECORDED = {
 def test_a_recorded_exception() -> None:
     report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
     (first,) = launcher_failure.parse_report(report)
-    assert first == {
-        "rank": 2,
-        "local_rank": 0,
-        "exit_code": 1,
-        "signal": None,
-        "message": "ValueError: no such layer",
-        "traceback": ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"],
-        "time": 1795000000.0,
-    }
+    traceback = ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"]
+    status = {"rank": 2, "local_rank": 0, "exit_code": 1, "message": "ValueError: no such layer", "time": 1795000000.0}
+    assert first == RankFailure.from_dict({**status, "traceback": traceback})
     assert launcher_failure.explain(first, 1, None) == "rank 2 exited with code 1: ValueError: no such layer"
 
 
@@ -41,13 +37,15 @@ def test_a_signal_without_a_message() -> None:
     first = launcher_failure.describe(
         {"rank": 0, "local_rank": 0, "code": -9, "time": 7.0, "error": {"message": "<NONE>"}}
     )
-    assert (first["signal"], first["exit_code"], first["time"], first["message"]) == ("SIGKILL", None, 7.0, None)
+    assert (first.signal, first.exit_code, first.time, first.message) == ("SIGKILL", None, 7.0, None)
 
 
 def test_ranks_that_torchrun_ended_come_last() -> None:
     codes = {0: -15, 1: 3, 2: -15}
     report = [{"rank": rank, "local_rank": rank, "code": code, "time": 7} for rank, code in codes.items()]
-    assert [failure["rank"] for failure in launcher_failure.parse_report(json.dumps(report).encode())] == [1, 0, 2]
+    failures = launcher_failure.parse_report(json.dumps(report).encode())
+    judged = likeliest_first(judge_rank(failure, failures) for failure in failures)
+    assert [failure.rank for failure in judged] == [1, 0, 2]
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
@@ -68,7 +66,7 @@ def test_a_signal_without_a_name() -> None:
 def test_ranks_that_torchrun_killed_at_a_stop() -> None:
     report = b'[{"killed": 1}, {"killed": "x"}, {"rank": 2, "code": -15}, 7]'
     assert launcher_failure.killed_ranks(report, 4) == ["5"]
-    assert [failure["rank"] for failure in launcher_failure.parse_report(report)] == [2]
+    assert [failure.rank for failure in launcher_failure.parse_report(report)] == [2]
     assert launcher_failure.killed_ranks(b"{", 4) == launcher_failure.killed_ranks(b"3", 4) == []
 
 

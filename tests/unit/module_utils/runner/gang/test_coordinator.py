@@ -135,6 +135,18 @@ def test_the_cause_is_listed_first_even_if_it_was_reported_later() -> None:
     assert coordinator.summary()["phases"] == {"n0": "stopped", "n1": "lost", "n2": "failed"}
 
 
+def test_of_two_failures_the_one_that_lost_no_peer_is_the_cause_though_it_came_later() -> None:
+    coordinator = make_coordinator()
+    for number in range(3):
+        coordinator.on_start(number)
+    coordinator.on_drained(1, report("failed", "rank 2 lost a peer", rank=2, likeness=4), 1.0)
+    coordinator.on_drained(2, report("failed", "rank 4 has no key", rank=4, likeness=0), 2.0)
+    coordinator.on_drained(0, report("failed", "rank 0 has no key either", rank=0, likeness=0), 3.0)
+    cause = coordinator.cause
+    assert cause is not None
+    assert (cause.node, cause.rank, cause.why) == ("n2", 4, "n2: rank 4 has no key")
+
+
 def test_a_silent_node_is_lost() -> None:
     coordinator = make_coordinator()
     coordinator.on_heartbeat(1, 5.0)

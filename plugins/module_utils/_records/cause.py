@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which failure of a run is the cause, and which only followed from it: one judgment for node, head and controller.
+
+When one rank dies, every other rank fails too: its collective loses a peer, or its torchrun ends it. Times alone do not
+tell them apart: torchrun's have a resolution of 1 s and often put the follower first, and nodes' clocks differ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from .job import NO_MESSAGE
+from .run import RankFailure
+
+# A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
+# socket.cpp), NCCL (misc/socket.cc, ncclGetErrorString) and ProcessGroupNCCL's watchdog.
+_LOST = re.compile(
+    r"connection (?:was likely )?(?:closed|reset)|broken pipe|socket (?:unexpectedly )?closed|pair closure"
+    r"|remote (?:peer closed|process exited|worker crashing|worker hanging|server shutdown)|ncclRemoteError"
+    r"|(?:socket|connect|wait) time-?out|timed out (?:after .* )?waiting|timeout waiting for key"
+    r"|client socket has (?:failed to connect|timed out)|failed to (?:recv|send), (?:got|sent) 0 bytes"
+    r"|connectFullMesh failed|watchdog caught|operations have failed or timed out|no route to host|monitoredBarrier",
+    re.IGNORECASE,
+)
+# Whose connection it was: a data loader's broken pipe is no lost peer.
+_DISTRIBUTED = re.compile(
+    r"gloo|nccl|c10d|TCPStore|Dist(?:Network|Backend|Store)Error|SocketImpl|client socket|waiting for clients"
+    r"|remote worker|timeout waiting for key|watchdog",
+    re.IGNORECASE,
+)
+# How Python prints an uncaught exception; torch puts the rank in front.
+_EXCEPTION = re.compile(
+    r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
+)
+# The type that Python and torch's error file put before the text of an exception.
+_TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
+TAIL_LINES = 20
+
+T = TypeVar("T")
+
+
+class Likeness(enum.IntEnum):
+    """How much a failure looks like the cause of the others; lower is more."""
+
+    OWN = 0  # nothing in it speaks of another rank
+    LOST = 1  # a runner that died without a word, and its ranks with it
+    SILENT = 2  # a node that does not answer
+    UNCLEAR = 3  # a signal that NCCL or an operator sends, a connection that may be anybody's
+    PEER = 4  # a collective or the store lost its other end
+    ENDED = 5  # torchrun ends the other ranks of a node when one fails
+
+
+def judge_text(text: str) -> Likeness:
+    """Judge the words of a failure that was no signal."""
+    if not _LOST.search(text):
+        return Likeness.OWN
+    return Likeness.PEER if _DISTRIBUTED.search(text) else Likeness.UNCLEAR
+
+
+def last_exception(lines: Iterable[str]) -> str | None:
+    """Return the last line that names an uncaught exception."""
+    matches = [match for match in (_EXCEPTION.match(line.strip()) for line in lines) if match]
+    return matches[-1].group(1) if matches else None
+
+
+def split_exception(message: str | None) -> tuple[str | None, str | None]:
+    """Return the type and the text of an exception: (`ValueError`, `no such layer`)."""
+    match = _TYPE.match(message or "")
+    return (match.group(1), message[match.end() :]) if match and message else (None, message)
+
+
+def judge_rank(failure: RankFailure, others: Sequence[RankFailure]) -> RankFailure:
+    """Return how a rank failed with its exception, from its log where there was no error file, and its likeness."""
+    message = failure.message
+    if message in (None, NO_MESSAGE):
+        message = None if failure.signal else last_exception(failure.log_tail)
+    tail = "\n".join(failure.log_tail[-TAIL_LINES:])
+    likeness: int | None = failure.likeness
+    if likeness is None:
+        likeness = _likeness(failure, others, message or "", tail)
+    exception = failure.exception or split_exception(message)[0]
+    return dataclasses.replace(failure, message=message, exception=exception, likeness=int(likeness))
+
+
+def _likeness(failure: RankFailure, others: Sequence[RankFailure], message: str, tail: str) -> Likeness:
+    if failure.signal == "SIGTERM":
+        return Likeness.ENDED if len(others) > 1 else Likeness.UNCLEAR
+    if failure.signal == "SIGKILL" and any(_time(other) < _time(failure) - 1 for other in others):
+        return Likeness.ENDED  # torchrun's patience with a rank that ignores SIGTERM
+    if failure.signal == "SIGABRT":  # NCCL's watchdog aborts, and so does a failed assertion
+        return max(Likeness.UNCLEAR, judge_text(tail))
+    return Likeness.OWN if failure.signal else judge_text(message or tail)
+
+
+def likeliest_first(failures: Iterable[T]) -> list[T]:
+    """Return anything with a likeness and a time (unix seconds; None: not known), the most likely cause first."""
+    return sorted(failures, key=_order)
+
+
+def _order(failure: Any) -> tuple[int, float]:
+    return (Likeness.UNCLEAR if failure.likeness is None else failure.likeness, _time(failure))
+
+
+def _time(failure: Any) -> float:
+    return math.inf if failure.time is None else float(failure.time)
