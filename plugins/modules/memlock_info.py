@@ -110,6 +110,9 @@ memlock:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.muster.train.plugins.module_utils._host import require_python  # noqa: F401
+
+# isort: split
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._memlock import info
 

@@ -133,6 +133,9 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.muster.train.plugins.module_utils._host import require_python  # noqa: F401
+
+# isort: split
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._rdma.devices import read_rdma
 

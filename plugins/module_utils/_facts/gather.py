@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -55,6 +56,8 @@ class Gathered:
 
 def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts and, in words, what could not be seen. No part waits for another or takes longer than cap s."""
+    if sys.version_info < (3, 10):
+        from . import eager  # noqa: F401
     warnings: list[str] = []
     identity = read_identity(host)
     cpus = read_cpus(host)

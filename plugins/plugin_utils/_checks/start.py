@@ -17,10 +17,19 @@ IN_CONTAINER = "the ranks run in containers"
 
 
 def python(node: Node, cluster: Cluster) -> Seen:
-    """Find nodes without the training interpreter."""
+    """Find nodes without the training interpreter, or with one that is too old."""
     own = node.facts.python
+    version = node.facts.versions.python if node.facts.versions else None
     if cluster.policy.runtime != "host":
         return skip(IN_CONTAINER)
+    if own.path is not None and version and tuple(map(int, version.split(".")[:2])) < (3, 9):
+        return Seen(
+            "fail",
+            f"{own.path} is Python {version}",
+            "Python 3.9 or newer",
+            "launch_python",
+            "install a newer Python there, and set launch_python to it",
+        )
     if own.path is not None:
         return fine(own.path, "launch_python")
     return Seen(

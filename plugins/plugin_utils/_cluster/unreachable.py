@@ -81,7 +81,7 @@ REASONS = (
     ),
     _reason(
         "python",
-        r"requires a minimum of python|future feature annotations is not defined|python 2\.",
+        r"requires a minimum of python|nodes need python|future feature annotations is not defined|python 2\.",
         "the Python of {host} is too old",
         "Python 3.9 or newer",
         "install python3 there, or name a newer one with ansible_python_interpreter",

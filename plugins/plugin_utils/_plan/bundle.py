@@ -19,7 +19,17 @@ _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", "cause", "job", "known", "run")),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
-_MAIN = b"import sys\n\nfrom muster.runner.main import main\n\nraise SystemExit(main(sys.argv[1:]))\n"
+_MAIN = b"""\
+import sys
+
+if sys.version_info < (3, 9):
+    version = ".".join(map(str, sys.version_info[:3]))
+    raise SystemExit("{} is Python {}; Muster's runner needs Python 3.9 or newer".format(sys.executable, version))
+
+from muster.runner.main import main
+
+raise SystemExit(main(sys.argv[1:]))
+"""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

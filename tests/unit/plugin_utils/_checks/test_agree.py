@@ -153,6 +153,12 @@ def test_the_training_interpreter() -> None:
     assert "launch_python" in str(findings[0].remedy)
 
 
+def test_a_training_interpreter_that_is_too_old_is_refused_with_its_version() -> None:
+    [finding] = wrong("python interpreter", cluster({}, {"versions": {"python": "3.8.18"}}))
+    assert line(finding).startswith("node1: python interpreter: ")
+    assert "is Python 3.8.18; expected Python 3.9 or newer (launch_python)" in line(finding)
+
+
 NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", "/opt/more"]}
 
 

@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Refuse a Python that is too old. Modules import this first, before an import of theirs can fail in other words."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+OLDEST = (3, 9)
+
+if sys.version_info < OLDEST:
+    version, needed = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST))
+    message = (
+        f"{os.uname().nodename}: {sys.executable} is Python {version}; Muster needs Python {needed} or newer on nodes"
+    )
+    remedy = "install one there, or name it with ansible_python_interpreter"
+    sys.stdout.write(json.dumps({"failed": True, "msg": f"{message}: {remedy}"}))
+    raise SystemExit(1)
