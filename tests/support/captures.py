@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Outputs of real machines, which are not part of the project, with what a reader must find in each beside them.
+"""Outputs of tools with what a reader must find in each beside them: <kind>/NN_name.txt and NN_name.expected.yaml.
 
-They lie in ../shared/captures of the checkout, or where MUSTER_CAPTURES says: <kind>/NN_name.txt (its first line says
-where it is from) and <kind>/NN_name.expected.yaml. Without them the tests that need them are skipped.
+Those in tests/captures were written for this project. More of them are read from the folder that MUSTER_CAPTURES names,
+or from ../shared/captures of the checkout if that exists. The first line of a capture says where it is from.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from typing import Any
 import pytest
 import yaml
 
-FOLDER = Path(os.environ.get("MUSTER_CAPTURES") or Path(__file__).resolve().parents[3] / "shared" / "captures")
+CHECKOUT = Path(__file__).resolve().parents[2]
+MORE = Path(os.environ.get("MUSTER_CAPTURES") or CHECKOUT.parent / "shared" / "captures")
+FOLDERS = (CHECKOUT / "tests" / "captures", MORE)
+
+
+def _paths(kind: str) -> list[Path]:
+    return [path for folder in FOLDERS for path in sorted((folder / kind).glob("*.txt"))]
 
 
 def captures(kind: str, but: str | None = None, only: str = "") -> list[Any]:
-    """Return the captures of a kind as parameters of a test, each a Path; one that skips when there are none.
+    """Return the captures of a kind as parameters of a test, each a Path.
 
     only and but are words of the `kind` that the expected values name.
     """
-    found = []
-    for path in sorted((FOLDER / kind).glob("*.txt")):
-        said = expected(path).get("kind", "")
-        if only in said and (but is None or but not in said):
-            found.append(path)
-    if not found:
-        reason = f"no captures: {FOLDER / kind} is not there (see MUSTER_CAPTURES)"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]
-    return [pytest.param(path, id=path.stem) for path in found]
+    kinds = {path: expected(path).get("kind", "") for path in _paths(kind)}
+    return [
+        pytest.param(path, id=path.stem) for path, name in kinds.items() if only in name and not (but and but in name)
+    ]
 
 
 def texts(kind: str) -> list[str]:
-    """Return the texts of a kind, for tests that only want something realistic; empty when there are none."""
-    return [text(path) for path in sorted((FOLDER / kind).glob("*.txt"))]
+    """Return the texts of a kind, for tests that only need realistic input."""
+    return [text(path) for path in _paths(kind)]
 
 
 def expected(path: Path) -> dict[str, Any]:
