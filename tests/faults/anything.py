@@ -35,17 +35,17 @@ def at_any_moment(home: Path, turn: random.Random) -> Iterator[Running]:
 def finish(running: Running, turn: random.Random, begun: bool, began: float) -> float:
     """Wait for the end of all runners; return the seconds."""
     if not begun and turn.random() >= ALONE:
-        gangs.take_back(running.jobs)
-    return gangs.end(running, began)
+        gangs.stop_launch(running.jobs)
+    return gangs.wait_for_end(running, began)
 
 
 def asked(running: Running, turn: random.Random, bad: int) -> float:
     """Ask a node to stop, and wait for the end."""
     began = time.monotonic()
     begun = gangs.all_run(running)
-    gangs.ask(running, bad)
+    gangs.request_stop(running, bad)
     seconds = finish(running, turn, begun, began)
-    gangs.look(running, ["stopped"])
+    gangs.check(running, ["stopped"])
     return seconds
 
 
@@ -63,8 +63,8 @@ def rank(home: Path, turn: random.Random) -> float:
         number, process = turn.choice(sorted(alive.items()))
         began = time.monotonic()
         process_tree.send(process, signal.SIGKILL)
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["failed"], bad, number)
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["failed"], bad, number)
         return seconds
 
 
@@ -77,8 +77,8 @@ def agent(home: Path, turn: random.Random) -> float:
             return asked(running, turn, bad)
         began = time.monotonic()
         process_tree.send(launcher, signal.SIGKILL)
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["failed"], bad)
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["failed"], bad)
         return seconds
 
 
@@ -94,7 +94,7 @@ def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
             for process in victims:
                 process_tree.send(process, signal.SIGKILL)
             seconds = finish(running, turn, begun, began)
-            gangs.look(running, ["lost"] if begun else gangs.NOT_BEGUN, bad if begun else None)
+            gangs.check(running, ["lost"] if begun else gangs.NOT_STARTED, bad if begun else None)
             return seconds
 
     return fault
@@ -113,7 +113,7 @@ def disk(home: Path, turn: random.Random) -> float:
         gangs.stop_module(running.jobs[turn.randrange(gangs.NODES)], gangs.STOP_GRACE_S)
         seconds = finish(running, turn, begun, began)
         # A runner that finds no room before its first word is as one that does not come.
-        gangs.look(running, ["stopped"] if begun else gangs.NOT_BEGUN)
+        gangs.check(running, ["stopped"] if begun else gangs.NOT_STARTED)
         return seconds
 
 
@@ -129,7 +129,7 @@ WAYS: dict[str, Callable[[Path, random.Random], float]] = {
     "the ranks' port is taken": ports.of_the_ranks,
     "the next attempt's port is taken": ports.of_the_next_attempt,
 }
-NEEDS = {"a container is killed": containers.why_not, "a disk fills up": disks.why_not}
+NEEDS = {"a container is killed": containers.skip_reason, "a disk fills up": disks.skip_reason}
 OFTEN = ("a rank is killed", "an agent is killed", "a runner is killed", "a node is killed", "a stop")
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's container that is killed: with its runner all of it is gone at once, and Docker alone can tell how."""
+"""A node's container is killed, together with its runner and all ranks; only Docker knows how it ended."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ from ansible_collections.muster.train.tests.support.gang import KEY, Running
 from ansible_collections.muster.train.tests.support.jobs import prepare, wait_for
 
 MOMENTS_S = 2.0
-why_not = engine.missing
+skip_reason = engine.missing
 
 
-def _boxed(job: Job, home: Path) -> Job:
+def _in_container(job: Job, home: Path) -> Job:
     """Return the job as a plan with the runtime docker has it."""
     # Containers of two rounds have one engine: a name is there once.
     run_id = f"{home.name.replace('_', '-').lower()}-run"
     run_dir = f"{job.workdir}/.muster/runs/{run_id}"
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
-    environment = [dataclasses.replace(each, value=marks.get(each.name, each.value)) for each in job.environment]
+    environment = [
+        dataclasses.replace(variable, value=marks.get(variable.name, variable.value)) for variable in job.environment
+    ]
     labels = {
         job_container.RUN_ID: run_id,
         job_container.RUN_DIR: run_dir,
@@ -56,10 +58,10 @@ def _boxed(job: Job, home: Path) -> Job:
 
 @contextlib.contextmanager
 def _started(home: Path) -> Iterator[Running]:
-    """Start the containers of a gang, side by side; whatever happens, none of them is left."""
+    """Start the containers of a gang side by side, and remove all of them in the end."""
     engine.make_image()
     engine.write_compose(home / "compose.yaml", home)
-    running = Running([_boxed(job, home) for job in gangs.make(home).jobs])
+    running = Running([_in_container(job, home) for job in gangs.make(home).jobs])
     try:
         with ThreadPoolExecutor(gangs.NODES) as pool:
             list(pool.map(_start, running.jobs))
@@ -74,10 +76,10 @@ def _start(job: Job) -> None:
 
 
 def _is_over(running: Running, node: int) -> bool:
-    """Whether a node's runner has said its last word and its container is done."""
+    """Return whether a node's runner and its container have ended."""
     job = running.jobs[node]
-    seen = job_container.look(Host(), _container(job))
-    return running.state(node).get("phase") in ENDED and (seen is None or not seen.running)
+    state = job_container.look(Host(), _container(job))
+    return running.state(node).get("phase") in ENDED and (state is None or not state.running)
 
 
 def _container(job: Job) -> JobContainer:
@@ -94,11 +96,11 @@ def killed(home: Path, turn: random.Random) -> float:
         began = time.monotonic()
         engine.docker("kill", _container(running.jobs[bad]).name)
         if not begun:
-            gangs.take_back(running.jobs)
+            gangs.stop_launch(running.jobs)
         others = [node for node in range(gangs.NODES) if node != bad]
         wait_for(lambda: all(_is_over(running, node) for node in others), "the others are over", gangs.PATIENCE_S)
         seconds = time.monotonic() - began
-        gangs.look(running, ["lost"] if begun else gangs.NOT_BEGUN, bad if begun else None)
-        left = [each["Name"] for each in engine.containers(home)]
+        gangs.check(running, ["lost"] if begun else gangs.NOT_STARTED, bad if begun else None)
+        left = [container["Name"] for container in engine.containers(home)]
         assert left == [], f"containers are left after stop: {left}"
         return seconds

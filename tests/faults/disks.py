@@ -25,7 +25,7 @@ SHORT_S = 5.0
 WRITES = "import sys, time\nwhile True:\n    open(sys.argv[1], 'w').write('x')\n    time.sleep(0.01)"
 
 
-def why_not() -> str | None:
+def skip_reason() -> str | None:
     """Why no file system can be mounted here; None where one can."""
     missing = [tool for tool in ("mount", "umount", "losetup", "fsfreeze", "mkfs.ext4") if shutil.which(tool) is None]
     if missing:
@@ -58,7 +58,7 @@ def fill(place: Path) -> None:
 
 @contextlib.contextmanager
 def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
-    """Give a disk, and a function that freezes it (nobody can write then, and who tries hangs) or thaws it."""
+    """Give a disk, and a function that freezes it (writers hang until it is thawed) or thaws it."""
     image = place.with_name(f"{place.name}.image")
     with image.open("wb") as stream:
         stream.truncate(HANGING)
@@ -79,15 +79,15 @@ def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
 def full(home: Path, turn: random.Random) -> float:
     """It fills up while the run goes on; then the run is stopped on that very node, as the module does."""
     bad = turn.randrange(gangs.NODES)
-    with small(home / f"node{bad}") as disk, gangs.going(home, turn) as running:
+    with small(home / f"node{bad}") as disk, gangs.running_gang(home, turn) as running:
         fill(disk)
         time.sleep(1.5)
         assert gangs.all_run(running), f"a full disk ended it: {running.phases()}"
         job = running.jobs[bad]
         began = time.monotonic()
         gangs.stop_module(job, gangs.STOP_GRACE_S)
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["stopped"])
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["stopped"])
         return seconds
 
 
@@ -96,15 +96,15 @@ def hangs(head: bool) -> Callable[[Path, random.Random], float]:
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
-        with freezable(home / f"node{bad}") as freeze, gangs.going(home, turn) as running:
+        with freezable(home / f"node{bad}") as freeze, gangs.running_gang(home, turn) as running:
             began = time.monotonic()
             freeze(True)
             try:
-                seconds = gangs.end(running, began, bad)
+                seconds = gangs.wait_for_end(running, began, bad)
             finally:
                 freeze(False)
             running.runners[bad].wait(gangs.PATIENCE_S)
-            gangs.look(running, ["lost"], bad)
+            gangs.check(running, ["lost"], bad)
             return seconds
 
     return fault
@@ -129,14 +129,14 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
                 time.sleep(0.5 + turn.random())
                 began = time.monotonic()
                 gangs.stop_module(job, gangs.STOP_GRACE_S)
-                seconds = gangs.end(running, began)
+                seconds = gangs.wait_for_end(running, began)
                 state = running.state(bad)
             finally:
                 freeze(False)
             assert state["phase"] == "failed", f"{state['phase']}: {state['why']}"
             assert "uninterruptible" in state["why"] and str(state["launcher"]["pid"]) in state["why"], state["why"]
-            found = gangs.verdict_of(running)
-            assert found.verdict in ("stopped", "failed"), f"verdict {found.verdict} ({found.why})"
+            verdict = gangs.verdict_of(running)
+            assert verdict.verdict in ("stopped", "failed"), f"verdict {verdict.verdict} ({verdict.why})"
             wait_for(lambda: not process_tree.of_run(job.run_id, job.run_dir), "it ends when it can", gangs.PATIENCE_S)
             return seconds
 
@@ -144,7 +144,7 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
 def hangs_shortly(home: Path, turn: random.Random) -> float:
     """A disk that takes no write for less than `lost_after`: nothing comes of it."""
     bad = turn.randrange(gangs.NODES)
-    with freezable(home / f"node{bad}") as freeze, gangs.going(home, turn) as running:
+    with freezable(home / f"node{bad}") as freeze, gangs.running_gang(home, turn) as running:
         freeze(True)
         try:
             time.sleep(SHORT_S)
@@ -153,7 +153,7 @@ def hangs_shortly(home: Path, turn: random.Random) -> float:
         time.sleep(1.0)
         assert gangs.all_run(running), f"it ended the run: {running.phases()}"
         began = time.monotonic()
-        gangs.ask(running, turn.randrange(gangs.NODES))
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["stopped"])
+        gangs.request_stop(running, turn.randrange(gangs.NODES))
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["stopped"])
         return seconds

@@ -67,7 +67,7 @@ def machine() -> dict[str, Any]:
 
 def measure(fault: Fault, rounds: int, seed: int, at_once: int | None = None) -> Figure:
     """Make a fault `rounds` times, every time in a new directory, with unrelated processes beside them."""
-    figure = Figure(fault.name, fault.bound_s, skipped=fault.why_not())
+    figure = Figure(fault.name, fault.bound_s, skipped=fault.skip_reason())
     if figure.skipped:
         return figure
 

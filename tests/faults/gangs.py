@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gangs to break: real runners, with an agent and ranks below each, and what must hold when a broken run is over."""
+"""Gangs to break: real runners, each with an agent and ranks, and the checks after a broken run."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ LOST_S = 4
 PATIENCE_S = 100.0
 DOCKER = ["docker"]
 # A killed runner that had not come is missed, or left before the start; or the launch has stopped the rest.
-NOT_BEGUN = ["lost", "failed", "partial", "stopped"]
+NOT_STARTED = ["lost", "failed", "partial", "stopped"]
 
 
 def make(home: Path, deaf: Iterable[int] = (), nodes: int = NODES, **changes: Any) -> Running:
-    """Lay out a gang of agents with ranks; on the nodes that are deaf they ignore SIGTERM."""
+    """Lay out a gang of agents with ranks; the ranks of nodes in `deaf` ignore SIGTERM."""
     argvs = [
         [sys.executable, "-S", str(AGENT), str(rank), str(NPROC), *(["deaf"] if rank in deaf else [])]
         for rank in range(nodes)
@@ -60,7 +60,7 @@ def wait_for_spare(running: Running) -> None:
 
 @contextlib.contextmanager
 def started(running: Running) -> Iterator[Running]:
-    """Start a gang; whatever happens, nothing of it is left."""
+    """Start a gang, and kill everything that is left of it in the end."""
     try:
         running.start()
         yield running
@@ -72,8 +72,8 @@ def started(running: Running) -> Iterator[Running]:
 
 
 @contextlib.contextmanager
-def going(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: Any) -> Iterator[Running]:
-    """Give a gang all of whose ranks have run for a moment."""
+def running_gang(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: Any) -> Iterator[Running]:
+    """Yield a gang all of whose ranks have been running for a moment."""
     with started(make(home, deaf, **changes)) as running:
         running.wait_phase("running")
         wait_for(lambda: ranks_run(running, range(NODES)), "all ranks run", PATIENCE_S)
@@ -81,8 +81,8 @@ def going(home: Path, turn: random.Random, deaf: Iterable[int] = (), **changes: 
         yield running
 
 
-def end(running: Running, began: float, *but: int) -> float:
-    """Wait until every runner has ended, but for those of some nodes; return the seconds since."""
+def wait_for_end(running: Running, began: float, *but: int) -> float:
+    """Wait until every runner has ended, except those of the nodes in `but`; return the seconds since `began`."""
     for rank, runner in running.runners.items():
         if rank not in but:
             runner.wait(PATIENCE_S)
@@ -94,22 +94,24 @@ def verdict_of(running: Running) -> Verdict:
     return judge([read_run(Host(), job.node, job.workdir, job.run_id, DOCKER) for job in running.jobs])
 
 
-def look(running: Running, verdicts: Iterable[str], node: int | None = None, rank: int | None = None) -> Verdict:
-    """Check the verdict, with the node and the rank that are to be named; then that nothing is left."""
-    found = verdict_of(running)
-    assert found.verdict in verdicts, f"verdict {found.verdict} ({found.why}), expected {' or '.join(verdicts)}"
+def check(running: Running, verdicts: Iterable[str], node: int | None = None, rank: int | None = None) -> Verdict:
+    """Check the verdict with its node and rank, then that nothing is left; return the verdict."""
+    verdict = verdict_of(running)
+    assert verdict.verdict in verdicts, f"verdict {verdict.verdict} ({verdict.why}), expected {' or '.join(verdicts)}"
     name = f"node{node}"
-    assert node is None or found.node == name or name in str(found.why), f"the cause is {found.why}, expected {name}"
-    assert rank is None or found.rank == rank, f"rank {found.rank} is named ({found.why}), expected {rank}"
-    clean(running)
-    return found
+    assert node is None or verdict.node == name or name in str(verdict.why), (
+        f"the cause is {verdict.why}, expected {name}"
+    )
+    assert rank is None or verdict.rank == rank, f"rank {verdict.rank} is named ({verdict.why}), expected {rank}"
+    check_clean(running)
+    return verdict
 
 
-def clean(running: Running) -> None:
-    """Check that runners which ended by themselves left nothing, stop the run as the module does, look again."""
+def check_clean(running: Running) -> None:
+    """Check that runners that ended by themselves left nothing; stop the run as the module does, and check again."""
     for rank, runner in running.runners.items():
         job = running.jobs[rank]
-        if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself: nobody has to sweep
+        if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself
             left = process_tree.of_run(job.run_id, job.run_dir)
             assert left == [], f"{job.node}: its runner left {len(left)} processes behind"
     for job in running.jobs:
@@ -123,8 +125,8 @@ def stop_module(job: Job, grace: float, nonce: str | None = None) -> None:
     stop(Host(), job.node, job.workdir, job.run_id, nonce, grace, False, DOCKER)
 
 
-def take_back(jobs: Iterable[Job]) -> None:
-    """Stop this launch on all nodes at once, as the verb does where one of them could not start."""
+def stop_launch(jobs: Iterable[Job]) -> None:
+    """Stop this launch on all nodes at once, as the verb does when a node could not start."""
     threads = [threading.Thread(target=stop_module, args=(job, 1.0, job.nonce)) for job in jobs]
     for thread in threads:
         thread.start()
@@ -132,8 +134,8 @@ def take_back(jobs: Iterable[Job]) -> None:
         thread.join()
 
 
-def ask(running: Running, rank: int) -> None:
-    """Ask one node to stop, and do not wait."""
+def request_stop(running: Running, rank: int) -> None:
+    """Request a stop on one node, without waiting."""
     job = running.jobs[rank]
     Path(job.run_dir).mkdir(parents=True, exist_ok=True)
     request = {"why": "stop requested", "grace": STOP_GRACE_S}
@@ -145,18 +147,18 @@ def ask(running: Running, rank: int) -> None:
 def tree(running: Running, node: int) -> list[process_tree.Process]:
     """Return the runner of a node and all below it."""
     pid = running.runners[node].pid
-    own = process_tree.look(pid)
-    return [*([own] if own else []), *process_tree.descendants(pid)]
+    runner = process_tree.look(pid)
+    return [*([runner] if runner else []), *process_tree.descendants(pid)]
 
 
 def ranks(running: Running, node: int) -> dict[int, process_tree.Process]:
     """Return the ranks that live on a node."""
-    found = {}
+    processes = {}
     for process in process_tree.descendants(running.runners[node].pid):
         name = process_tree.command(process.pid)
         if name.startswith("rank") and name[4:].isdigit() and process_tree.look(process.pid) is not None:
-            found[int(name[4:])] = process
-    return found
+            processes[int(name[4:])] = process
+    return processes
 
 
 def ranks_run(running: Running, nodes: Iterable[int]) -> bool:
@@ -165,7 +167,7 @@ def ranks_run(running: Running, nodes: Iterable[int]) -> bool:
 
 
 def send_to_a_rank(running: Running, node: int, turn: random.Random) -> int:
-    """Let a rank of a node fail; return which."""
+    """Make a rank of a node fail; return the rank."""
     rank, process = turn.choice(sorted(ranks(running, node).items()))
     process_tree.send(process, signal.SIGUSR1)
     return rank
@@ -177,5 +179,5 @@ def attempts(running: Running) -> set[int | None]:
 
 
 def all_run(running: Running) -> bool:
-    """Return whether every node's ranks were started and nobody ends them yet."""
+    """Return whether every node is running."""
     return set(running.phases()) == {"running"}

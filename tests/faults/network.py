@@ -30,7 +30,7 @@ def _ip(*words: str) -> None:
 
 
 @functools.cache
-def why_not() -> str | None:
+def skip_reason() -> str | None:
     """Why no network can be made here; None where one can."""
     if shutil.which("ip") is None:
         return "iproute2 is not installed"
@@ -65,10 +65,10 @@ def switched(count: int) -> Iterator[Network]:
     """Give a network of so many nodes."""
     name = f"muster{os.getpid()}x{next(_numbers)}"
     network = Network(f"{name}-switch", [f"{name}-{node}" for node in range(count)])
-    with contextlib.ExitStack() as made:
+    with contextlib.ExitStack() as stack:
         for namespace in (network.switch, *network.nodes):
             _ip("netns", "add", namespace)
-            made.callback(_ip, "netns", "delete", namespace)
+            stack.callback(_ip, "netns", "delete", namespace)
         _ip("-n", network.switch, "link", "add", "bridge", "type", "bridge")
         _ip("-n", network.switch, "link", "set", "bridge", "up")
         for node, namespace in enumerate(network.nodes):
@@ -91,9 +91,9 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
             time.sleep(0.3 + turn.random())
             began = time.monotonic()
             network.cut(bad, silently=turn.random() < 0.5)
-            seconds = gangs.end(running, began)
+            seconds = gangs.wait_for_end(running, began)
             # A head that hears of nobody can't know that it is itself who was cut off.
-            gangs.look(running, ["lost"], None if head else bad)
+            gangs.check(running, ["lost"], None if head else bad)
             return seconds
 
     return fault
@@ -126,7 +126,7 @@ def replaced(home: Path, turn: random.Random) -> float:
         left = gangs.ranks(running, bad)
         assert not left, f"node{bad} still has the ranks {sorted(left)}"
         wait_for(lambda: gangs.ranks_run(running, [spare]), "all the spare's ranks run", gangs.PATIENCE_S)
-        gangs.ask(running, 0)
-        gangs.end(running, began)
-        gangs.look(running, ["stopped"])
+        gangs.request_stop(running, 0)
+        gangs.wait_for_end(running, began)
+        gangs.check(running, ["stopped"])
         return seconds

@@ -22,23 +22,25 @@ JOIN_S = 5
 
 def rank_crashes(home: Path, turn: random.Random) -> float:
     bad = turn.randrange(gangs.NODES)
-    with gangs.going(home, turn) as running:
+    with gangs.running_gang(home, turn) as running:
         began = time.monotonic()
         rank = gangs.send_to_a_rank(running, bad, turn)
-        seconds = gangs.end(running, began)
-        found = gangs.look(running, ["failed"], bad, rank)
-        assert found.why is not None and found.why.startswith(f"node{bad}: rank {rank} exited with code 7"), found.why
+        seconds = gangs.wait_for_end(running, began)
+        verdict = gangs.check(running, ["failed"], bad, rank)
+        assert verdict.why is not None and verdict.why.startswith(f"node{bad}: rank {rank} exited with code 7"), (
+            verdict.why
+        )
         return seconds
 
 
 def rank_crashes_beside_deaf_ones(home: Path, turn: random.Random) -> float:
     """SIGTERM ends no other rank, on no node."""
     bad = turn.randrange(gangs.NODES)
-    with gangs.going(home, turn, deaf=range(gangs.NODES)) as running:
+    with gangs.running_gang(home, turn, deaf=range(gangs.NODES)) as running:
         began = time.monotonic()
         rank = gangs.send_to_a_rank(running, bad, turn)
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["failed"], bad, rank)
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["failed"], bad, rank)
         return seconds
 
 
@@ -47,16 +49,16 @@ def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
-        with gangs.going(home, turn) as running:
+        with gangs.running_gang(home, turn) as running:
             victims = gangs.tree(running, bad)[: 1 if runner_only else None]
             began = time.monotonic()
             for process in victims:
                 process_tree.send(process, how)
-            seconds = gangs.end(running, began, bad)
+            seconds = gangs.wait_for_end(running, began, bad)
             for process in victims:
                 process_tree.send(process, signal.SIGCONT)
             running.runners[bad].wait(gangs.PATIENCE_S)
-            gangs.look(running, ["lost"], bad)
+            gangs.check(running, ["lost"], bad)
             return seconds
 
     return fault
@@ -65,7 +67,7 @@ def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[
 def pauses(home: Path, turn: random.Random) -> float:
     """A node stands still for a while that is shorter than `lost_after`: nothing comes of it."""
     bad = turn.randrange(gangs.NODES)
-    with gangs.going(home, turn) as running:
+    with gangs.running_gang(home, turn) as running:
         before = [gangs.ranks(running, rank) for rank in range(gangs.NODES)]
         victims = gangs.tree(running, bad)
         for process in victims:
@@ -78,9 +80,9 @@ def pauses(home: Path, turn: random.Random) -> float:
         assert now == [{rank: p.pid for rank, p in each.items()} for each in before], "the ranks are others"
         assert gangs.all_run(running), f"the pause ended it: {running.phases()}"
         began = time.monotonic()
-        gangs.ask(running, turn.randrange(gangs.NODES))
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["stopped"])
+        gangs.request_stop(running, turn.randrange(gangs.NODES))
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["stopped"])
         return seconds
 
 
@@ -91,9 +93,9 @@ def does_not_come(home: Path, turn: random.Random) -> float:
     try:
         running.start(*(rank for rank in range(gangs.NODES) if rank != missing))
         running.wait_phase("waiting", 0)
-        seconds = gangs.end(running, time.monotonic()) - JOIN_S
-        found = gangs.look(running, ["failed"], missing)
-        assert f"node{missing} did not join; 2 of 3 nodes waited" in str(found.why), found.why
+        seconds = gangs.wait_for_end(running, time.monotonic()) - JOIN_S
+        verdict = gangs.check(running, ["failed"], missing)
+        assert f"node{missing} did not join; 2 of 3 nodes waited" in str(verdict.why), verdict.why
         assert [state.get("started") for state in map(running.state, range(gangs.NODES))] == [None] * gangs.NODES
         return max(0.0, seconds)
     finally:
@@ -120,11 +122,11 @@ def replaced(home: Path, turn: random.Random) -> float:
             gangs.PATIENCE_S,
         )
         seconds = time.monotonic() - began
-        seats = [running.state(node)["node_rank"] for node in again]
-        assert seats == [*others, bad], f"node ranks {seats} of nodes {again}, expected {[*others, bad]}"
-        gangs.ask(running, turn.choice(again))
-        gangs.end(running, began, bad)
-        gangs.look(running, ["stopped"])
+        node_ranks = [running.state(node)["node_rank"] for node in again]
+        assert node_ranks == [*others, bad], f"node ranks {node_ranks} of nodes {again}, expected {[*others, bad]}"
+        gangs.request_stop(running, turn.choice(again))
+        gangs.wait_for_end(running, began, bad)
+        gangs.check(running, ["stopped"])
         return seconds
 
 
@@ -132,11 +134,11 @@ def stopped(deaf: bool) -> Callable[[Path, random.Random], float]:
     """Return the event that a run is stopped on one of its nodes."""
 
     def fault(home: Path, turn: random.Random) -> float:
-        with gangs.going(home, turn, deaf=range(gangs.NODES) if deaf else ()) as running:
+        with gangs.running_gang(home, turn, deaf=range(gangs.NODES) if deaf else ()) as running:
             began = time.monotonic()
-            gangs.ask(running, turn.randrange(gangs.NODES))
-            seconds = gangs.end(running, began)
-            gangs.look(running, ["stopped"])
+            gangs.request_stop(running, turn.randrange(gangs.NODES))
+            seconds = gangs.wait_for_end(running, began)
+            gangs.check(running, ["stopped"])
             return seconds
 
     return fault

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Somebody else listens on a port of the run."""
+"""Another process listens on a port of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 
 def steal(job: Job, port: int) -> socket.socket:
-    """Listen on a port of the head, and never say a word."""
+    """Listen on a port of the head, without ever answering."""
     return socket.create_server((job.rendezvous.address, port))
 
 
@@ -28,10 +28,10 @@ def of_the_gang(home: Path, turn: random.Random) -> float:
         began = time.monotonic()
         with gangs.started(running):
             running.runners[0].wait(gangs.PATIENCE_S)
-            gangs.take_back(running.jobs)
-            seconds = gangs.end(running, began)
-            found = gangs.look(running, ["failed"], 0)
-    assert f"cannot listen on {job.rendezvous.address} port {job.gang.port}" in str(found.why), found.why
+            gangs.stop_launch(running.jobs)
+            seconds = gangs.wait_for_end(running, began)
+            verdict = gangs.check(running, ["failed"], 0)
+    assert f"cannot listen on {job.rendezvous.address} port {job.gang.port}" in str(verdict.why), verdict.why
     return seconds
 
 
@@ -42,16 +42,16 @@ def of_the_ranks(home: Path, _turn: random.Random) -> float:
     with steal(running.jobs[0], port):
         began = time.monotonic()
         with gangs.started(running):
-            seconds = gangs.end(running, began)
-            found = gangs.look(running, ["failed"], 0)
-    assert "Address already in use" in str(found.why) and str(port) in str(found.why), found.why
+            seconds = gangs.wait_for_end(running, began)
+            verdict = gangs.check(running, ["failed"], 0)
+    assert "Address already in use" in str(verdict.why) and str(port) in str(verdict.why), verdict.why
     return seconds
 
 
 def of_the_next_attempt(home: Path, turn: random.Random) -> float:
     """The port of the second attempt is taken: that one fails, the third runs. The seconds are until it does."""
     bad = turn.randrange(gangs.NODES)
-    with gangs.going(home, turn, max_restarts=2) as running:
+    with gangs.running_gang(home, turn, max_restarts=2) as running:
         port = running.jobs[0].rendezvous.port + 1
         with steal(running.jobs[0], port):
             began = time.monotonic()
@@ -59,9 +59,9 @@ def of_the_next_attempt(home: Path, turn: random.Random) -> float:
             wait_for(lambda: gangs.attempts(running) == {2} and gangs.all_run(running), "the third attempt runs", 60)
             seconds = time.monotonic() - began
         reports = running.state(0)["gang"]["reports"]
-        told = [str(report["why"]) for report in reports if report["attempt"] == 1]
-        assert len(told) == 1 and str(port) in told[0], f"the second attempt failed because of {told}"
-        gangs.ask(running, bad)
-        gangs.end(running, began)
-        gangs.look(running, ["stopped"])
+        reasons = [str(report["why"]) for report in reports if report["attempt"] == 1]
+        assert len(reasons) == 1 and str(port) in reasons[0], f"the second attempt failed because of {reasons}"
+        gangs.request_stop(running, bad)
+        gangs.wait_for_end(running, began)
+        gangs.check(running, ["stopped"])
         return seconds

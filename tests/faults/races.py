@@ -40,8 +40,8 @@ def two_launches(home: Path, turn: random.Random) -> float:
         began = time.monotonic()
         loser = wait_for(lambda: _refused(rivals), "one of them is refused", 30)
         winner = rivals[1 - rivals.index(loser)]
-        # Its controller is told, and takes back what it has started.
-        threading.Thread(target=gangs.take_back, args=(loser.jobs,), daemon=True).start()
+        # Its controller notices, and stops what it has started.
+        threading.Thread(target=gangs.stop_launch, args=(loser.jobs,), daemon=True).start()
         nonce = winner.jobs[0].nonce
         wait_for(lambda: _holds_all(winner, nonce), "the other runs on all nodes", 80)
         seconds = time.monotonic() - began
@@ -54,9 +54,9 @@ def two_launches(home: Path, turn: random.Random) -> float:
                 for p in process_tree.of_run(job.run_id, job.run_dir)
             }
             assert nonces == {nonce}, f"{job.node}: processes of {len(nonces)} launches"
-        gangs.ask(winner, turn.randrange(gangs.NODES))
-        gangs.end(winner, began)
-        gangs.look(winner, ["stopped"])
+        gangs.request_stop(winner, turn.randrange(gangs.NODES))
+        gangs.wait_for_end(winner, began)
+        gangs.check(winner, ["stopped"])
         return seconds
     finally:
         for launch in rivals:

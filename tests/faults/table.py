@@ -43,7 +43,7 @@ class Fault:
     bound_s: float | None = None
     times: str = "rounds"
     at_once: int = 2
-    why_not: Callable[[], str | None] = never_skipped
+    skip_reason: Callable[[], str | None] = never_skipped
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ ROWS = [
         (
             Fault("a rank crashes, its peers idle", nodes.rank_crashes, 15.0),
             Fault("a rank crashes, its peers ignore SIGTERM", nodes.rank_crashes_beside_deaf_ones, 15.0),
-            Fault("a rank crashes under torchrun", torchrun.rank_crashes, 15.0, "rounds", 1, torchrun.why_not),
+            Fault("a rank crashes under torchrun", torchrun.rank_crashes, 15.0, "rounds", 1, torchrun.skip_reason),
             Fault(
                 "a rank crashes under torchrun, its peers ignore SIGTERM",
                 torchrun.rank_crashes_beside_deaf_ones,
-                *(15.0, "torch", 1, torchrun.why_not),
+                *(15.0, "torch", 1, torchrun.skip_reason),
             ),
         ),
         (f"{UNIT}/gang/test_base.py::test_a_command_that_is_missing_on_one_node_fails_the_run",),
@@ -93,7 +93,7 @@ ROWS = [
         (
             Fault(
                 "a rank crashes under torchrun: until all ranks run again",
-                *(torchrun.again, 60.0, "torch", 1, torchrun.why_not),
+                *(torchrun.again, 60.0, "torch", 1, torchrun.skip_reason),
             ),
         ),
         (f"{UNIT}/gang/test_base.py::test_attempts_without_progress_end_the_run",),
@@ -116,10 +116,10 @@ ROWS = [
         "`lost`, names the node",
         (
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
-            Fault("a container is killed at any moment", containers.killed, 30.0, why_not=containers.why_not),
+            Fault("a container is killed at any moment", containers.killed, 30.0, skip_reason=containers.skip_reason),
             Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
-            Fault("a node's disk hangs", disks.hangs(head=False), 30.0, "rounds", IDLE, disks.why_not),
-            Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.why_not),
+            Fault("a node's disk hangs", disks.hangs(head=False), 30.0, "rounds", IDLE, disks.skip_reason),
+            Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.skip_reason),
         ),
         ("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),
@@ -135,7 +135,7 @@ ROWS = [
             ),
             Fault(
                 f"a node is cut off: until a spare has its ranks, lost after {gangs.LOST_S} s",
-                *(network.replaced, 20.0, "rounds", IDLE, network.why_not),
+                *(network.replaced, 20.0, "rounds", IDLE, network.skip_reason),
             ),
         ),
         (
@@ -159,8 +159,8 @@ ROWS = [
         (
             Fault("the head is killed", nodes.hit(signal.SIGKILL, head=True), 30.0),
             Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), 30.0, at_once=IDLE),
-            Fault("the head's disk hangs", disks.hangs(head=True), 30.0, "rounds", IDLE, disks.why_not),
-            Fault("the head is cut off", network.cut_off(head=True), 30.0, "rounds", IDLE, network.why_not),
+            Fault("the head's disk hangs", disks.hangs(head=True), 30.0, "rounds", IDLE, disks.skip_reason),
+            Fault("the head is cut off", network.cut_off(head=True), 30.0, "rounds", IDLE, network.skip_reason),
         ),
     ),
     Row(
@@ -169,7 +169,7 @@ ROWS = [
         "`running`",
         (
             Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),
-            Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.why_not),
+            Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.skip_reason),
         ),
     ),
     Row(
@@ -208,7 +208,7 @@ ROWS = [
         "a process survives SIGKILL (uninterruptible sleep)",
         "it is named after 10 s and left to the kernel; a restart needs a spare in place of its node",
         "`failed`, names the PIDs",
-        (Fault("a rank hangs on its disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.why_not),),
+        (Fault("a rank hangs on its disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.skip_reason),),
         (
             f"{UNIT}/gang/test_coordinator.py::test_unkillable_processes_end_the_run",
             f"{UNIT}/gang/test_coordinator.py::test_a_spare_replaces_a_node_with_unkillable_processes",
@@ -218,7 +218,7 @@ ROWS = [
         "a disk fills up during the run",
         "log lines are dropped and counted; `stop` and the final state still find room",
         "unchanged",
-        (Fault("a disk is full, then a stop there", disks.full, 5.0, "rounds", 2, disks.why_not),),
+        (Fault("a disk is full, then a stop there", disks.full, 5.0, "rounds", 2, disks.skip_reason),),
         (f"{UNIT}/test_files.py::test_a_full_log_disk_does_not_end_the_training",),
     ),
     Row(
@@ -240,7 +240,7 @@ ROWS = [
         (
             Fault(
                 "the head finishes first (torch's exit barrier shortened)",
-                *(torchrun.head_is_done_first, None, "torch", 1, torchrun.why_not),
+                *(torchrun.head_is_done_first, None, "torch", 1, torchrun.skip_reason),
             ),
         ),
         ("tests/faults/test_suite.py::test_without_the_gang_a_head_that_finishes_first_fails_its_peers",),

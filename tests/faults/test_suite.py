@@ -39,7 +39,7 @@ def test_every_fault_ends_as_expected(made: dict[str, Future[figures.Figure]], n
     assert figure.wrong == []
 
 
-@pytest.mark.skipif(torchrun.why_not() is not None, reason="torch is not installed")
+@pytest.mark.skipif(torchrun.skip_reason() is not None, reason="torch is not installed")
 def test_without_the_gang_a_head_that_finishes_first_fails_its_peers(tmp_path: Path) -> None:
     assert torchrun.hasty_head(tmp_path) == 1
 

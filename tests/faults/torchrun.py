@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults under real torchrun: what it does to a node's ranks, and what the gang makes of it."""
+"""Faults under real torchrun: what it does to a node's ranks, and how the gang reacts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def version() -> str | None:
         return None
 
 
-def why_not() -> str | None:
+def skip_reason() -> str | None:
     """Why torchrun can't run here; None where it can."""
     return None if version() else "torch is not installed"
 
@@ -58,12 +58,13 @@ def _with_torchrun(job: Job, script: str, arguments: list[str], hasty: bool) -> 
         *(job.run_id, job.run_dir, sys.executable, program, job.nnodes, job.nproc, job.node_rank),
         *(rank, job.world_size, place.address, place.port),
     )
-    found = command(start).argv
-    argv = [found[0], str(HERE / "hasty.py"), str(CLOCK_S), *found[1:]] if hasty else found
+    argv = command(start).argv
+    if hasty:
+        argv = [argv[0], str(HERE / "hasty.py"), str(CLOCK_S), *argv[1:]]
     os.makedirs(job.run_dir, mode=0o700)
     Path(job.run_dir, "torchrun.py").write_bytes(Path(torchrun.__file__).read_bytes())
-    told = {"MUSTER_OUTPUT_DIR": job.output_dir, "OMP_NUM_THREADS": "1"}
-    environment = [*job.environment, *(Variable(name, value, "test", "") for name, value in told.items())]
+    variables = {"MUSTER_OUTPUT_DIR": job.output_dir, "OMP_NUM_THREADS": "1"}
+    environment = [*job.environment, *(Variable(name, value, "test", "") for name, value in variables.items())]
     return replace(job, argv=argv, first_rank=rank, environment=environment)
 
 
@@ -101,9 +102,11 @@ def _crashes(home: Path, turn: random.Random, how: list[str]) -> float:
         wait_for_steps(running)
         began = time.monotonic()
         node, rank = crash(running, turn)
-        seconds = gangs.end(running, began)
-        found = gangs.look(running, ["failed"], node, rank)
-        assert found.why is not None and found.why.startswith(f"node{node}: rank {rank} exited with code 7"), found.why
+        seconds = gangs.wait_for_end(running, began)
+        verdict = gangs.check(running, ["failed"], node, rank)
+        assert verdict.why is not None and verdict.why.startswith(f"node{node}: rank {rank} exited with code 7"), (
+            verdict.why
+        )
         return seconds
 
 
@@ -117,13 +120,13 @@ def again(home: Path, turn: random.Random) -> float:
         crash(running, turn)
         wait_for_steps(running, attempt=1)
         seconds = time.monotonic() - began
-        gangs.end(running, began)
+        gangs.wait_for_end(running, began)
         for job in running.jobs:
             for rank in range(job.first_rank, job.first_rank + job.nproc):
                 log = Path(job.run_dir, "logs", f"rank_{rank:02d}.log").read_text()
                 begun = [int(line.rpartition(" ")[2]) for line in log.splitlines() if "begins after step" in line]
                 assert begun[0] == 0 and begun[1] > 0, f"rank {rank} began at {begun}"
-        gangs.look(running, ["succeeded"])
+        gangs.check(running, ["succeeded"])
         return seconds
 
 
@@ -136,13 +139,13 @@ def head_is_done_first(home: Path, _turn: random.Random) -> float:
         time.sleep(LATER_S)
         began = time.monotonic()
         Path(running.jobs[1].code_dir, "go").touch()
-        seconds = gangs.end(running, began)
-        gangs.look(running, ["succeeded"])
+        seconds = gangs.wait_for_end(running, began)
+        gangs.check(running, ["succeeded"])
         return seconds
 
 
 def hasty_head(home: Path) -> int:
-    """Return how the other node's torchrun ends where nobody lengthens the head's patience: what the gang is for."""
+    """Return how the other node's torchrun ends where the exit barrier is not lengthened: the reason for the gang."""
     port = free_ports()
     argv = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=static", f"--rdzv-endpoint=127.0.0.1:{port}"]
     nodes = [

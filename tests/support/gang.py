@@ -21,21 +21,21 @@ from ansible_collections.muster.train.tests.support.jobs import make_job, spawn,
 KEY = "0123456789abcdef" * 4
 
 
-# Below the ports that the kernel gives to whoever connects: a gang's stays free until its head listens.
-LOWEST_PORT, PORT_BLOCKS, PORTS_EACH = 12000, 900, 8
+# Below the kernel's ephemeral ports: a gang's ports stay free until its head listens.
+LOWEST_PORT, PORT_BLOCKS, PORTS_PER_GANG = 12000, 900, 8
 _blocks = itertools.count(random.SystemRandom().randrange(PORT_BLOCKS))
 
 
 def free_ports() -> int:
-    """Return a port that is free with those above: the runners', and the ranks' of some attempts.
+    """Return the first of some free ports: the runners', and the ranks' of several attempts.
 
-    No other gang of this process has had them of late.
+    No other gang of this process has used them recently.
     """
     while True:
-        port = LOWEST_PORT + PORTS_EACH * (next(_blocks) % PORT_BLOCKS)
+        port = LOWEST_PORT + PORTS_PER_GANG * (next(_blocks) % PORT_BLOCKS)
         with contextlib.ExitStack() as held:
             try:
-                for number in range(PORTS_EACH):
+                for number in range(PORTS_PER_GANG):
                     held.enter_context(socket.socket()).bind(("127.0.0.1", port + number))
             except OSError:
                 continue
@@ -73,11 +73,11 @@ def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Jo
 
 @dataclass
 class Running:
-    """Started runners by node rank; `end` takes whatever a test left."""
+    """Started runners by node rank; `end` kills those that a test left."""
 
     jobs: list[Job]
     runners: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
-    # By node rank, the command in which a runner is started: what gives it a network of its own.
+    # By node rank, the command that starts a runner in its own network namespace.
     inside: dict[int, list[str]] = field(default_factory=dict)
 
     def start(self, *ranks: int, key: str = KEY) -> None:
