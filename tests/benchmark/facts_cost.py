@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rdma_facts costs on a big node, beside ansible.builtin.ping, in one go.
+"""What rdma_facts costs on a large node, compared with ansible.builtin.ping in the same run.
 
 usage: python tests/benchmark/facts_cost.py [--rounds 11]
 
-The node is made of files: 8 GPUs, 18 HCAs, 256 GIDs per port. Prints medians and the ratio: the reader alone (its CPU
+The node is a tree of files: 8 GPUs, 18 HCAs, 256 GIDs per port. Prints medians and the ratio: the reader alone (its CPU
 time, and by the clock, which is longer where others compute too), then module and ping each as a Python process of
 their own (what Ansible executes on a node), then both as `ansible localhost -m …`.
 """
@@ -104,7 +104,7 @@ def make_node(root: Path) -> None:
 
 
 def median_ms(rounds: int, *works: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Return the median of each in ms; the rounds of all are mixed, so that what disturbs one disturbs all."""
+    """Return the medians in ms; the rounds are interleaved, so that a disturbance hits all alike."""
     times: list[list[float]] = [[] for _work in works]
     for _round in range(rounds):
         for work, taken in zip(works, times, strict=True):
@@ -143,14 +143,14 @@ def main() -> None:
         facts = read_rdma(Host(folder), sys.exit)
         gids = sum(len(port.gids) for hca in facts.hcas for port in hca.ports)
         if not all(port.usable for hca in facts.hcas for port in hca.ports) or gids != HCAS * SET:
-            raise SystemExit(f"the node is not read as it was made: {facts}")
+            raise SystemExit(f"the facts do not match the tree: {facts}")
         print(f"{GPUS} GPUs, {HCAS} HCAs, {GIDS} GIDs per port; medians of {rounds}")
 
         def read() -> object:
             return read_rdma(Host(folder), sys.exit)
 
-        (own,), (wall,) = median_ms(rounds, read, clock=time.process_time), median_ms(rounds, read)
-        print(f"rdma_facts' own time       {own:7.0f} ms of CPU, {wall:.0f} ms by the clock")
+        (cpu_ms,), (wall,) = median_ms(rounds, read, clock=time.process_time), median_ms(rounds, read)
+        print(f"rdma_facts' own time       {cpu_ms:7.0f} ms of CPU, {wall:.0f} ms by the clock")
         module = "ansible_collections.muster.train.plugins.modules.rdma_facts"
         ours, ping = median_ms(
             rounds, lambda: execute(module, {"root": folder}), lambda: execute("ansible.modules.ping", {})

@@ -64,13 +64,13 @@ def without(home: Path, steps: int) -> float:
         # The launcher file belongs to the runner: torch's own, with the same options.
         argv = [sys.executable, "-m", "torch.distributed.run", *job.argv[2:]]
         place = f"{job.rendezvous.address}:{job.rendezvous.port}"
-        told = {
+        variables = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(home),
             "PET_RDZV_ENDPOINT": place,
             "PET_NODE_RANK": str(job.node_rank),
         }
-        environment = {**told, **{item.name: item.value for item in job.environment}}
+        environment = {**variables, **{item.name: item.value for item in job.environment}}
         os.makedirs(job.output_dir, exist_ok=True)
         nodes.append(
             subprocess.Popen(
@@ -108,15 +108,15 @@ def main() -> None:
     options = parser.parse_args()
     ratios = []
     for number in range(options.rounds):
-        found = {}
+        rates = {}
         ways = [with_gang, without]
         # What comes first finds another machine than what comes second.
         for way in ways if number % 2 else reversed(ways):
             with tempfile.TemporaryDirectory(prefix="muster-bench-") as home:
-                found[way] = way(Path(home), options.steps)
-        ratios.append(found[with_gang] / found[without])
-        told = f"with {found[with_gang]:8.0f} tokens/s   without {found[without]:8.0f} tokens/s"
-        print(f"round {number + 1}  {told}   ratio {ratios[-1]:.3f}", flush=True)
+                rates[way] = way(Path(home), options.steps)
+        ratios.append(rates[with_gang] / rates[without])
+        text = f"with {rates[with_gang]:8.0f} tokens/s   without {rates[without]:8.0f} tokens/s"
+        print(f"round {number + 1}  {text}   ratio {ratios[-1]:.3f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="muster-bench-") as home:
         head, member = idle_shares(Path(home), options.idle)
     print(f"ratio {statistics.median(ratios):.3f}; idle: head {head:.2f} %, member {member:.2f} % of a core")

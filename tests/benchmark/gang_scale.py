@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a large gang holds together on one machine: the runners' connections and decisions, without their launchers.
+"""How the gang scales on one machine: the runners' connections and decisions, without their launchers.
 
 usage: python tests/benchmark/gang_scale.py [--members 256,1000] [--strangers 0,1000]
 
@@ -47,7 +47,7 @@ ROW = (
 
 
 def turn(selector: selectors.BaseSelector, gangs: list[Gang]) -> None:
-    """Do what the runner's loop does."""
+    """Run one turn of the runner's loop."""
     for key, events in selector.select(TICK_S):
         key.data(events)
     now = time.monotonic()
@@ -77,7 +77,7 @@ def _resident_mib() -> float:
 
 
 def crowd(port: int, count: int, word: Connection) -> None:
-    """Be so many strangers at the head's door: connect, say nothing, and connect again when the head has closed."""
+    """Act as many strangers: connect, stay silent, and connect again when the head closes the connection."""
     selector = selectors.DefaultSelector()
     selector.register(word, selectors.EVENT_READ)
 
@@ -107,7 +107,7 @@ def _is_closed(sock: socket.socket) -> bool:
 
 @contextlib.contextmanager
 def beside(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
-    """Run a function in a process of its own, which shares no memory with this one; `end` is its last word."""
+    """Run a function in a separate process, without shared memory; the message `end` ends it."""
     mine, its = CONTEXT.Pipe()
     process = CONTEXT.Process(target=target, args=(*arguments, its))
     process.start()
@@ -120,7 +120,7 @@ def beside(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]
 
 
 def until(condition: Callable[[], bool], selector: selectors.BaseSelector, members: list[Gang]) -> float:
-    """Turn until it holds; return the seconds."""
+    """Run turns until the condition holds; return the seconds."""
     began = time.monotonic()
     while not condition():
         turn(selector, members)
@@ -133,7 +133,7 @@ def ordered(members: list[Gang], kind: str) -> bool:
 
 
 def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
-    """Measure one gang of so many members and a head, with so many strangers at its door."""
+    """Measure one gang of a head and `count` members, with `strangers` connecting to the head."""
     jobs = make_gang(home, [["true"]] * (count + 1), join_timeout=600)
     selector = selectors.DefaultSelector()
     with contextlib.ExitStack() as others:
@@ -149,9 +149,9 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
             member.report_running()
         mine.send("cost")
         head_before, _memory = mine.recv()
-        own_before, idle_began = time.process_time(), time.monotonic()
+        cpu_before, idle_began = time.process_time(), time.monotonic()
         until(lambda: time.monotonic() - idle_began > IDLE_S, selector, members)
-        own = time.process_time() - own_before
+        cpu_s = time.process_time() - cpu_before
         mine.send("cost")
         head_after, memory = mine.recv()
         members[-1].report_failure(report_of("failed", {"why": "it broke", "exit_code": 1}))
@@ -164,7 +164,7 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
         "go_s": go,
         "stop_s": stop,
         "head_idle_percent": 100 * (head_after - head_before) / IDLE_S,
-        "member_idle_percent": 100 * own / IDLE_S / count,
+        "member_idle_percent": 100 * cpu_s / IDLE_S / count,
         "head_mib": memory,
     }
 
@@ -184,8 +184,8 @@ def main() -> None:
     for count in options.members:
         for strangers in options.strangers:
             with tempfile.TemporaryDirectory() as home:
-                found = measure(count, strangers, Path(home))
-            print(ROW.format(**found), flush=True)
+                figures = measure(count, strangers, Path(home))
+            print(ROW.format(**figures), flush=True)
 
 
 if __name__ == "__main__":

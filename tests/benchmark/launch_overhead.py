@@ -140,8 +140,8 @@ def main() -> None:
         finally:
             shutil.rmtree(home)
         kind = "warm-up" if number == 0 else f"round {number}"
-        told = f"by hand {seconds:5.1f} s   launch {launched:5.1f} s   three pings {pings:4.1f} s"
-        print(f"{kind:8}  {told}", flush=True)
+        text = f"by hand {seconds:5.1f} s   launch {launched:5.1f} s   three pings {pings:4.1f} s"
+        print(f"{kind:8}  {text}", flush=True)
         memory = max(memory, peak)
         if number:
             hand.append(seconds)

@@ -6,7 +6,7 @@
 usage: agent.py NODE_RANK NPROC [deaf]
 
 What it has in common with torchrun: the head's takes the port where ranks meet; each rank has a session of its own; one
-that fails is reported and takes its neighbours along; SIGTERM is passed on. Ranks are called rank0, rank1, …, write a
+that fails is reported and ends the other ranks; SIGTERM is passed on. Ranks are called rank0, rank1, …, write a
 line now and then, and exit with code 7 at SIGUSR1; deaf ones ignore SIGTERM.
 """
 

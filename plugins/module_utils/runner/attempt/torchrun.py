@@ -49,7 +49,7 @@ def _lengthen_exit_barrier(api: Any, seconds: float) -> None:
 
 
 def _hurry(processes: Any, report: int, grace: float) -> None:
-    """Tell at once that a rank has failed, and give its neighbours only the run's grace, not torch's half a minute."""
+    """Report a failed rank at once, and give the other ranks only the run's grace period instead of torch's 30 s."""
     if not hasattr(processes, "PContext"):
         return
     close = processes.PContext.close

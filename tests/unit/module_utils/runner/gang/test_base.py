@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gang with real runners and real sockets: nodes start together or not at all, and end together."""
+"""The gang with real runners and sockets: all nodes start together or none does, and they end together."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_no_launcher_starts_before_all_nodes_have_joined(gang: Make) -> None:
     wait_for(
         lambda: running.state(2).get("why") == "joined; the head is waiting for the other nodes", "node2 has joined"
     )
-    told = "1 of 3 nodes have not joined yet: node1"
-    wait_for(lambda: running.state(0).get("why") == told, "the head says whom it waits for")
+    why = "1 of 3 nodes have not joined yet: node1"
+    wait_for(lambda: running.state(0).get("why") == why, "the head says whom it waits for")
     assert running.phases() == ["waiting", None, "waiting"]
     running.start(1)
     running.wait_phase("running")
@@ -149,9 +149,9 @@ def test_a_stop_request_of_the_last_member_to_join_prevents_the_start(gang: Make
 
 
 def test_messages_with_any_characters_reach_the_other_nodes(gang: Make) -> None:
-    """A frame has a longest, whatever letters a failure is told in."""
-    said = "\U0001f525\u2500\x01" * 2000
-    running = gang(SLEEP, python(f"print({said!r}); raise SystemExit(7)"))
+    """A message with any characters is shortened to fit into a frame."""
+    message = "\U0001f525\u2500\x01" * 2000
+    running = gang(SLEEP, python(f"print({message!r}); raise SystemExit(7)"))
     running.start()
     assert running.codes() == [0, 1]
     end = running.state(0)["end"]
@@ -160,7 +160,7 @@ def test_messages_with_any_characters_reach_the_other_nodes(gang: Make) -> None:
 
 
 def test_a_failure_is_reported_while_torchrun_still_stops_its_ranks(gang: Make) -> None:
-    """It gives the neighbours of a failed rank half a minute; nobody else waits for that."""
+    """torchrun gives the other ranks 30 s; the other nodes do not wait for that."""
     code = """
 import json, os, sys, time
 report = int(os.environ["MUSTER_REPORT_FD"])
@@ -243,7 +243,7 @@ def test_a_frozen_head_is_lost_too(gang: Make) -> None:
     running.runners[0].send_signal(signal.SIGCONT)
     assert running.runners[0].wait(60) == 0
     end = running.state(0)["end"]
-    assert (end["verdict"], end["node"]) == ("lost", "node0"), "it blames nobody who had to go without it"
+    assert (end["verdict"], end["node"]) == ("lost", "node0"), "it does not blame the nodes that gave it up"
     assert end["why"].startswith("node0: its runner was paused for ")
 
 
@@ -297,7 +297,7 @@ def test_a_member_that_is_never_lost_continues_alone(gang: Make) -> None:
     assert running.runners[1].wait(60) == 0
     state = running.state(1)
     assert state["phase"] == "succeeded"
-    assert state["end"]["verdict"] is None, "its own part says nothing of the run"
+    assert state["end"]["verdict"] is None, "how its part ended says nothing about the run"
     assert state["end"]["why"].endswith("it continued on its own")
 
 
@@ -330,7 +330,7 @@ def test_a_head_whose_port_is_taken_names_the_port(gang: Make) -> None:
     why = f"the head cannot listen on 127.0.0.1 port {running.jobs[0].gang.port} for the other nodes: "
     assert running.state(0)["why"] == why + os.strerror(98)
     end = {"verdict": "failed", "why": why + os.strerror(98), "node": "node0", "rank": None}
-    assert running.state(0)["end"] == end, "it holds for the run, whoever stops the others"
+    assert running.state(0)["end"] == end, "it is the verdict of the whole run"
 
 
 def test_a_failed_attempt_is_repeated_on_all_nodes_at_the_next_port(gang: Make) -> None:
@@ -365,7 +365,7 @@ with open(os.environ["MUSTER_OUTPUT_DIR"] + "/rank_00_metrics.jsonl", "a") as st
 
 
 def test_the_head_can_be_lost_in_a_later_attempt(gang: Make) -> None:
-    """What a member reported of the attempt before is no reason to leave this one to itself."""
+    """A member's report on the previous attempt does not make it ignore this loss."""
     code = """
 import os, sys, time
 again = os.environ["MUSTER_RUN_DIR"] + "/again"
@@ -430,7 +430,7 @@ def test_a_member_without_a_head_does_not_wait_long_for_its_slot(gang: Make) -> 
 
 
 def test_a_spare_takes_the_rank_of_a_lost_node(gang: Make) -> None:
-    """Node 1 is killed in its first attempt; the spare makes the second one with its rank, and nobody else moves."""
+    """Node 1 is killed in its first attempt; the spare makes the second one with its rank, the others keep theirs."""
     code = """
 import os, time
 with open(os.environ["MUSTER_RUN_DIR"] + "/attempts", "a") as stream:
@@ -451,8 +451,8 @@ while not os.path.exists("go"):
         Path(running.jobs[number].code_dir, "go").touch()
     assert [running.runners[number].wait(60) for number in (0, 2, 3)] == [0, 0, 0]
     port = running.jobs[0].rendezvous.port
-    began = {number: Path(running.jobs[number].run_dir, "attempts").read_text().splitlines() for number in (0, 2, 3)}
-    assert began == {
+    attempts = {number: Path(running.jobs[number].run_dir, "attempts").read_text().splitlines() for number in (0, 2, 3)}
+    assert attempts == {
         0: [f"0 127.0.0.1:{port}", f"0 127.0.0.1:{port + 1}"],
         2: [f"2 127.0.0.1:{port}", f"2 127.0.0.1:{port + 1}"],
         3: [f"1 127.0.0.1:{port + 1}"],

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the head decides, event by event, with a clock that the test turns."""
+"""The coordinator's decisions, event by event, with a clock that the test controls."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_failure_stops_the_other_nodes_and_the_end_waits_for_all() -> None:
     coordinator = make_coordinator()
     coordinator.on_failure(1, report("failed", rank=5), 1.0)
     stop = {"type": "stop", "why": "n1: it broke", "grace": 10}
-    assert coordinator.take_orders() == [(rank, stop) for rank in (0, 2)], "who failed is ending already"
+    assert coordinator.take_orders() == [(rank, stop) for rank in (0, 2)], "the failed node is already stopping"
     coordinator.on_drained(1, report("failed", rank=5), 2.0)
     coordinator.on_drained(0, report("stopped"), 2.0)
     assert coordinator.take_orders() == []
@@ -302,7 +302,7 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     assert coordinator.take_orders() == [], "it may not know yet that it is lost, or be ending its ranks"
     coordinator.tick(25.0)
     assert coordinator.take_orders() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
-    assert not coordinator.on_join(1, 25.0), "whose rank is taken stays out"
+    assert not coordinator.on_join(1, 25.0), "a replaced node stays out"
     coordinator.on_start(3)
     coordinator.on_loss(3, "the connection was closed")  # the last attempt
     for number in (0, 2):
@@ -353,7 +353,7 @@ def test_the_run_does_not_wait_for_spares_and_they_may_join_late() -> None:
     assert coordinator.on_join(2, 50.0)
     coordinator.on_loss(1, "the connection was closed")
     coordinator.on_drained(0, report("stopped", step=5), 51.0)
-    assert coordinator.take_orders()[-1] == (2, go(1, 1)), "it was silent for long enough"
+    assert coordinator.take_orders()[-1] == (2, go(1, 1)), "it was silent long enough"
 
 
 def test_a_stop_wins_while_a_restart_is_delayed() -> None:
@@ -421,29 +421,29 @@ def test_long_lists_of_names_are_shortened() -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_any_sequence_of_events_ends_the_run_exactly_once(seed: int) -> None:
-    """Random events: nobody goes before all have come, each end is told once, and nothing is ordered after it."""
+    """Random events: no start before all have joined, one end per node, and no order after it."""
     turn = random.Random(seed)
     spares = turn.choice([0, 0, 2])
     coordinator = make_coordinator(
         4, gathered=False, spares=spares, max_restarts=turn.choice([0, 2]), lost_after=turn.choice([0, 12])
     )
-    now, came, goes = 0.0, {0}, 0
+    now, joined, starts = 0.0, {0}, 0
     ended: list[tuple[int, dict[str, Any]]] = []
     coordinator.on_join(0, now)
 
-    def look() -> int:
+    def check_orders() -> int:
         started = 0
-        for told, order in coordinator.take_orders():
-            assert not [rank for rank, _order in ended if rank == told], "nothing after the end"
-            assert coordinator.nodes[told].state != LOST
+        for number, order in coordinator.take_orders():
+            assert not [rank for rank, _order in ended if rank == number], "nothing after the end"
+            assert coordinator.nodes[number].state != LOST
             if order["type"] == "go":
                 started += 1
-                assert spares or came == set(range(4))
-                assert told in came and coordinator.nodes[told].rank == order["node_rank"]
-                assert spares or told == order["node_rank"]
+                assert spares or joined == set(range(4))
+                assert number in joined and coordinator.nodes[number].rank == order["node_rank"]
+                assert spares or number == order["node_rank"]
                 assert sorted(node.rank for node in coordinator.nodes if node.rank is not None) == list(range(4))
             elif order["type"] == "end":
-                ended.append((told, order))
+                ended.append((number, order))
         return started
 
     for _step in range(400):
@@ -453,7 +453,7 @@ def test_any_sequence_of_events_ends_the_run_exactly_once(seed: int) -> None:
         if event in ("gone", "stop") and turn.random() < 0.9:
             continue
         if event == "join" and coordinator.on_join(rank, now):
-            came.add(rank)
+            joined.add(rank)
         elif event == "hear":
             coordinator.on_heartbeat(rank, now)
         elif event == "run":
@@ -468,22 +468,22 @@ def test_any_sequence_of_events_ends_the_run_exactly_once(seed: int) -> None:
             coordinator.on_loss(rank, "the connection was closed")
         elif event == "stop":
             coordinator.on_stop_request("stop requested", 5)
-        goes += look()
+        starts += check_orders()
         coordinator.tick(now)
-        goes += look()
+        starts += check_orders()
     assert len({tuple(order.items()) for _rank, order in ended}) == (1 if ended else 0)
-    assert goes % 4 == 0, "all or none"
-    for _attempt in range(4):  # whoever is left says that nothing is left there
+    assert starts % 4 == 0, "all or none"
+    for _attempt in range(4):  # every remaining node reports that nothing is left there
         now += 60  # a lost node is given the time to end
         coordinator.reset_silence(now)
         coordinator.tick(now)
-        look()
+        check_orders()
         for rank in range(4 + spares):
             coordinator.on_drained(rank, report("stopped"), now)
-        look()
+        check_orders()
     coordinator.tick(now + 2 * GATHER_S)
-    look()
+    check_orders()
     assert coordinator.phase == OVER
     if ended:
-        here = sorted(rank for rank in came if coordinator.nodes[rank].state not in (ABSENT, LOST))
-        assert sorted(rank for rank, _order in ended) == here
+        present = sorted(rank for rank in joined if coordinator.nodes[rank].state not in (ABSENT, LOST))
+        assert sorted(rank for rank, _order in ended) == present

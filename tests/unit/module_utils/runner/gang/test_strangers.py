@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whoever reaches the head's port without the run's key neither stops the run nor becomes a part of it."""
+"""A stranger that connects to the head's port without the run's key can neither stop the run nor join it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def hello(stranger: socket.socket) -> dict[str, Any]:
 
 
 def answer(stranger: socket.socket) -> bytes:
-    """Return what the head still says until it closes the connection."""
+    """Return what the head sends until it closes the connection."""
     data = b""
     with contextlib.suppress(ConnectionError):
         while piece := stranger.recv(4096):
@@ -99,11 +99,11 @@ def test_a_stranger_is_refused(waiting: Running, line: bytes) -> None:
 
 
 def test_a_join_is_valid_for_one_connection_only(waiting: Running) -> None:
-    """What an honest member sent, seen on the wire, opens nothing: each connection has a number of the head's own."""
+    """A recorded join cannot be replayed: every connection has its own nonce from the head."""
     job = waiting.jobs[1]
     with connect(waiting) as first, connect(waiting) as second:
-        seen = hello(first)["nonce"]
-        mac = proof(KEY.encode(), "join", f"{job.run_id} {job.nonce}", 1, seen, "aa", "")
+        nonce = hello(first)["nonce"]
+        mac = proof(KEY.encode(), "join", f"{job.run_id} {job.nonce}", 1, nonce, "aa", "")
         hello(second)
         second.sendall(json.dumps({"type": "join", "rank": 1, "nonce": "aa", "mac": mac}).encode() + b"\n")
         assert answer(second) == b'{"type": "refused"}\n'
@@ -135,7 +135,7 @@ def test_many_strangers_keep_no_member_out(waiting: Running) -> None:
 
 
 def test_a_member_does_not_trust_a_head_without_the_key(tmp_path: Path) -> None:
-    """Who listens where the head should can keep a member from starting, never make it start."""
+    """A process at the head's address can keep a member from starting, but never make it start."""
     running = Running(make_gang(tmp_path, [SLEEP, SLEEP]))
     with socket.create_server(("127.0.0.1", running.jobs[0].gang.port)) as false_head:
         running.start(1)
