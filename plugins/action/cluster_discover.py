@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
         show(_said(discovered))
         stopping = [finding for finding in discovered.findings if finding.stops]
         result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
-        # Of two names for one machine nobody knows which is meant.
+        # Which of two names for one machine is meant cannot be known.
         if not discovered.reached or any(finding.status == "fail" for finding in stopping):
             said = [*finding_lines(stopping), "nothing was written"]
             return {**result, "failed": True, "msg": "\n".join(said)}
@@ -79,7 +79,7 @@ class ActionModule(ControllerAction):
         if stopping:
             said = [
                 *finding_lines(stopping),
-                f"{home} has the others; mend these and discover again with -e force=true",
+                f"{home} has the others; fix these and run discover again with -e force=true",
             ]
             return {**result, "failed": True, "msg": "\n".join(said)}
         return result
@@ -110,7 +110,7 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
 
 
 def _said(discovered: Discovered) -> list[str]:
-    """Return the lines: what was found, what follows from it, and whom nobody reached."""
+    """Return the lines: what was found, what follows from it, and which hosts were not reached."""
     lines = [""]
     if discovered.rows:
         lines += [*table(inventory.HEADERS, discovered.rows, WIDTH), ""]

@@ -99,13 +99,13 @@ class ActionModule(ControllerAction):
             answer = display.prompt_until(f"{QUESTION}: ", complete_input=(b"\r", b"\n"))
         except AnsiblePromptNoninteractive:
             raise UserError(
-                "host keys: nobody can be asked whether the fingerprints above are right, there is no terminal; "
-                "compare them (there: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
+                "host keys: the fingerprints above could not be confirmed, because there is no terminal; "
+                "compare them (on each host: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
             ) from None
         except AnsiblePromptInterrupt:
             answer = b""
         if answer.strip().lower() not in (b"yes", b"y"):
-            raise UserError("host keys: they were not accepted; nothing was written, nobody logged in")
+            raise UserError("host keys: they were not accepted; nothing was written, and no host was logged in to")
 
 
 def _check_new(home: Path, force: bool) -> None:

@@ -57,7 +57,7 @@ class ActionModule(ControllerAction):
         runs = [dataclasses.replace(run, phase=args["phase"] or run.phase) for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
-            return {"experiment": None}  # nobody knows of such a run: nothing to write
+            return {"experiment": None}  # no node or controller knows such a run: nothing to write
         record = experiment.record(run_id, plan, request, runs, verdict)
         before = read_text(home / "run.yml")
         wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))

@@ -56,11 +56,11 @@ POLL_S = 1.0
 SHORT_POLL_S = 0.1
 AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0
-# A line that says nothing new: whoever waits for output wants a sign of life all the same.
+# A line without news shows that the command still runs.
 UNCHANGED_EVERY_S = 300.0
 # From the launcher's start on: a script's imports and the ranks' meeting take a while.
 HINT_AFTER_S = 30.0
-# The runner beats every second: when its counter stands still this long, nobody is there or the disk is full.
+# The runner beats every second: when its counter stands still this long, the runner is gone or the disk is full.
 SILENT_AFTER_S = 20.0
 # From the first failed read on: a connection that hangs is tried again, however long it hung.
 OUT_OF_REACH_AFTER_S = 60.0

@@ -115,7 +115,7 @@ verdict:
         type of the uncaught one), message and traceback. Null where nothing failed.
       type: dict
     log_tail:
-      description: The last lines of the log of whoever failed first.
+      description: The last lines of the log of the rank or launcher that failed first.
       type: list
       elements: str
     consequences:
