@@ -100,7 +100,8 @@ class ActionModule(ControllerAction):
         except AnsiblePromptNoninteractive:
             raise UserError(
                 "host keys: the fingerprints above could not be confirmed, because there is no terminal; "
-                "compare them (on each host: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) and give -e accept_keys=true"
+                "compare them (on each host: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) "
+                "and give -e accept_keys=true"
             ) from None
         except AnsiblePromptInterrupt:
             answer = b""

@@ -15,7 +15,8 @@ description:
   - Runs all checks on what every node answered, and prints a summary, what is not well with its remedy, and in what
     nodes differ from most of them.
   - A check says on every node what it observed - C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (it
-    could not be checked, which is never a pass). What was expected comes from C(preflight_expected) or from the other nodes.
+    could not be checked, which is never a pass). What was expected comes from C(preflight_expected) or from the other
+    nodes.
   - Everything that was seen goes into the document O(json), under C(results), each finding with C(check), C(node),
     C(status), C(observed), C(expected), C(source), C(remedy) and C(level).
   - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
