@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""No text is an interface: with every message in other words, the same is decided."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import GPU_COUNT
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings import origin
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, settle
+from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.tests.support import plan_parts
+from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, report
+
+COLLECTION = "ansible_collections.muster.train.plugins."
+# The fields that are for people, of every dataclass, and those that are for people in some.
+TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "starter_reason"}
+TEXTS_OF = {
+    "Finding": {"expected", "source"},
+    "Seen": {"expected", "source"},
+    "Origin": {"label"},
+    "Variable": {"origin"},
+    "Remedy": {"parts"},
+}
+# What of a plan and of a finding is text.
+WORDS = {*TEXTS, "expected", "source", "origin", "nproc_reason", "port_reason"}
+DEFAULTS = {"script": "train.py", "channels": 8, "env": {"NCCL_DEBUG": "INFO"}, "mode": "auto"}
+
+
+def reworded(text: Any) -> Any:
+    """Other words, whatever they are: nothing of the old text is left to compare with, at no place."""
+    if isinstance(text, tuple):
+        return tuple(map(reworded, text))
+    return (
+        "~" + "".join(chr(ord(sign) + 0x2800 - 0x20) for sign in text if sign != " ")
+        if type(text) is str and text
+        else text
+    )
+
+
+def classes() -> Iterator[tuple[type, set[str]]]:
+    """Every dataclass of the collection that has text, and its fields."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(COLLECTION):
+            for _name, found in inspect.getmembers(module, inspect.isclass):
+                if dataclasses.is_dataclass(found) and found.__module__ == name:
+                    texts = TEXTS | TEXTS_OF.get(found.__name__, set())
+                    fields = {field.name for field in dataclasses.fields(found) if field.init} & texts
+                    if fields:
+                        yield found, fields
+
+
+def reword_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every record that has text get other words when it is made."""
+
+    def patched(original: Callable[..., None], fields: set[str]) -> Callable[..., None]:
+        signature = inspect.signature(original)
+
+        def init(*args: Any, **kwargs: Any) -> None:
+            bound = signature.bind(*args, **kwargs)
+            for name in fields & bound.arguments.keys():
+                bound.arguments[name] = reworded(bound.arguments[name])
+            original(*bound.args, **bound.kwargs)
+
+        return init
+
+    for found, fields in classes():
+        monkeypatch.setattr(found, "__init__", patched(vars(found)["__init__"], fields))
+    for constant in vars(origin).values():
+        if isinstance(constant, origin.Origin):
+            object.__setattr__(constant, "label", reworded(constant.label))
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """Give the constants their words back."""
+    labels = {id(it): (it, it.label) for it in vars(origin).values() if isinstance(it, origin.Origin)}
+    yield
+    for constant, label in labels.values():
+        object.__setattr__(constant, "label", label)
+
+
+def without_words(data: Any) -> Any:
+    """Leave the text out of plain data."""
+    if isinstance(data, dict):
+        return {key: without_words(value) for key, value in data.items() if key not in WORDS}
+    return [without_words(item) for item in data] if isinstance(data, list) else data
+
+
+def of_findings(findings: list[Finding]) -> list[tuple[str, str | None, str]]:
+    return [(finding.check, finding.node, finding.status) for finding in findings]
+
+
+def of_report(found: Report) -> Any:
+    levels = [(result.finding.check, result.level) for result in found.results]
+    return of_findings(found.findings), levels, found.code, found.cluster.fabric, found.cluster.chosen
+
+
+def of_plan(count: int = 2, on: list[Any] | None = None, **changes: Any) -> Any:
+    asked = plan_parts.request(count, **changes)
+    policy = plan_parts.policy(env={"NCCL_MIN_NCHANNELS": "4", "NCCL_DEBUG": "WARN"})
+    try:
+        return without_words(make_plan(asked, policy, on or plan_parts.nodes(count)))
+    except PlanError as error:
+        return of_findings(error.findings)
+
+
+def breaks(change: str) -> Callable[[Facts], object]:
+    """A change of a healthy node's facts."""
+
+    def sudo(facts: Facts) -> None:
+        facts["node"]["engine"].update(running=None, version=None, why="sudo: a password is required", denied=True)
+
+    def disk(facts: Facts) -> None:
+        for found in facts["node"]["disks"]:
+            found.update(writable=False, write_error="no space")
+
+    def gpu(facts: Facts) -> None:
+        facts["gpu"]["devices"] = facts["gpu"]["devices"][:-1]
+        facts["gpu"]["count"] = len(facts["gpu"]["devices"])
+
+    def ports(facts: Facts) -> None:
+        for hca in facts["rdma"]["hcas"]:
+            for port in hca["ports"]:
+                port.update(state="DOWN", phys_state="Disabled")
+
+    return {"sudo": sudo, "disk": disk, "gpu": gpu, "ports": ports}[change]
+
+
+def decisions() -> Iterator[tuple[str, Any]]:
+    """Everything that is decided here: statuses, environments, plans, layers and exit codes."""
+    docker = ClusterPolicy(runtime="docker", docker=["sudo", "-n", "docker"])
+    for name in NAMES:
+        for mode in ("auto", "rdma", "tcp") if name == "hgx_h100" else ("auto",):
+            yield f"{name} {mode}", of_report(report(name, mode=mode, env={"NCCL_IB_DISABLE": "1"}))
+    for change in ("sudo", "disk", "gpu", "ports"):
+        for expected in ({}, {GPU_COUNT.key: 8}):
+            found = report("hgx_h100", breaks(change), policy=docker, expected=expected)
+            yield f"hgx_h100 {change} {expected}", of_report(found)
+    layers = ("extra_vars", "environment", "earlier", "cluster", "default")
+    own = {"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": 8, "NCCL_DEBUG": "TRACE"}
+    for layer in layers:
+        channels = {"value": 42, "origin": "somewhere", "layer": layer}
+        env = {"value": {"NCCL_MAX_NCHANNELS": "7"}, "origin": "somewhere", "layer": layer}
+        on = [plan_parts.node(0, env=own), plan_parts.node(1)]
+        yield f"plan {layer}", of_plan(2, on, channels=channels, env=env)
+    yield "plan rdma", of_plan(mode="rdma")
+    yield "plan nproc", of_plan(nproc=3)
+    first: list[Refusal] = []
+    given = settle("launch", {"channels": 42, "label": "a"}, {"THREADS": "256"}, DEFAULTS, first)
+    yield "settings", (without_words(given), [refusal.name for refusal in first])
+    refusals: list[Refusal] = []
+    again = settle(
+        "launch", {"threads": "x", "nonsense": 1}, {}, {"mode": "?", "nope": 1}, refusals, {"parameters": given}
+    )
+    third = settle("launch", {}, {}, DEFAULTS, refusals, {"parameters": again})
+    yield "launched again", (without_words(again), without_words(third), [refusal.name for refusal in refusals])
+    settings, faults = standing({"mode": "?", "channels": -1})
+    yield "standing", (without_words(settings), of_findings(faults))
+    text = experiment.dump({"parameters": {name: dict(setting) for name, setting in given.items()}})
+    yield "listed", experiment.summarize("run", text).parameters
+
+
+def test_other_words_decide_nothing(monkeypatch: pytest.MonkeyPatch, restored: None) -> None:
+    expected = dict(decisions())
+    reword_all(monkeypatch)
+    found = dict(decisions())
+    assert Finding("c", "n", "fail", "seen", "", "from", "do").observed != "seen"
+    assert {name: found[name] for name in found if found[name] != expected[name]} == {}
