@@ -15,19 +15,19 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 
 DOCUMENTATION = r"""
 name: compose_project
-short_description: Render the compose file that a node's training containers are made from
+short_description: Render the compose file from which a node's training containers are created
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Renders a compose project with one service, C(train), from a node's facts and the policy of the role
     P(muster.train.container#role), whose variables have the same names with the prefix C(container_).
-  - Devices are those that the node has. NVIDIA's GPUs are asked for by CDI where the engine knows it, else by
-    C(deploy.resources); AMD's by their device files and the numbers of their groups.
-  - There is never an C(environment). A run brings its variables in its job.
+  - The container gets the devices of the node. NVIDIA GPUs are requested by CDI if the engine supports it, or else by
+    C(deploy.resources); AMD GPUs by their device files and the numbers of their groups.
+  - There is never an C(environment). A run passes its variables in its job.
 positional: _input
 options:
   _input:
-    description: What M(muster.train.node_facts) said, with the subsets C(gpu), C(devices) and C(engine).
+    description: The facts of M(muster.train.node_facts) with the subsets C(gpu), C(devices) and C(engine).
     type: dict
     required: true
   options:

@@ -13,16 +13,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 
 DOCUMENTATION = r"""
 name: firewall_plan
-short_description: Which ports are for the nodes of a cluster alone, and who they are
+short_description: Plan which addresses may connect to which ports
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Takes the addresses of all nodes together. One that several nodes have, such as that of the container engine's
-    bridge, is nobody's.
+  - Combines the addresses of all nodes. An address that several nodes have, such as that of the container engine's
+    bridge, is ignored.
 positional: _input
 options:
   _input:
-    description: What M(ansible.builtin.setup) read on each node, by its name.
+    description: The facts of M(ansible.builtin.setup) of each node, by its name.
     type: dict
     required: true
   hosts:
@@ -30,11 +30,11 @@ options:
     type: dict
     required: true
   port_range:
-    description: The ports that runs are given, V(FIRST-LAST).
+    description: The port range of runs, V(FIRST-LAST).
     type: str
     required: true
   defaults:
-    description: The cluster's defaults of launch parameters; C(master_port) may be outside the range.
+    description: The cluster's defaults for launch parameters. C(master_port) may be outside of the range.
     type: dict
     default: {}
   ports:
@@ -58,8 +58,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(ports), C(ipv4) and C(ipv6) are lists of elements of sets of nftables.
-    - C(refused) says why there are none, in words. Then there is nothing else.
+    - C(ports), C(ipv4) and C(ipv6) are lists of elements for nftables sets.
+    - C(refused) is the reason if there is no plan. Then there is nothing else.
   type: dict
 """
 

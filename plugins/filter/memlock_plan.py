@@ -13,20 +13,20 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 
 DOCUMENTATION = r"""
 name: memlock_plan
-short_description: What has to be done so that a user may lock memory
+short_description: Plan the changes to the limits of locked memory
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Compares what M(muster.train.memlock_info) read on a node with the limit that is wanted.
-  - Nothing is reloaded or restarted where that would disturb a run or a container. It is pending instead.
+  - Compares the result of M(muster.train.memlock_info) on a node with the requested limit.
+  - A reload or restart that would disturb a run or a container is pending instead.
 positional: _input
 options:
   _input:
-    description: What root read.
+    description: The result as root.
     type: dict
     required: true
   login:
-    description: The C(login) that the user read.
+    description: The C(login) from the result as the user.
     type: dict
     required: true
   limit:
@@ -34,16 +34,16 @@ options:
     type: str
     required: true
   name:
-    description: The user or V(@group) that it is for. Empty, the user of the login.
+    description: The user or V(@group). If empty, the user of the login.
     type: str
     default: ""
   state:
-    description: V(absent) takes away what was written.
+    description: V(absent) removes what was written.
     type: str
     choices: [present, absent]
     default: present
   engine:
-    description: Whether containers get it too, as the engine's default.
+    description: Whether to set the limit as the engine's default for containers, too.
     type: bool
     default: true
 """
@@ -57,12 +57,12 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(for) and C(wanted) (in bytes, V(-1) is unlimited, null is none) are the request, understood.
+    - C(for) and C(wanted) (in bytes, V(-1) is unlimited, null is none) are the interpreted request.
     - C(write) is a list of files, each with C(path) and C(text), C(remove) a list of paths.
-    - C(reload) says whether systemd has to read its files again, C(restart) which services have to be restarted.
-    - C(refused) says why none of this can be, in words. Then there is nothing else.
-    - C(stays) is what is not taken away because it is not ours, in words.
-    - C(pending) is what has to wait and for whom, in words. C(changes) says whether anything at all is to be done.
+    - C(reload) is whether systemd has to be reloaded, C(restart) lists the services that have to be restarted.
+    - C(refused) is the reason if there is no plan. Then there is nothing else.
+    - C(stays) lists what is kept because the role did not write it, as text.
+    - C(pending) lists what is postponed and why, as text. C(changes) is whether there is anything to do.
   type: dict
 """
 

@@ -13,23 +13,23 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 
 DOCUMENTATION = r"""
 name: memlock_verdict
-short_description: Whether a login and a container may lock as much memory as wanted
+short_description: Compare effective limits of locked memory with the plan
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Compares what processes have with what was planned. What is pending is no problem.
+  - Compares the limits of processes with the plan. What is pending does not count as a problem.
 positional: _input
 options:
   _input:
-    description: What P(muster.train.memlock_plan#filter) returned.
+    description: The result of P(muster.train.memlock_plan#filter).
     type: dict
     required: true
   login:
-    description: The C(login) of M(muster.train.memlock_info) as a fresh login of the user read it.
+    description: The C(login) of M(muster.train.memlock_info) in a new login of the user.
     type: dict
     required: true
   engine:
-    description: The C(engine) of M(muster.train.memlock_info) as root read it. Null where there is none.
+    description: The C(engine) of M(muster.train.memlock_info) as root. Null if there is none.
     type: dict
 """
 
@@ -41,7 +41,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Lists of sentences. C(problems) is what is not as wanted, C(unknown) what could not be looked at.
+  description: Lists of sentences. C(problems) are deviations from the plan, C(unknown) is what could not be checked.
   type: dict
 """
 

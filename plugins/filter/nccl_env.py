@@ -18,32 +18,32 @@ short_description: Resolve the NCCL or RCCL environment of nodes from their fact
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Decides the fabric for all nodes together, and for each node the environment variables of NCCL (NVIDIA) or RCCL
-    (AMD), each with the rule of the decision table, the reason and where it is from.
-  - Sets only what the library cannot find out better by itself, and says of the rest why not.
-  - Values that users set always win. What they would really do on the node is said as findings.
-  - The decision table is in the collection's page C(docs/environment.md).
+  - Chooses the fabric for all nodes together, and for each node the environment variables of NCCL (NVIDIA) or RCCL
+    (AMD), each with the rule of the decision table, the reason and the origin.
+  - Sets only what the library cannot determine better on its own, and gives the reason for variables that are not set.
+  - Values that users set always win. Findings describe their effect on the node.
+  - C(docs/environment.md) contains the decision table.
 positional: _input
 options:
   _input:
     description:
       - The nodes by name; the first is the head.
       - Each node has its facts as C(rdma), C(gpu) and C(node), as the modules of this collection return them. What
-        is missing counts as not known.
-      - C(library), V(nccl) or V(rccl), and C(version), such as V(2.23.4), are what the ranks load. They are needed only
-        where the facts do not tell.
-      - C(environment) is what users set for the node, names to values.
+        is missing is treated as unknown.
+      - C(library), V(nccl) or V(rccl), and C(version), such as V(2.23.4), are what the ranks load. They are required
+        only if the facts do not have them.
+      - C(environment) contains the variables that users set for the node, names to values.
     type: dict
     required: true
   mode:
     description:
-      - V(rdma) makes nodes without usable RDMA an error, V(tcp) disables RDMA on all nodes, V(auto) takes RDMA if all
+      - V(rdma) makes nodes without usable RDMA an error, V(tcp) disables RDMA on all nodes, V(auto) uses RDMA if all
         nodes have it.
     type: str
     choices: [auto, rdma, tcp]
     default: auto
   head_address:
-    description: Where the nodes reach the head. Without it, the address of the interface of the head's default route.
+    description: Address at which the nodes reach the head. By default that of the head's default route.
     type: str
     default: ""
 """
@@ -65,9 +65,9 @@ _value:
   description:
     - C(fabric) has the C(value), V(rdma) or V(tcp), and the C(reason).
     - C(nodes) has for each node C(env) (names to values), C(variables) (each with C(name), C(value), C(origin),
-      C(layer), C(reason) and C(rule)), C(not_set) (what was left out on purpose, each with C(name), C(rule) and
+      C(layer), C(reason) and C(rule)), C(not_set) (deliberately not set, each with C(name), C(rule) and
       C(reason)) and C(hcas) (the RDMA devices that NCCL is meant to use).
-    - C(findings) is what is wrong or worth knowing, each with C(check), C(node), C(status), C(observed), C(expected),
+    - C(findings) lists problems and warnings, each with C(check), C(node), C(status), C(observed), C(expected),
       C(source) and C(remedy). A status V(fail) or V(error) means that a launch would refuse.
   type: dict
 """

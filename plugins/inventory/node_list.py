@@ -7,21 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: node_list
-short_description: Hosts from a plain list, the head first
+short_description: Read hosts from a plain list, the head first
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads a C(node_ip_list.txt) as it is - a host name or an IPv4 address on each line, the first is the head. Blank
-    lines and C(#) comments are nothing. A line may say C(user@host:port).
-  - The order is kept in the group V(nodes), which is the node rank.
-  - What is no host, and a host that is there twice, is refused with the number of its line.
-  - Takes files named C(node_ip_list.txt) or C(*.node_list.txt), and configuration files C(*node_list.yml) or
+  - Reads a C(node_ip_list.txt) with a host name or an IPv4 address on each line, the head first. Blank lines and C(#)
+    comments are ignored. A line may be C(user@host:port).
+  - The group V(nodes) keeps the order, which is the node rank.
+  - An invalid or duplicate host is refused with its line number.
+  - Accepts files named C(node_ip_list.txt) or C(*.node_list.txt), and configuration files C(*node_list.yml) or
     C(*node_list.yaml).
-  - 'A plain list needs the plugin in front of the others in C(ansible.cfg), in the section C([inventory]) -
+  - 'A plain list requires the plugin before the others in C(ansible.cfg), in the section C([inventory]) -
     C(enable_plugins = muster.train.node_list, host_list, script, auto, yaml, ini, toml). A configuration file does
     not.'
-  - Ansible leaves out C(*.txt) where it reads a directory of inventories. Name the file itself, or put a configuration
-    file with O(path) there.
+  - Ansible ignores C(*.txt) files in an inventory directory. Give the file itself, or add a configuration file with
+    O(path).
 options:
   plugin:
     description: This plugin.
@@ -34,7 +34,7 @@ options:
   hosts:
     description:
       - Hosts to use instead of a list, as C(HOST) or C(USER@HOST:PORT). Ranges are expanded, C(gpu[01-16]).
-      - Exactly one of O(path) and O(hosts) is needed.
+      - Exactly one of O(path) and O(hosts) is required.
     type: list
     elements: str
   group:

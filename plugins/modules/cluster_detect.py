@@ -7,35 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_detect
-short_description: Show what the nodes are, and the environment that follows from it
+short_description: Show what the nodes are, and the environment for them
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Prints a table for every node - GPUs and the links between them, RDMA devices with their ports, which of them a job
-    would use, which variables would be set and why, which are left alone on purpose, and what is wrong - and a summary
-    of the cluster that names the nodes that are alike and how the others differ.
-  - Writes the same as a page, one HTML file that needs nothing else, with the topology drawn, and as a JSON document.
-  - A node that did not answer is told as such. The task fails at the end when a node did not answer or when something
-    stands against the fabric that was asked for.
-  - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
+  - Prints a table for every node with its GPUs and their links, its RDMA devices and ports, which of them a job would
+    use, which variables would be set and why, which are deliberately not set, and what is wrong; and a summary of the
+    cluster, which groups identical nodes and lists how the others differ.
+  - Writes the same as a self-contained HTML page with a drawing of the topology, and as a JSON document.
+  - Reports nodes that did not answer. The task fails at the end if a node did not answer, or if the requested fabric
+    cannot be used.
+  - Runs once, on the controller, with the registered results of all nodes. Nothing on any node is changed.
 options:
   request:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(detect).
     type: dict
     required: true
   nodes:
-    description: The nodes in node-rank order. By default those of the request.
+    description: The nodes in node-rank order. By default the nodes of the request.
     type: list
     elements: str
   register:
     description: >-
-      Name of the variable that the nodes' answers are registered in - results of M(muster.train.node_facts) with the
+      Name of the variable in which the nodes' results are registered, from M(muster.train.node_facts) with the
       subsets C(rdma), C(gpu) and C(net).
     type: str
     default: detect__facts
   dir:
-    description: Directory on the controller for C(detect.html) and C(detect.json), where the request names no page.
+    description: Directory on the controller for C(detect.html) and C(detect.json), if the request has no page.
     type: path
     default: detect
 extends_documentation_fragment:
@@ -51,14 +51,14 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read what every node is
+- name: Gather facts of every node
   muster.train.node_facts:
     workdir: ~/muster
     subset: [rdma, gpu, net, limits, container, versions, kernel]
   register: detect__facts
   ignore_unreachable: true
 
-- name: Show it
+- name: Report the nodes
   muster.train.cluster_detect:
     request: "{{ launch__asked }}"
   run_once: true

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_discover
-short_description: Write the inventory of new hosts
+short_description: Write an inventory for new hosts
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Writes C(hosts.yml), C(group_vars/nodes.yml) and C(known_hosts.txt) of a new inventory - the order and addresses of
-    the hosts that answered, what they are, and the policy that fits them.
-  - Hosts that did not answer are comments in their place. The task fails at the end and says of each why, and what to
-    do.
+  - Writes C(hosts.yml), C(group_vars/nodes.yml) and C(known_hosts.txt) of a new inventory, with the order and addresses
+    of the hosts that answered, their hardware, and a suitable policy.
+  - Hosts that did not answer are comments in their place. The task then fails at the end and reports the reason and the
+    remedy for each.
   - Two names of one machine are refused, and nothing is written.
-  - Runs on the controller, on the registered answers of all hosts. Nothing on any host is changed.
+  - Runs on the controller, with the registered results of all hosts. Nothing on any host is changed.
 options:
   request:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(discover).
     type: dict
     required: true
   keys:
-    description: What M(muster.train.cluster_host_keys) returned.
+    description: The result of M(muster.train.cluster_host_keys).
     type: dict
     required: true
   register:
-    description: Name of the variable that the hosts' answers to M(muster.train.node_facts) are registered in.
+    description: Name of the variable in which the hosts' results of M(muster.train.node_facts) are registered.
     type: str
     default: discover__facts
   dir:
@@ -59,7 +59,7 @@ inventory:
   returned: when at least one host answered
   type: str
 unreached:
-  description: The findings that say why hosts could not be reached.
+  description: The findings for hosts that could not be reached.
   returned: always
   type: list
   elements: dict

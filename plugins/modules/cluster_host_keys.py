@@ -7,17 +7,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_host_keys
-short_description: Collect the SSH host keys of new hosts, and ask whether they are right
+short_description: Collect the SSH host keys of new hosts, and ask for confirmation
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Reaches for all hosts at once, collects their host keys with C(ssh-keyscan), prints the fingerprints, and asks for a
-    yes where there is a terminal. Without one the request has to say C(accept_keys).
-  - Says of every host that cannot be reached why - its name, the route, the port, another host key than the known one.
-    Two names that lead to one address and port are refused.
-  - A host that ssh reaches through a jump host is not scanned. Its key has to be in the inventory's C(known_hosts.txt).
-  - Writes nothing but a file with the accepted keys that Ansible removes at the end of the playbook.
+  - Contacts all hosts at once, collects their host keys with C(ssh-keyscan), prints the fingerprints, and asks for
+    confirmation. Without a terminal the request must have C(accept_keys).
+  - Reports why a host cannot be reached, which is its name, the route, the port, or a host key that differs from the
+    known one. Two names with the same address and port are refused.
+  - A host behind a jump host is not scanned. Its key has to be in the inventory's C(known_hosts.txt).
+  - Writes only a temporary file with the accepted keys, which Ansible removes at the end of the playbook.
 options:
   request:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(discover).
@@ -45,16 +45,16 @@ RETURN = r"""
 hosts:
   description:
     - The hosts in node-rank order, each with C(name), C(host), C(user) and C(port) as they were given, C(address),
-      whether it is C(reached), and otherwise the C(finding) that says why not.
+      whether it is C(reached), and otherwise the C(finding) with the reason.
   returned: success
   type: list
   elements: dict
 known_hosts:
-  description: The accepted keys, as the text of a C(known_hosts).
+  description: The accepted keys, in the format of C(known_hosts).
   returned: success
   type: str
 ssh_args:
-  description: Options for ssh by which it accepts these keys and no others.
+  description: Options for ssh with which it accepts only these keys.
   returned: success
   type: str
 """

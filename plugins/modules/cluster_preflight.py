@@ -7,20 +7,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_preflight
-short_description: Check whether the cluster is fit for a launch
+short_description: Check whether the cluster is ready for a launch
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Runs all checks on what every node answered, and prints a summary, what is not well with its remedy, and in what
-    nodes differ from most of them.
-  - A check says on every node what it observed - C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (it
-    could not be checked, which is never a pass). What was expected comes from C(preflight_expected) or from the other
-    nodes.
-  - Everything that was seen goes into the document O(json), under C(results), each finding with C(check), C(node),
-    C(status), C(observed), C(expected), C(source), C(remedy) and C(level).
-  - Runs once, on the controller, on the registered answers of all nodes. Nothing on any node is changed.
-  - Reads the variables of the roles P(muster.train.preflight#role), P(muster.train.launch#role) and C(container) of the
+  - Runs all checks on the facts of every node, and prints a summary, the problems with their remedies, and how nodes
+    differ from most of the others.
+  - A check returns for every node C(pass), C(warn), C(fail), C(skip) (it does not apply) or C(error) (could not be
+    checked, which is never a pass). What is expected comes from C(preflight_expected) or from the other nodes.
+  - The document O(json) contains all findings under C(results), each with C(check), C(node), C(status), C(observed),
+    C(expected), C(source), C(remedy) and C(level).
+  - Runs once, on the controller, with the registered results of all nodes. Nothing on any node is changed.
+  - Uses the variables of the roles P(muster.train.preflight#role), P(muster.train.launch#role) and C(container) of the
     first node.
 options:
   request:
@@ -28,16 +27,16 @@ options:
     type: dict
     required: true
   register:
-    description: Name of the variable that the nodes' answers are registered in - results of M(muster.train.node_facts).
+    description: Name of the variable in which the nodes' results of M(muster.train.node_facts) are registered.
     type: str
     default: preflight__facts
   json:
-    description: File on the controller for everything that was found. Empty - none.
+    description: File on the controller for all findings. If empty, none is written.
     type: str
     default: ""
   stop_on:
     description:
-      - When the task fails - V(fail), a check failed; V(error), what had to be checked could not be.
+      - When the task fails. V(fail) is a failed check, V(error) a required check that could not be made.
       - Checks whose level is V(warn) never make it fail.
     type: list
     elements: str
@@ -56,7 +55,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read how every node is
+- name: Gather facts of every node
   muster.train.node_facts:
     workdir: ~/muster
     asked_at: "{{ now().timestamp() }}"
@@ -64,7 +63,7 @@ EXAMPLES = r"""
   register: preflight__facts
   ignore_unreachable: true
 
-- name: Check it
+- name: Check the cluster
   muster.train.cluster_preflight:
     request: "{{ hostvars['localhost']['launch__request']['request'] }}"
     json: preflight.json
@@ -73,11 +72,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 code:
-  description: V(0), all is well; V(1), a check failed; V(2), what had to be checked could not be.
+  description: V(0) if all checks passed, V(1) if a check failed, V(2) if a required check could not be made.
   returned: always
   type: int
 said:
-  description: Which checks failed or could not look, and where, in one line.
-  returned: when the task does not fail; else it is its message
+  description: Which checks failed or could not be made, and on which nodes, in one line.
+  returned: success
   type: str
 """

@@ -1,23 +1,22 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GPUs of a node: whose, how many, what links them, and the HCAs near each."""
+"""Gather the GPUs of a node: vendor, number, links, and the HCAs nearest to each."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: gpu_facts
-short_description: The GPUs of a node, what links them and the HCAs near each
+short_description: Gather the GPUs of a node, their links and the nearest HCAs
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads the GPUs of NVIDIA and AMD and returns them as facts. It only looks.
-  - Which GPUs there are and how far the HCAs are comes from C(/dev), C(/proc) and C(/sys). Names, memory and NVLink
-    come from C(nvidia-smi); AMD's links from the kernel (KFD), and from C(amd-smi) or C(rocm-smi) where it does not
-    tell them.
-  - A tool that is missing, fails, prints what cannot be read or gives no answer within five seconds (all calls
-    together, eight) costs the facts that it alone knows. They are null or empty then, and a warning names the command.
-  - In a container only the GPUs that it was given count, although the kernel shows all.
+  - Returns the GPUs of NVIDIA and AMD as facts. Nothing is changed.
+  - The GPUs and their distances to HCAs are read from C(/dev), C(/proc) and C(/sys). Names, memory and NVLink come from
+    C(nvidia-smi). AMD's links come from the kernel (KFD), or else from C(amd-smi) or C(rocm-smi).
+  - If a tool is missing, fails, prints unknown output or does not answer within five seconds (eight for all calls), the
+    facts that only it provides are null or empty, and a warning names the command.
+  - In a container only the GPUs that are available to it count, although the kernel shows all.
 extends_documentation_fragment:
   - muster.train.root
   - muster.train.attributes
@@ -39,43 +38,43 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: Facts to add to C(ansible_facts). Null is what could not be known from there.
+  description: Facts to add to C(ansible_facts). A value that could not be determined is null.
   returned: always
   type: dict
   contains:
     gpu:
-      description: The GPUs of the node. Null where there is neither C(/dev) nor C(/sys) to look at.
+      description: The GPUs of the node. Null if there is neither C(/dev) nor C(/sys).
       returned: always
       type: dict
       contains:
         vendor:
           description: >-
-            V(nvidia) or V(amd). Null without a GPU of theirs; with devices, when a tool that only looks like
-            C(nvidia-smi) lists them.
+            V(nvidia) or V(amd). Null without such a GPU, or if another vendor's tool with the output of C(nvidia-smi)
+            lists the devices.
           type: str
           sample: nvidia
         count:
           description: >-
-            How many GPUs a process there can open: device nodes of NVIDIA, logical GPUs (partitions) of AMD. 0 with a
-            vendor where GPUs are in the machine but not for us.
+            Number of GPUs that a process can open, which are device nodes of NVIDIA and logical GPUs (partitions) of
+            AMD. 0 with a vendor if the machine has GPUs that cannot be opened.
           type: int
           sample: 8
         driver_version:
-          description: The version of the GPU's driver. Null for the amdgpu driver that is part of the kernel.
+          description: Version of the GPU driver. Null for the amdgpu driver that is part of the kernel.
           type: str
           sample: 570.124.06
         runtime_version:
-          description: The newest CUDA that the driver has a runtime for; the version of the ROCm installation.
+          description: The newest CUDA version that the driver supports, or the version of the ROCm installation.
           type: str
           sample: '12.8'
         devices:
           description: >-
-            Each logical GPU. A partition is a device of its own, and a GPU without partitions is one. Where no GPU can
-            be opened, those of NVIDIA on the PCI bus.
+            All logical GPUs. Each partition is a device; a GPU without partitions is one device. If no GPU can be
+            opened, NVIDIA's GPUs on the PCI bus.
           type: list
           elements: dict
           contains:
-            index: {description: 'Its number, from 0 in the order of the tools.', type: int}
+            index: {description: 'Its number, from 0, in the order of the tools.', type: int}
             name: {description: Product name., type: str, sample: NVIDIA H100 80GB HBM3}
             uuid: {description: 'As CUDA_VISIBLE_DEVICES takes it; of a MIG device V(MIG-…).', type: str}
             pci_address: {description: 'Of the whole GPU for a MIG device.', type: str, sample: '0000:1b:00.0'}
@@ -84,20 +83,20 @@ ansible_facts:
             partition: {description: 'MIG profile (V(1g.10gb)) or compute partition mode (V(SPX), V(CPX)).', type: str}
         links:
           description: >-
-            What lies between two GPUs. Without the tables of a tool or the kernel there is none. MIG devices have none.
+            Links between two GPUs, from the tables of a tool or the kernel. MIG devices have none.
           type: list
           elements: dict
           contains:
             a: {description: Index of one GPU., type: int}
             b: {description: 'Index of the other, which is larger.', type: int}
-            relation: {description: "The vendor's word, such as V(NV18), V(PIX), V(SYS), V(XGMI), V(PCIE).", type: str}
-            count: {description: 'How many NVLinks, null for other words.', type: int}
+            relation: {description: 'Its name, such as V(NV18), V(PIX), V(SYS), V(XGMI) or V(PCIE).', type: str}
+            count: {description: 'Number of NVLinks, null for other links.', type: int}
         nics:
-          description: RDMA devices by the labels that C(nvidia-smi) gives them. Empty where it gives none.
+          description: RDMA devices by the labels of C(nvidia-smi). Empty if it has none.
           type: dict
           sample: {NIC0: mlx5_0}
         nic_links:
-          description: What lies between a GPU and an HCA on the PCI bus, by the tool, else by C(/sys).
+          description: Relations between a GPU and an HCA on the PCI bus, from the tool, or else from C(/sys).
           type: list
           elements: dict
           contains:
@@ -105,13 +104,13 @@ ansible_facts:
             nic: {description: Name of the HCA., type: str}
             relation: {description: 'V(PIX), V(PXB), V(PHB), V(NODE) or V(SYS), from near to far.', type: str}
         nearest_nics:
-          description: The HCAs nearest to each GPU. On some machines the nearest is as far as V(SYS).
+          description: The HCAs nearest to each GPU. On some machines the nearest relation is V(SYS).
           type: list
           elements: dict
           contains:
             gpu: {description: Index of the GPU., type: int}
-            relation: {description: The smallest relation found., type: str}
-            names: {description: All HCAs that have it., type: list, elements: str}
+            relation: {description: The closest relation., type: str}
+            names: {description: All HCAs with this relation., type: list, elements: str}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -1,46 +1,45 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory a login, services and containers of a node may really lock."""
+"""Read the effective limits of locked memory of a login, services and containers."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: memlock_info
-short_description: How much memory a login, services and containers of a node may lock
+short_description: Read the limits of locked memory of a login, services and containers
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads the limit of locked memory (RDMA needs it) of processes, because what a unit or a file of limits says is not
-    what its processes have.
-  - Without O(engine), O(units) and O(files) it tells about the login that runs it. With a connection that is kept open
-    that is the login of when it was opened.
-  - Services, containers and other users' runs are seen by root only.
+  - Reads the limit of locked memory (which RDMA needs) of processes, because it can differ from what a unit or a limits
+    file configures.
+  - Without O(engine), O(units) and O(files) it reads only the limit of its own login. With a persistent connection that
+    is the login at which the connection was opened.
+  - Services, containers and other users' runs can be read only by root.
 options:
   units:
-    description: Units of systemd whose main process is of interest.
+    description: systemd units whose main process to read.
     type: list
     elements: str
     default: []
   files:
-    description: Files whose text is of interest.
+    description: Files whose text to return.
     type: list
     elements: path
     default: []
   engine:
-    description: Whether to ask the container engine.
+    description: Whether to query the container engine.
     type: bool
     default: false
   docker:
-    description: The command of the container engine and what comes before it.
+    description: Command that runs the container engine, as a list.
     type: list
     elements: str
     default: [docker]
   image:
     description:
-      - The image of the container that is started to read its limit. It must be there, and nothing of it is started but
-        C(cat).
-      - The default is any image that is there.
+      - Image of the container that is started to read its limit. It must be on the node. Only C(cat) is run in it.
+      - By default any image on the node.
     type: str
     default: ""
 extends_documentation_fragment:
@@ -65,46 +64,46 @@ EXAMPLES = r"""
 
 RETURN = r"""
 memlock:
-  description: The limits, in bytes. V(-1) is unlimited, null could not be known from there.
+  description: The limits in bytes. V(-1) is unlimited, null could not be determined.
   returned: always
   type: dict
   contains:
     login:
-      description: The process that looked, and its C(user), C(uid) and whether the user's services linger (C(linger)).
+      description: This module's process, with its C(user), C(uid) and whether the user's services linger (C(linger)).
       type: dict
       contains:
         soft: {description: The limit., type: int, sample: 8388608}
-        hard: {description: How far the user can raise it., type: int, sample: 8388608}
-        cap_ipc_lock: {description: Whether the kernel does not count what is locked., type: bool}
-        effective: {description: What comes of both., type: int}
+        hard: {description: The limit up to which the user can raise it., type: int, sample: 8388608}
+        cap_ipc_lock: {description: Whether the limit does not apply., type: bool}
+        effective: {description: The effective limit., type: int}
     units:
       description: >-
-        Of the O(units) that systemd has loaded, by name, C(pid), C(configured), and C(soft) and C(hard) of the process,
-        and whether systemd has to read the unit's files again (C(reload)).
+        For each of the O(units) that systemd has loaded, C(pid), C(configured), C(soft) and C(hard) of the process, and
+        whether systemd has to reload the unit's files (C(reload)).
       type: dict
     unit_files:
-      description: Those of the O(units) that have a file of their own, and are no second name of another.
+      description: The O(units) that have their own file and are not an alias.
       type: list
       elements: str
-    files: {description: 'The text of the O(files) by path, null where there is none.', type: dict}
-    runs: {description: 'The runs whose runner lives on the node.', type: list, elements: str}
+    files: {description: 'The text of the O(files) by path, null if a file does not exist.', type: dict}
+    runs: {description: 'The runs with an active runner on the node.', type: list, elements: str}
     engine:
-      description: The container engine. Null where there is none, and without O(engine).
+      description: The container engine. Null if there is none, and without O(engine).
       type: dict
       contains:
         running: {description: Whether it answers., type: bool}
-        why: {description: What it says instead., type: str}
+        why: {description: The reason if not., type: str}
         containers:
-          description: Those that are up, each with C(name), C(gpu), C(privileged).
+          description: The running containers, each with C(name), C(gpu), C(privileged).
           type: list
           elements: dict
-        live_restore: {description: Whether they outlive a restart of the engine., type: bool}
+        live_restore: {description: Whether they survive a restart of the engine., type: bool}
         stale: {description: Whether its C(daemon.json) is newer than its process., type: bool}
         flag: {description: Whether it has default limits on its command line., type: bool}
         container:
           description: >-
-            The limits (C(soft), C(hard)) of a new container of C(image), or C(why) not; C(image) is null where there is
-            none. Null where none was started, as in check mode.
+            The limits (C(soft), C(hard)) of a new container of C(image), or the reason as C(why). C(image) is null if
+            there is none. Null if no container was started, as in check mode.
           type: dict
 """
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nccl_files
-short_description: Decide the NCCL environment of all nodes, as the text of files
+short_description: Resolve the NCCL environment of all nodes, as the text of files
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Decides the environment of NCCL or RCCL for every node, from the facts of all of them and the cluster's policy, and
-    returns it as the text of files in the grammar of whoever reads them. It writes none - the role
-    P(muster.train.nccl_env#role) does.
-  - Comments say by which rule and why each variable is set, and which are left alone on purpose.
-  - Refuses when a node gave no facts, when the fabric that was asked for cannot be had, or when a value cannot be
-    written in a grammar. Whatever else is wrong is a warning.
-  - Runs once, on the controller, on the registered answers of all nodes.
+  - Resolves the environment of NCCL or RCCL for every node from the facts of all nodes and the cluster's policy, and
+    returns it as the text of files. The role P(muster.train.nccl_env#role) writes them.
+  - Comments give the rule and the reason for each variable, and list those that are deliberately not set.
+  - Fails if a node has no facts, if the requested fabric cannot be used, or if a format cannot represent a value. All
+    other problems are warnings.
+  - Runs once, on the controller, with the registered results of all nodes.
 options:
   files:
     description:
@@ -37,20 +36,20 @@ options:
     choices: [auto, rdma, tcp]
     default: auto
   library:
-    description: The library. When it is empty the node's PyTorch and GPUs tell.
+    description: The library. If empty, it is determined from the node's PyTorch and GPUs.
     type: str
     choices: ['', nccl, rccl]
     default: ''
   version:
-    description: The library's version, such as V(2.23.4). When it is empty the node's files tell.
+    description: The library's version, such as V(2.23.4). If empty, it is read from the node's files.
     type: str
     default: ''
   head_address:
-    description: The address at which every node reaches the head. When it is empty the head's facts tell.
+    description: Address at which every node reaches the head. If empty, it is chosen from the head's facts.
     type: str
     default: ''
   variables:
-    description: Variables for all nodes. They win over what is decided.
+    description: Variables for all nodes. They override resolved values.
     type: dict
     default: {}
   nodes:
@@ -59,7 +58,7 @@ options:
     elements: str
   register:
     description: >-
-      Name of the variable that the nodes' answers are registered in - results of M(muster.train.node_facts) with the
+      Name of the variable in which the nodes' results are registered, from M(muster.train.node_facts) with the
       subsets C(rdma), C(gpu) and C(net).
     type: str
     default: nccl_env__facts
@@ -72,13 +71,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read what every node is
+- name: Gather facts of every node
   muster.train.node_facts:
     workdir: ~/muster
     subset: [rdma, gpu, net, container, versions]
   register: nccl_env__facts
 
-- name: Decide the environment of every node
+- name: Resolve the environment of every node
   muster.train.nccl_files:
     version: 2.23.4
   run_once: true
@@ -87,7 +86,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: By the node's name its files, each with C(kind), C(name) and C(text).
+  description: The files of each node, by its name, each with C(kind), C(name) and C(text).
   returned: success
   type: dict
   sample:

@@ -1,104 +1,103 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is: everything a launch needs to know of it, in one look."""
+"""Gather everything that a launch needs to know about a node, in one execution."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_facts
-short_description: What a node is, as a launch needs to know it
+short_description: Gather what a launch needs to know about a node
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads a node and returns the facts that a launch is planned from, in one execution.
-  - It only looks. Nothing on the node is changed (but see O(probe_disks)) and nothing is decided.
-  - Beside what a node is, it tells how it is, as preflight needs to know. Of another O(root), those of these parts are
-    null that a tree cannot tell, as the clock, the engine, the kernel's log, V(sudo) and what can be reached.
-  - What cannot be seen is null and a warning says why. A part that hangs costs ten seconds, and the others are told.
-    What each took is among the facts.
+  - Returns the facts from which a launch is planned, in one execution.
+  - Nothing on the node is changed (but see O(probe_disks)) and nothing is decided.
+  - It also returns the node's health, for preflight. With another O(root), parts that a directory tree does not
+    contain are null, such as the clock, the engine, the kernel log, V(sudo) and reachability.
+  - What cannot be read is null, with a warning that gives the reason. A part that hangs is abandoned after ten seconds,
+    and the others are returned. The facts include the time that each part took.
 options:
   workdir:
     description:
-      - The node's work directory. It need not exist.
-      - C(~) and C($VARIABLES) of the user on the node are replaced.
+      - The node's work directory. It does not have to exist.
+      - C(~) and C($VARIABLES) are expanded for the user on the node.
     type: path
     default: ~/muster
   code_dir:
     description:
-      - The directory with the code that the ranks run in. Relative paths in other options are below it.
+      - Directory with the code, in which the ranks run. Relative paths in other options start here.
       - The default is O(workdir).
     type: path
   python:
     description: >-
-      The training interpreter, as a name to look for in E(PATH) or as a path; a relative path is below O(code_dir).
+      Python interpreter of the ranks, as a name in E(PATH) or as a path. A relative path starts at O(code_dir).
     type: str
     default: python3
   files:
-    description: Files to look for, such as the script.
+    description: Files to check, such as the script.
     type: list
     elements: str
     default: []
   config:
-    description: The launch's configuration file. Its content is returned when it has at most 256 KiB of UTF-8.
+    description: The launch's configuration file. Its content is returned if it is UTF-8 of at most 256 KiB.
     type: str
   ports:
-    description: TCP ports whose holder is of interest when somebody listens on them.
+    description: TCP ports for which to return the listening process.
     type: list
     elements: int
     default: []
   slot:
-    description: The slot of the work directory whose holder is of interest.
+    description: Slot of the work directory for which to return the holder.
     type: str
     default: default
   data_dirs:
-    description: Directories with data whose file systems are of interest beside those of O(workdir) and O(code_dir).
+    description: Data directories whose file systems to return in addition to those of O(workdir) and O(code_dir).
     type: list
     elements: path
     default: []
   asked_at:
-    description: The time on the controller, in seconds since the epoch. It is returned beside the node's own.
+    description: Time on the controller in seconds since the epoch. It is returned with the node's time.
     type: float
   names:
-    description: Names to look up, beside the node's own.
+    description: Names to resolve, in addition to the node's own.
     type: list
     elements: str
     default: []
   docker:
-    description: The words that ask the container engine, such as V([sudo, -n, docker]).
+    description: Command that runs the container engine, as a list, such as V([sudo, -n, docker]).
     type: list
     elements: str
     default: [docker]
   images:
-    description: Container images of interest, by tag or digest.
+    description: Container images to look up, by tag or digest.
     type: list
     elements: str
     default: []
   reach:
-    description: Ports of others to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
+    description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
     elements: str
     default: []
   as_root:
-    description: Words to put before the commands that read the kernel's log, such as V([sudo, -n]).
+    description: Prefix for the commands that read the kernel log, such as V([sudo, -n]).
     type: list
     elements: str
     default: []
   probe_disks:
     description:
-      - Whether to try by writing whether O(workdir) and C(/tmp) can be written. A file of 4 KiB without a name is made
-        in the directory, or in the next above that exists, and is gone again. Where the file system has no files
-        without names it gets one for that moment, but not in a checkout of git, where it is not tried then.
-      - It is not tried in check mode, and never in O(code_dir) and O(data_dirs).
+      - Whether to test by writing that O(workdir) and C(/tmp) are writable. An unnamed file of 4 KiB is created in the
+        directory, or in the closest existing parent, and removed. If the file system does not support unnamed files,
+        the file has a name for that moment, but then a git checkout is not tested.
+      - There is no test in check mode, and never in O(code_dir) and O(data_dirs).
     type: bool
     default: false
   subset:
     description:
-      - The parts to look at, as for M(ansible.builtin.setup). The others are null.
-      - A name adds a part, V(all) adds all, and a name after C(!) takes one away (from all, if nothing is added).
-      - V(min) is what is always there, which is the identity, the work directory and the interpreter.
-        V(!min) changes nothing.
-      - V(rdma) and V(gpu) become facts of their own. V(gpu), V(gpu_health), V(code), V(tools), V(engine),
+      - The parts to gather, as for M(ansible.builtin.setup). The others are null.
+      - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
+      - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
+      - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(code), V(tools), V(engine),
         V(kernel_log), V(processes) and V(sudo) run commands, the others do not.
     type: list
     elements: str
@@ -117,7 +116,7 @@ extends_documentation_fragment:
 """
 
 EXAMPLES = r"""
-- name: Everything a launch needs to know of this node
+- name: Gather everything that a launch needs to know about this node
   muster.train.node_facts:
     workdir: ~/muster
     code_dir: ~/muster/code
@@ -126,13 +125,13 @@ EXAMPLES = r"""
     config: configs/model.yaml
     ports: [29500]
 
-- name: Only the network of the host, from a container that has the host's tree under /host
+- name: Gather only the network of the host, from a container with the host's tree under /host
   muster.train.node_facts:
     root: /host
     workdir: /var/lib/muster
     subset: [net]
 
-- name: Everything but what commands tell
+- name: Gather everything that needs no commands
   muster.train.node_facts:
     workdir: ~/muster
     data_dirs: [/data/imagenet]
@@ -141,12 +140,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: Facts to add to C(ansible_facts). Null is what could not be known from there.
+  description: Facts to add to C(ansible_facts). A value that could not be determined is null.
   returned: always
   type: dict
   contains:
     node:
-      description: What the node is.
+      description: The facts of the node.
       returned: always
       type: dict
       contains:
@@ -160,7 +159,7 @@ ansible_facts:
           description: The boot of the kernel. Containers of one machine have the same.
           type: str
         user:
-          description: Who the facts were gathered as.
+          description: The user that gathered the facts.
           type: dict
           contains:
             name: {description: The name., type: str}
@@ -170,13 +169,13 @@ ansible_facts:
           description: The CPUs this user's processes may use.
           type: int
         net:
-          description: How the node reaches others, IPv4.
+          description: Addresses, routes and listening ports, IPv4.
           type: dict
           contains:
             addresses:
               description: >-
-                Own addresses (C(address), C(interface)). The interface is null where the routes do not say it without
-                doubt, as with several interfaces in one network.
+                The node's addresses (C(address), C(interface)). The interface is null if the routes do not determine
+                it, as with several interfaces in one network.
               type: list
               elements: dict
             routes:
@@ -184,21 +183,21 @@ ansible_facts:
               type: list
               elements: dict
             listening:
-              description: TCP ports that somebody listens on.
+              description: TCP ports on which a process listens.
               type: list
               elements: int
             holders:
               description: >-
-                Of the O(ports) that somebody listens on, by port, the C(pid), C(command), C(run_id) and C(uid) of the
-                process. Another user's process shows no more than its uid.
+                For each of the O(ports) on which a process listens, its C(pid), C(command), C(run_id) and C(uid). Of
+                another user's process only the uid is known.
               type: dict
         workdir:
           description: The work directory.
           type: dict
           contains:
             path: {description: Its path without links., type: str}
-            identity: {description: The same for two nodes that have the same directory of the same machine., type: str}
-            writable: {description: Whether this user can write it or make it., type: bool}
+            identity: {description: Equal for two nodes that are the same machine with the same directory., type: str}
+            writable: {description: Whether this user can write or create it., type: bool}
             free_bytes: {description: Space left in bytes., type: int}
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
         code:
@@ -206,67 +205,67 @@ ansible_facts:
           type: dict
           contains:
             path: {description: Its path., type: str}
-            exists: {description: Whether the directory is there., type: bool}
+            exists: {description: Whether the directory exists., type: bool}
             commit: {description: The commit., type: str}
             branch: {description: 'The branch, null when none is checked out.', type: str}
             dirty: {description: 'Whether files are changed, or new and not ignored.', type: bool}
-            changes: {description: 'A digest of these changes, null where there are none.', type: str}
+            changes: {description: 'A digest of these changes, null if there are none.', type: str}
             source:
               description: >-
-                What said so. V(git), or V(.muster-code.json), which the role C(code) leaves beside code that it brought
-                without its C(.git). That file tells of the checkout it came from, not of what was changed here since.
+                The source of this information. V(git), or V(.muster-code.json), which the role C(code) writes beside
+                code that it copied without C(.git). It describes the original checkout, not later changes on the node.
               type: str
-            why: {description: 'What nobody could look at, and the reason.', type: str}
+            why: {description: 'What could not be read, and the reason.', type: str}
         python:
           description: The training interpreter.
           type: dict
           contains:
-            command: {description: As it was asked for., type: str}
-            path: {description: 'Where it is, null when it was not found.', type: str}
+            command: {description: The requested name or path., type: str}
+            path: {description: 'Its path, null if it was not found.', type: str}
         files:
-          description: By name as asked for, C(path), C(exists), C(readable) and C(sha256) (null above 64 MiB).
+          description: For each requested file, C(path), C(exists), C(readable) and C(sha256) (null above 64 MiB).
           type: dict
         config:
           description: The configuration file.
           type: dict
           contains:
             path: {description: Its path., type: str}
-            text: {description: 'Its content, null when it cannot be read whole.', type: str}
+            text: {description: 'Its content, null if it cannot be read completely.', type: str}
         systemd:
-          description: What systemd would do for this user.
+          description: What systemd offers this user.
           type: dict
           contains:
-            booted: {description: Whether systemd runs the machine., type: bool}
-            linger: {description: Whether the user's services outlive the last session., type: bool}
+            booted: {description: Whether the machine was booted with systemd., type: bool}
+            linger: {description: Whether the user's services survive the last session., type: bool}
         memlock:
           description: How much memory the ranks may lock, in bytes. V(-1) is unlimited.
           type: dict
           contains:
             soft: {description: The limit., type: int}
-            hard: {description: How far this user can raise it., type: int}
+            hard: {description: The limit up to which this user can raise it., type: int}
             cap_ipc_lock:
               description: >-
-                Whether the kernel does not count what is locked there (CAP_IPC_LOCK, and not in a user namespace).
+                Whether the limit does not apply (CAP_IPC_LOCK outside of a user namespace).
               type: bool
-            effective: {description: What comes of both., type: int}
+            effective: {description: The effective limit., type: int}
         holder:
           description: >-
-            Who holds the slot now (C(run_id), C(nonce), C(node), C(pid), C(since)), null when nobody does.
+            The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since)), null if it is free.
           type: dict
         limits:
           description: >-
             Other limits by name (V(nofile), V(nproc), V(stack)), each with C(soft) and C(hard). V(-1) is unlimited.
           type: dict
         container:
-          description: The container that the node is.
+          description: The container in which the node runs.
           type: dict
           contains:
             kind:
               description: >-
-                V(docker), V(podman), V(kubernetes), V(apptainer), V(lxc), V(systemd-nspawn) or another manager's own
-                word. Null where nothing speaks for a container.
+                V(docker), V(podman), V(kubernetes), V(apptainer), V(lxc), V(systemd-nspawn) or the name that another
+                manager uses. Null if there is no sign of a container.
               type: str
-            source: {description: What said so., type: str}
+            source: {description: The source of this information., type: str}
             pod: {description: 'Namespace and name of the pod, such as V(team/trainer-0).', type: str}
             shm_bytes: {description: Size of C(/dev/shm)., type: int}
             host_network: {description: Whether it has the network of its host., type: bool}
@@ -276,26 +275,26 @@ ansible_facts:
           type: list
           elements: dict
           contains:
-            path: {description: The directory as it was asked for. It need not exist., type: str}
-            mount_point: {description: Where its file system is mounted., type: str}
+            path: {description: The requested directory. It does not have to exist., type: str}
+            mount_point: {description: Mount point of its file system., type: str}
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
             size_bytes: {description: Size., type: int}
-            free_bytes: {description: What this user may still write., type: int}
-            free_inodes: {description: 'How many files more, null without such a limit.', type: int}
+            free_bytes: {description: Space that this user can still use., type: int}
+            free_inodes: {description: 'Number of free inodes, null without such a limit.', type: int}
             read_only: {description: Whether it is mounted read-only., type: bool}
             writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
-            write_error: {description: Why not., type: str}
+            write_error: {description: The reason if not., type: str}
         versions:
           description: >-
-            Versions as files tell them. Nothing is imported and no program is started.
+            Versions, read from files. Nothing is imported and no program is started.
           type: dict
           contains:
             python: {description: 'The training interpreter, as V(3.11.2) or V(3.11).', type: str}
             torch: {description: 'PyTorch of the training interpreter, as V(2.6.0+cu124).', type: str}
-            torch_cuda: {description: The CUDA that it was built for., type: str}
-            torch_hip: {description: The HIP that it was built for., type: str}
-            nccl: {description: 'NCCL as that PyTorch would load it, from its wheel or the system.', type: str}
-            rccl: {description: 'RCCL of the system, null when PyTorch has its own (no file tells which).', type: str}
+            torch_cuda: {description: The CUDA version that it was built for., type: str}
+            torch_hip: {description: The HIP version that it was built for., type: str}
+            nccl: {description: 'NCCL that this PyTorch would load, from its wheel or the system.', type: str}
+            rccl: {description: 'RCCL of the system, null if PyTorch has its own (no file has its version).', type: str}
             rocm: {description: ROCm of the system., type: str}
             nvidia: {description: The loaded kernel module C(nvidia)., type: str}
             nvidia_peermem: {description: The loaded kernel module C(nvidia_peermem)., type: str}
@@ -303,12 +302,12 @@ ansible_facts:
             mlx5: {description: 'The loaded kernel module C(mlx5_core), if it is not the kernel''s own.', type: str}
             site_packages:
               description: >-
-                Where the training interpreter looks for packages. Null where files alone do not tell it for certain.
+                Where the training interpreter searches for packages. Null if files alone do not determine it.
               type: list
               elements: str
-            sources: {description: 'By name, the file or directory that told the version.', type: dict}
+            sources: {description: 'By name, the file or directory with the version.', type: dict}
         tools:
-          description: Versions of container runtimes and schedulers in this user's E(PATH), by their own word.
+          description: Versions of container runtimes and schedulers in this user's E(PATH), as they report them.
           type: dict
           contains:
             docker: {description: The command of Docker., type: str}
@@ -321,14 +320,14 @@ ansible_facts:
           contains:
             release: {description: Its release., type: str}
             command_line:
-              description: 'The words of its command line about PCI and memory, such as V(iommu=pt), in order.'
+              description: 'Its parameters for PCI and memory, such as V(iommu=pt), in order.'
               type: list
               elements: str
             numa_balancing: {description: 'V(0) when it is off.', type: int}
-            numa_nodes: {description: How many NUMA nodes are online., type: int}
+            numa_nodes: {description: Number of NUMA nodes that are online., type: int}
             transparent_hugepage: {description: 'V(always), V(madvise) or V(never).', type: str}
             modules:
-              description: Of the modules for GPUs and RDMA those that are loaded.
+              description: Loaded modules for GPUs and RDMA.
               type: list
               elements: str
             memory_peers:
@@ -337,23 +336,23 @@ ansible_facts:
               elements: str
             rdma_netns:
               description: >-
-                V(shared) when every network namespace sees all RDMA devices, V(exclusive) when each device is in one.
+                V(shared) if every network namespace sees all RDMA devices, V(exclusive) if each device is in one.
               type: str
         timings:
-          description: What each part took, in milliseconds. Parts are looked at side by side.
+          description: Duration of each part in milliseconds. Parts are gathered in parallel.
           type: dict
         clock:
           description: The node's clock.
           type: dict
           contains:
-            wall: {description: Its seconds since the epoch when it was read., type: float}
+            wall: {description: Its time in seconds since the epoch., type: float}
             asked: {description: O(asked_at)., type: float}
-            synchronized: {description: Whether somebody keeps it right. A hypervisor may do so unseen., type: bool}
-            source: {description: 'What said so, V(adjtimex) or a file.', type: str}
+            synchronized: {description: Whether it is synchronized. A hypervisor may do so unnoticed., type: bool}
+            source: {description: 'The source of this information, V(adjtimex) or a file.', type: str}
         names:
           description: >-
             By name (its own host name and O(names)), C(addresses), C(source) (V(/etc/hosts), V(resolver) or null) and
-            C(error), which is why there is no address.
+            C(error), the reason if there is no address.
           type: dict
         devices:
           description: Device nodes of GPUs and RDMA adapters. None of them is opened.
@@ -371,23 +370,23 @@ ansible_facts:
           type: dict
           contains:
             command: {description: O(docker)., type: list, elements: str}
-            version: {description: "The engine's, or the client's where the engine does not answer.", type: str}
-            running: {description: 'V(false) where there is none that is up, null where we may not ask.', type: bool}
-            why: {description: Why it does not answer or what it could not tell., type: str}
-            denied: {description: Whether sudo does not let this user call it., type: bool}
-            compose: {description: The version of the compose plugin., type: str}
-            root_dir: {description: Where it keeps images and containers., type: str}
-            containers: {description: How many run., type: int}
-            gpu_containers: {description: Names of those that were given GPUs., type: list, elements: str}
-            images: {description: 'Of O(images), by name, C(id) and C(digests). Null, it has none.', type: dict}
+            version: {description: "The engine's version, or the client's if the engine does not answer.", type: str}
+            running: {description: 'V(false) if no engine is running, null if the user may not use it.', type: bool}
+            why: {description: Why it does not answer or what could not be determined., type: str}
+            denied: {description: Whether sudo refuses to run it for this user., type: bool}
+            compose: {description: The version of the Compose plugin., type: str}
+            root_dir: {description: Directory of images and containers., type: str}
+            containers: {description: Number of running containers., type: int}
+            gpu_containers: {description: Names of running containers with GPUs., type: list, elements: str}
+            images: {description: 'For each of O(images), C(id) and C(digests), or null if it is missing.', type: dict}
             runtimes: {description: Its runtimes., type: list, elements: str}
             cdi: {description: Whether a specification of CDI devices names NVIDIA's GPUs., type: bool}
             default_memlock:
               description: Bytes that a container may lock by default. V(-1) is unlimited.
               type: int
-            memlock_source: {description: What said so., type: str}
+            memlock_source: {description: The source of this information., type: str}
         reach:
-          description: What came of connecting to O(reach).
+          description: The results of connecting to O(reach).
           type: list
           elements: dict
           contains:
@@ -395,17 +394,17 @@ ansible_facts:
             port: {description: The port., type: int}
             result:
               description: >-
-                V(connected), V(refused) (the host answers, nobody listens), V(timeout), V(unreachable) or V(unknown).
+                V(connected), V(refused) (nothing listens on the port), V(timeout), V(unreachable) or V(unknown).
               type: str
-            error: {description: What the system said., type: str}
+            error: {description: The system's error message., type: str}
         kernel_log:
-          description: What the kernel's log of this boot says of GPUs and adapters.
+          description: Errors of GPUs and adapters in the kernel log of this boot.
           type: dict
           contains:
-            readable: {description: Whether it could be read. If not no errors means nothing., type: bool}
-            why: {description: Why not., type: str}
+            readable: {description: Whether it could be read. If not, the list of errors is incomplete., type: bool}
+            why: {description: The reason if not., type: str}
             errors:
-              description: The errors, those of one kind, code and device as one.
+              description: The errors, grouped by kind, code and device.
               type: list
               elements: dict
               contains:

@@ -11,55 +11,55 @@ short_description: Start or stop one node's part of a training run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Starts the runner, the small supervisor that is the parent of the launcher on each node, detached from Ansible, and
-    returns once it has its slot; where the run has one node, once the launcher runs. The runner goes on when the
-    controller, the connection or this module ends.
-  - The runners of several nodes wait for each other and start their launchers together. If one does not come, or fails,
+  - Starts the runner, the supervisor of the launcher on each node, detached from Ansible, and returns once it holds its
+    slot, or for a run on a single node once the launcher is running. The runner continues when the controller, the
+    connection or this module ends.
+  - The runners of several nodes wait for each other and start their launchers together. If one does not join, or fails,
     they end together.
-  - Stops a run by asking its runner, waits for its end, and sweeps the processes that carry the run's mark if the
-    runner is gone. No other process is ever signalled.
-  - A job is one entry of the plan that M(muster.train.run_plan) makes.
+  - Stops a run through its runner, waits until it has ended, and ends the processes that carry the run's mark if the
+    runner is gone. No other process is ever signaled.
+  - A job is one entry of the plan that M(muster.train.run_plan) returns.
 options:
   state:
     description:
-      - V(started) lays out the run directory, starts the runner and waits until it has its slot.
+      - V(started) creates the run directory, starts the runner and waits until it holds its slot.
       - V(stopped) ends the run on this node.
     type: str
     choices: [started, stopped]
     default: started
   job:
-    description: The node's job, as the plan has it. Needed to start.
+    description: The node's job from the plan. Required to start.
     type: dict
   plan:
-    description: The whole plan, kept beside the job on the head, so that any controller can collect it.
+    description: The whole plan. The head keeps it, so that any controller can collect it.
     type: dict
   key:
-    description: The run's key, by which its runners know each other. It never enters the job's data.
+    description: The run's key, with which its runners authenticate each other. It is not stored with the job.
     type: str
   runner:
-    description: The runner as one file, compressed, in base64. The action adds it; what is given here is replaced.
+    description: The runner as one compressed file in base64. The action sets it; a given value is replaced.
     type: str
   secrets:
-    description: Environment variables of the ranks that must not be seen in files, process lists or logs.
+    description: Environment variables of the ranks that are kept out of files, process lists and logs.
     type: json
   workdir:
-    description: The node's work directory. Needed to stop.
+    description: The node's work directory. Required to stop.
     type: path
   run_id:
     description: The run to stop.
     type: str
   nonce:
-    description: Stop this launch of the run only.
+    description: Stop only this launch of the run.
     type: str
   grace:
     description: Seconds between SIGTERM and SIGKILL when a run is stopped.
     type: int
     default: 60
   node:
-    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    description: The node's name in the inventory, for the result if the run is not on this node.
     type: str
   docker:
-    description: How Docker is called here when a run in a container is stopped, word by word. A start has it in O(job).
+    description: Command that runs Docker, as a list, to stop a run in a container. A start uses the one in O(job).
     type: list
     elements: str
     default: [docker]

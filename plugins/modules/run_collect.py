@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_collect
-short_description: Bring one node's part of a run to the controller
+short_description: Collect one node's part of a run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Fetches the logs, metrics, outputs and state of a run from one node into the experiment, only what is not there yet.
+  - Copies new logs, metrics, outputs and state of a run from one node into the experiment on the controller.
     Checkpoints stay on the node.
-  - Writes all that the node said, the launcher and its ranks merged by time, to C(logs/node_RANK_TIME.txt).
+  - Writes the logs of the launcher and its ranks, merged by time, to C(logs/node_RANK_TIME.txt).
 options:
   workdir:
     description: The node's work directory.
@@ -29,7 +29,7 @@ options:
     type: str
     required: true
   node_rank:
-    description: The node's rank, its place in the group.
+    description: The node's rank, which is its position in the group.
     type: int
     required: true
   experiment:
@@ -37,18 +37,18 @@ options:
     type: str
     required: true
   docker:
-    description: How Docker is called on the node, word by word; asked for a run in a container that left no verdict.
+    description: Command that runs Docker on the node, as a list. It is used for a run in a container without a verdict.
     type: list
     elements: str
     default: [docker]
   wait:
-    description: Seconds to wait for a runner that still lives to end.
+    description: Seconds to wait for an active runner to end.
     type: int
     default: 0
   spares:
     description:
       - Whether the cluster has spares, so that two nodes may have had the same ranks, one after the other.
-      - Of two files of one rank the newer one stays then.
+      - In that case the newer one of two files of a rank is kept.
     type: bool
     default: false
   limit_mib:
@@ -63,7 +63,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Bring the run home
+- name: Collect the run from every node
   muster.train.run_collect:
     workdir: /home/me/muster
     run_id: multinode_42ch_256th_20261120_143052
@@ -78,7 +78,7 @@ run:
   returned: success
   type: dict
 fetched:
-  description: Paths below the experiment that were brought (in check mode, that would be).
+  description: Paths below the experiment that were copied, or in check mode would be.
   returned: success
   type: list
   elements: str

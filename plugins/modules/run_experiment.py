@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_experiment
-short_description: Write down what is known of a run
+short_description: Record a run on the controller
 version_added: "0.1.0"
 author:
   - The Muster project (@muster)
@@ -15,12 +15,12 @@ description:
   - Used by the playbooks of this collection.
   - Keeps C(plan.json) and C(run.yml) in the experiment's directory. C(run.yml) has the parameters with their origins,
     the command line, commit, versions, times, verdict, exit codes and losses. Keys that the user added to it are kept.
-  - Points C(latest), beside the experiments, at the run that was launched last from here.
-  - Nothing that was known of a run is forgotten when a node can no longer tell it.
-  - Runs once, on the controller, on the registered answers of all nodes.
+  - Makes the link C(latest), beside the experiments, point to the run that was last launched from this controller.
+  - What was recorded earlier is kept if a node no longer returns it.
+  - Runs once, on the controller, with the registered results of all nodes.
 options:
   request:
-    description: The request that the verb was checked with.
+    description: The verb's request, as M(muster.train.verb_request) returns it.
     type: dict
     required: true
   plan:
@@ -30,10 +30,10 @@ options:
     description: Directory of all experiments. By default the one of O(request).
     type: path
   phase:
-    description: The phase of the run on all nodes, where that is known better than from their answers.
+    description: The phase of the run on all nodes, if it is known better than from their results.
     type: str
   run_id:
-    description: The run. By default the one of O(request), or the one that the nodes tell of.
+    description: The run. By default the one of O(request), or the one that the nodes return.
     type: str
   nodes:
     description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
@@ -41,7 +41,7 @@ options:
     elements: str
   register:
     description: >-
-      Name of the variable that the nodes' answers are registered in: results of M(muster.train.run_info),
+      Name of the variable in which the nodes' results are registered, from M(muster.train.run_info),
       M(muster.train.run) or M(muster.train.run_collect).
     type: str
     default: launch__info
@@ -56,7 +56,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Write the verdict down
+- name: Record the verdict
   muster.train.run_experiment:
     request: "{{ hostvars['localhost']['launch__request']['request'] }}"
   run_once: true

@@ -12,16 +12,16 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Shows one progress line (step, loss, tokens/s, elapsed time, time left), drawn over and over on a terminal, a plain
-    line every five seconds elsewhere. It asks the head only, by a raw read once a second, oftener near the end.
-  - When the runner's heartbeat stands still for 20 seconds, as it does on a full disk, M(muster.train.run_info) is
-    asked whether the runner still lives. If it does, or if that can't be told, the following goes on.
-  - It fails when the head has been out of reach for a minute; the run goes on.
-  - Ctrl-C ends the following, never the run.
+  - Shows one progress line (step, loss, tokens/s, elapsed time, time left), which is updated in place on a terminal and
+    printed every five seconds elsewhere. It reads from the head only, once a second, and more often near the end.
+  - If there is no heartbeat for 20 seconds, as on a full disk, M(muster.train.run_info) checks whether the runner is
+    alive. If it is, or if that is unknown, the module continues to follow.
+  - It fails if the head cannot be reached for a minute. The run continues.
+  - Ctrl-C stops following, never the run.
   - Runs once, on the first host of the play, which must be the head.
 options:
   run_dir:
-    description: The run's directory on the head. Empty when the head did not tell, which fails with one clear line.
+    description: The run's directory on the head. Empty if the head did not return it, which fails with a clear message.
     type: str
     required: true
   workdir:
@@ -37,18 +37,18 @@ options:
     type: str
     required: true
   docker:
-    description: How Docker is called on the head, word by word; asked for a run in a container that left no verdict.
+    description: Command that runs Docker on the head, as a list. It is used for a run in a container without a verdict.
     type: list
     elements: str
     default: [docker]
   request:
-    description: The request that M(muster.train.verb_request) made; its command tells how to follow again after Ctrl-C.
+    description: The request from M(muster.train.verb_request). Its command is shown after Ctrl-C, to follow again.
     type: dict
     default: {}
   until:
     description:
       - V(ended) follows the run to its end.
-      - V(running) returns once the launchers of all nodes run, and fails where the run ends before any was started.
+      - V(running) returns once the launchers of all nodes are running, and fails if the run ends before that.
     type: str
     choices: [ended, running]
     default: ended
@@ -74,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ended:
-  description: Whether the run has ended (or its runner is no more, which M(muster.train.run_collect) then judges).
+  description: Whether the run has ended, or its runner is gone, which M(muster.train.run_collect) then evaluates.
   returned: success
   type: bool
 interrupted:

@@ -1,18 +1,18 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node knows of a run."""
+"""Read the state of a run on a node."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_info
-short_description: What a node knows of a training run
+short_description: Read the state of a training run on a node
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Reads the run directory of one node and says what became of the run there. It needs no runner, no head and no memory
-    of the controller; a runner that died is told by the lock it no longer holds.
+  - Reads the run directory of one node and returns the state of the run there. It needs neither the runner, nor the
+    head, nor the controller that launched the run. A dead runner is recognized by its free lock.
 options:
   workdir:
     description: The node's work directory.
@@ -22,23 +22,23 @@ options:
     description: The run. The newest one in the work directory by default.
     type: str
   node:
-    description: The node's name in the inventory, for the answer when nothing of the run is here.
+    description: The node's name in the inventory, for the result if the run is not on this node.
     type: str
   docker:
-    description: How Docker is called here, word by word; asked only for a run in a container that left no verdict.
+    description: Command that runs Docker, as a list. It is used only for a run in a container without a verdict.
     type: list
     elements: str
     default: [docker]
   lines:
-    description: Return the last so many lines of the logs.
+    description: Number of last log lines to return.
     type: int
     default: 0
   rank:
-    description: Return the lines of this rank only.
+    description: Return only the lines of this rank.
     type: int
   wait:
     description: >-
-      Seconds to wait for a runner that still lives to end. The nodes of a run end one after the other.
+      Seconds to wait for an active runner to end. The nodes of a run end one after the other.
     type: int
     default: 0
   files:
@@ -62,12 +62,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 run:
-  description: The run on this node. Its phase is V(not_found) where the node knows nothing of it.
+  description: The run on this node. Its phase is V(not_found) if the node does not know it.
   returned: always
   type: dict
   contains:
     run_id:
-      description: The run id, null where the work directory has no run at all.
+      description: The run ID, null if the work directory has no runs.
       type: str
     phase:
       description: >-
@@ -81,7 +81,7 @@ run:
       description: The run's directory on the node.
       type: str
     nonce:
-      description: Tells the launches of one run id apart.
+      description: Distinguishes the launches of one run ID.
       type: str
     label:
       description: The run's label.
@@ -93,25 +93,25 @@ run:
       description: The node's rank.
       type: int
     nnodes:
-      description: How many nodes the run has.
+      description: Number of nodes of the run.
       type: int
     nproc:
-      description: How many ranks are here.
+      description: Number of ranks on this node.
       type: int
     first_rank:
-      description: The lowest rank here.
+      description: The lowest rank on this node.
       type: int
     world_size:
-      description: How many ranks the run has on all nodes.
+      description: Number of ranks on all nodes.
       type: int
     created:
-      description: When the launch was asked for, in UTC, for example V(2026-11-20T14:30:52Z).
+      description: Time of the launch request in UTC, for example V(2026-11-20T14:30:52Z).
       type: str
     started:
-      description: When the launcher was first started here, in UTC.
+      description: Time of the launcher's first start on this node, in UTC.
       type: str
     ended:
-      description: When the run ended here, in UTC.
+      description: Time at which the run ended on this node, in UTC.
       type: str
     exit_code:
       description: The launcher's exit code, null when a signal ended it.
@@ -124,10 +124,10 @@ run:
       type: list
       elements: str
     heartbeat_age_s:
-      description: Seconds since the runner's last sign of life. It gives one each second.
+      description: Seconds since the runner's last heartbeat. There is one per second.
       type: float
     log_dropped:
-      description: How many bytes of log were lost, to a full disk for example.
+      description: Number of log bytes that were lost, for example because of a full disk.
       type: int
     starter:
       description: How the runner was started - V(setsid), V(systemd) or V(systemd-user).
@@ -142,42 +142,40 @@ run:
       description: The runner's process id.
       type: int
     attempt:
-      description: Which attempt it is or was, from 0.
+      description: Number of the current or last attempt, from 0.
       type: int
     gang:
       description: >-
-        On the head, what it knows of all nodes - nodes, joined, started, attempt, and reports (node, node_rank,
-        attempt, phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, step,
-        saved, stuck) of the first 32 that did not end well. At the end also phases (node to phase), and in
-        each report cause, whether the end began there; that one comes first.
+        On the head, the state of all nodes - nodes, joined, started, attempt, and reports (node, node_rank, attempt,
+        phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, step, saved, stuck) of the
+        first 32 that did not succeed. At the end also phases (node to phase), and in each report cause, which is true
+        for the node that ended the run and comes first.
       type: dict
     end:
       description: >-
-        How the whole run ended, as the head told this node - verdict, why, the node and rank where it began, and note,
-        why it was not started again where it could have been. Null while it goes on, or where the runner did not hear
-        of it.
+        How the whole run ended, as received from the head - verdict, why, the node and rank of the cause, and note, the
+        reason why it was not restarted. Null while the run is active, or if the runner did not receive it.
       type: dict
     alive:
       description: Whether the runner holds its lock.
       type: bool
     left:
-      description: How many processes of the run are here without a runner.
+      description: Number of the run's processes on this node without a runner.
       type: int
     first:
       description: >-
-        The rank here that most likely failed first - rank, local_rank, exit_code, signal, exception (its type),
-        message, traceback, time in unix seconds, likeness (how much it looks like the cause; lower is more) and
-        log_tail.
+        The rank on this node that most likely failed first (rank, local_rank, exit_code, signal, exception (its type),
+        message, traceback, time in unix seconds, likeness (lower is more likely to be the cause) and log_tail).
       type: dict
     failures:
-      description: The failed ranks here, the most likely cause first, each as C(first).
+      description: The failed ranks on this node, the most likely cause first, each like C(first).
       type: list
       elements: dict
     progress:
-      description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank here.
+      description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank on this node.
       type: dict
     elapsed_s:
-      description: Seconds from the launcher's first start to the end of the run here, or until now.
+      description: Seconds from the launcher's first start to the end of the run on this node, or until now.
       type: float
 runs:
   description: All runs of the work directory, newest first (run_id, created, phase as last written, alive).

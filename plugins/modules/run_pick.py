@@ -7,19 +7,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_pick
-short_description: Choose the run that a verb is about
+short_description: Choose the run for a verb
 version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Returns the run that was asked for, or the newest run of all nodes; for the verb C(stop) the newest that goes on, if
-    any does.
-  - Fails when no node has it, and says where it looked and which runs there are.
-  - Runs once, on the controller, on the registered answers of all nodes to M(muster.train.run_info).
+  - Returns the requested run, or the newest run on all nodes. For the verb C(stop) the newest active run is preferred.
+  - Fails if no node has it, and lists where it searched and which runs exist.
+  - Runs once, on the controller, with the registered results of M(muster.train.run_info) on all nodes.
 options:
   request:
-    description: The request that the verb was checked with. It may name the run and the nodes.
+    description: The verb's request, as M(muster.train.verb_request) returns it. It may name the run and the nodes.
     type: dict
     default: {}
   run_id:
@@ -30,7 +29,7 @@ options:
     type: list
     elements: str
   register:
-    description: Name of the variable that the nodes' answers are registered in.
+    description: Name of the variable in which the nodes' results are registered.
     type: str
     default: launch__info
 extends_documentation_fragment:
@@ -41,7 +40,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Ask every node for its runs
+- name: Gather the runs of every node
   muster.train.run_info:
     workdir: /home/me/muster
   register: launch__info

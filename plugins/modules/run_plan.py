@@ -13,14 +13,13 @@ author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Decides everything that a launch will do on every node (ranks, fabric, addresses, environment, command line,
-    directories), each value with where it comes from, before anything is done. M(muster.train.run) then does it and
-    adds nothing.
+    directories) before anything is done, and gives the origin of each value. M(muster.train.run) adds nothing to it.
   - The same facts, policy and request always give the same plan.
-  - Refuses with all that stands against the launch at once, one line each, naming the node, what was seen, what was
-    expected and what to do.
+  - If the launch cannot succeed, fails with one line for each problem, which names the node, what was observed, what
+    was expected and the remedy.
   - Runs once, on the first host of the play, which must be the head, and contacts no node.
   - M(muster.train.node_facts) must have run on every node of the request.
-  - The cluster's policy is the variables C(launch_*) of the role P(muster.train.launch#role).
+  - The variables C(launch_*) of the role P(muster.train.launch#role) are the cluster's policy.
 options:
   request:
     description: The request, as M(muster.train.verb_request) returns it.
@@ -33,7 +32,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - In check mode it reports a change, the run that would start, and shows the plan as a difference.
+      - In check mode it reports a change (the run that would start) and shows the plan as a difference.
   diff_mode:
     support: full
 seealso:
@@ -68,35 +67,35 @@ plan:
       elements: str
     spares:
       description:
-        - The hosts of the group C(spares) that wait in this run for the rank of a node that is lost.
-        - None without C(max_restarts); those that took the place of a refused node are among the C(nodes).
+        - The hosts in the group C(spares) that wait in this run to replace a lost node.
+        - Empty without C(max_restarts). Hosts that replace a refused node are among the C(nodes).
       type: list
       elements: str
     nnodes:
-      description: How many nodes there are.
+      description: Number of nodes.
       type: int
     nproc:
-      description: Ranks per node; C(nproc_reason) says why.
+      description: Ranks per node. C(nproc_reason) is the reason.
       type: int
     world_size:
-      description: Ranks in all.
+      description: Number of ranks on all nodes.
       type: int
     head:
       description: The head's name (C(node)), the C(address) where all nodes reach it, and the C(reason) for it.
       type: dict
     master_port:
-      description: The head's port where the ranks meet; C(port_reason) says why.
+      description: The head's port for the rendezvous of the ranks. C(port_reason) is the reason.
       type: int
     fabric:
       description: V(rdma) or V(tcp) as C(value), and the C(reason).
       type: dict
     not_set:
       description:
-        - What was left out of the ranks' environment on purpose, by the node's name.
+        - Variables that are deliberately not set for the ranks, by the node's name.
         - Each has its C(name), the C(rule) of the decision table and the C(reason).
       type: dict
     findings:
-      description: What is worth a warning, each with what was observed, what was expected, its source and the remedy.
+      description: The warnings, each with what was observed, what was expected, its source and the remedy.
       type: list
       elements: dict
     jobs:

@@ -1,37 +1,37 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove what ended runs left on a node."""
+"""Remove the files and containers of ended runs from a node."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_prune
-short_description: Remove what ended runs left on a node
+short_description: Remove the files and containers of ended runs from a node
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Removes the containers of runs that have ended and, with O(days), the directories of runs that ended long ago - with
-    their logs, outputs and checkpoints.
-  - A run that lives, or has processes left, stays. So does a directory that Muster did not make, that belongs to
-    somebody else, or that something is mounted in. Each is told with the reason.
-  - Containers are those whose label names the work directory. One that runs is never removed. One that was made less
-    than an hour ago and has not begun stays, and so does one that ended while its run has no verdict - the module
-    M(muster.train.run) writes it down when it stops the run. Where the run's directory is gone, both go.
+  - Removes the containers of ended runs and, with O(days), the directories of runs that ended at least that many days
+    ago, with their logs, outputs and checkpoints.
+  - A run that is active or has processes left is kept. So is a directory that Muster did not create, that belongs to
+    another user, or in which something is mounted. The reason is returned for each.
+  - Only containers with a label for the work directory are considered. A running one is never removed. One that was
+    created less than an hour ago and has not started is kept, and so is one whose run has no verdict, until
+    M(muster.train.run) stops the run. If the run's directory is gone, both are removed.
 options:
   workdir:
     description: The node's work directory.
     type: path
     required: true
   days:
-    description: Remove the directories of runs that ended so many days ago or more. By default none.
+    description: Remove the directories of runs that ended at least this many days ago. By default none.
     type: int
   containers:
-    description: Remove containers of ended runs.
+    description: Whether to remove the containers of ended runs.
     type: bool
     default: true
   docker:
-    description: How Docker is called on the node, word by word. Where there is none, there are no containers.
+    description: Command that runs Docker on the node, as a list. Without Docker there are no containers.
     type: list
     elements: str
     default: [docker]
@@ -53,25 +53,25 @@ EXAMPLES = r"""
 
 RETURN = r"""
 removed:
-  description: What was removed, in check mode what would be.
+  description: What was removed, or in check mode would be.
   returned: always
   type: list
   elements: dict
   contains:
     kind: {description: V(container) or V(run)., type: str}
-    name: {description: The name of the container or the run id., type: str}
+    name: {description: The name of the container or the run ID., type: str}
 kept:
-  description: What is old enough and stays, each with C(why).
+  description: What is old enough but was kept, each with the reason as C(why).
   returned: always
   type: list
   elements: dict
 failed_on:
-  description: What could not be removed, and why. The task fails where there is any.
+  description: What could not be removed, and why. If there is any, the task fails.
   returned: always
   type: list
   elements: str
 engine:
-  description: Why the engine did not answer, null where it did or where there is none.
+  description: Why the engine did not answer. Null if it did, or if there is none.
   returned: always
   type: str
 """

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: run_report
-short_description: Show what became of a run
+short_description: Report the state of a run
 version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
-  - Prints tables, the verdict, logs and the commands to go on with, as plain text. What comes from hosts is made
-    harmless for a terminal and never templated.
-  - A node that did not answer is a row of the table, not an error. A node that has no part in the run is none.
-  - Runs once, on the controller, on the registered answers of all nodes.
+  - Prints tables, the verdict, logs and the next commands as plain text. Text from hosts is escaped for a terminal and
+    never templated.
+  - A node that did not answer is a row in the table, not an error. A node without a part in the run is not shown.
+  - Runs once, on the controller, with the registered results of all nodes.
 options:
   what:
     description:
       - V(status) shows a row for each node, the verdict, and who failed first and why.
-      - V(result) shows the same, and where everything lies.
+      - V(result) shows the same, and the path of the experiment.
       - V(logs) shows the last log lines of all nodes, merged by time.
-      - V(hints) shows the commands by which to follow, stop and read a run that was just started.
-      - V(start) says who failed to start, and fails.
-      - V(stopping) says which runners are about to be asked to stop, if any are.
-      - V(stopped) shows the same as V(status), and where there was nothing to stop.
+      - V(hints) shows the commands to follow, stop and inspect a run that was just started.
+      - V(start) reports which nodes failed to start, and fails.
+      - V(stopping) reports which runners are going to be stopped, if any.
+      - V(stopped) shows the same as V(status), and on which nodes there was nothing to stop.
       - V(removed) shows per node what M(muster.train.run_prune) removed, what stays and why, and fails where something
         that should have gone is still there.
       - V(list) shows the experiments on this controller.
@@ -34,25 +34,26 @@ options:
     required: true
     choices: [status, result, logs, hints, start, stopping, stopped, removed, list]
   request:
-    description: The request that the verb was checked with. For V(list) it names the directory of the experiments.
+    description: >-
+      The verb's request, as M(muster.train.verb_request) returns it. For V(list) it has the experiments' directory.
     type: dict
     default: {}
   all_answer:
-    description: Fail when a node gave no answer, naming it.
+    description: Whether to fail if a node did not answer.
     type: bool
     default: false
   why:
-    description: For V(start), why the nodes that were started did not begin together.
+    description: For V(start), why the nodes did not start together.
     type: str
   grace:
-    description: Seconds between SIGTERM and SIGKILL. Needed with V(stopping).
+    description: Seconds between SIGTERM and SIGKILL. Required with V(stopping).
     type: int
   succeed_on:
     description: Verdicts with which the task succeeds. By default all of them.
     type: list
     elements: str
   run_id:
-    description: The run. By default the one of O(request), or the one that the nodes tell of.
+    description: The run. By default the one of O(request), or the one that the nodes return.
     type: str
   nodes:
     description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
@@ -60,7 +61,7 @@ options:
     elements: str
   register:
     description: >-
-      Name of the variable that the nodes' answers are registered in: results of M(muster.train.run_info),
+      Name of the variable in which the nodes' results are registered, from M(muster.train.run_info),
       M(muster.train.run), M(muster.train.run_collect) or M(muster.train.run_prune).
     type: str
     default: launch__info
@@ -91,14 +92,14 @@ run_id:
   returned: when O(what) is neither V(list) nor V(removed)
   type: str
 verdict:
-  description: What became of the run.
+  description: How the run ended, or its current state.
   returned: success, when O(what) is V(status), V(result) or V(logs)
   type: dict
   contains:
     verdict:
       description: >-
-        V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(partial) when it has begun on some
-        nodes only, V(prepared) when on none, V(not_found) when no node knows it, V(unknown) when nodes do not answer.
+        V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(partial) if it has started on
+        some nodes only, V(prepared) if on none, V(not_found) if no node knows it, V(unknown) if no node answers.
       type: str
     node:
       description: The node that failed first.
@@ -107,7 +108,7 @@ verdict:
       description: The rank that failed first.
       type: int
     why:
-      description: Who failed first and why, in one line.
+      description: What failed first and why, in one line.
       type: str
     cause:
       description: >-
@@ -115,27 +116,27 @@ verdict:
         type of the uncaught one), message and traceback. Null where nothing failed.
       type: dict
     log_tail:
-      description: The last lines of the log of the rank or launcher that failed first.
+      description: The last log lines of the rank or node that failed first.
       type: list
       elements: str
     consequences:
-      description: What followed from it, a line each.
+      description: What followed from it, as one line each.
       type: list
       elements: str
     active:
-      description: Nodes on which it still goes on.
+      description: Nodes on which the run is still active.
       type: list
       elements: str
     exit_codes:
-      description: The launcher's exit code on each node, null while it runs or when a signal ended it.
+      description: The launcher's exit code on each node, null while it is running or if a signal ended it.
       type: dict
     started:
-      description: When the first launcher started (UTC).
+      description: Time at which the first launcher started (UTC).
       type: str
     ended:
-      description: When the last node ended (UTC), null before.
+      description: Time at which the last node ended (UTC), null before.
       type: str
     elapsed_s:
-      description: Seconds that the longest part took, or takes so far.
+      description: Duration of the longest part in seconds, so far or in total.
       type: float
 """

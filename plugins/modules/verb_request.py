@@ -7,38 +7,39 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: verb_request
-short_description: Check what is asked of a verb, before any node is contacted
+short_description: Check the parameters of a verb before any node is contacted
 version_added: "0.1.0"
 author:
   - The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Reads the parameters of a verb from C(-e), from the environment and from the cluster's O(defaults), in this order,
-    checks every one, and returns their values with where each came from.
-  - Refuses with one line for each mistake, all at once - a parameter that is unknown, of the wrong type or out of
-    range, parameters that contradict each other, a group C(nodes) that is empty or names a machine twice, C(--limit).
-  - Values of C(-e) are taken as they were typed. A template in them is text, it is never evaluated.
-  - An empty value of C(-e) takes away what the cluster gives. With C(-e script) or C(-e module) the cluster's own
-    C(script), C(module), C(config) and C(script_args) are left aside.
-  - A run that is launched again by its run id keeps what was given for it, with C(-e) or in the environment, and is not
-    given now. It stands in the run's C(plan.json) in the directory of the experiments; where there is none, a warning
-    says so.
-  - Extra variables that are no parameters pass if they are C(ansible_*) or variables of a role of this collection.
+    checks them, and returns the values with their origins.
+  - Fails with one line for each mistake - a parameter that is unknown, of the wrong type or out of range, parameters
+    that contradict each other, a group C(nodes) that is empty or names a machine twice, C(--limit).
+  - Values of C(-e) are used as they were typed. A template in them is text and is never evaluated.
+  - An empty value of C(-e) removes the cluster's default. With C(-e script) or C(-e module) the cluster's C(script),
+    C(module), C(config) and C(script_args) are ignored.
+  - A run that is launched again with its run ID keeps the parameters that were given with C(-e) or in the environment,
+    unless they are given again. They are read from the run's C(plan.json) in the directory of the experiments. If that
+    file does not exist, there is a warning.
+  - Extra variables that are not parameters are accepted if they are C(ansible_*) or variables of a role of this
+    collection.
 options:
   verb:
-    description: The verb whose parameters are to be checked.
+    description: The verb whose parameters to check.
     type: str
     required: true
     choices: [launch, status, logs, follow, stop, collect, list, detect, discover, teardown, preflight]
   defaults:
     description:
-      - The cluster's own defaults of launch parameters.
-      - The variable C(launch_defaults) of the first node where not given.
+      - The cluster's defaults for launch parameters.
+      - By default the variable C(launch_defaults) of the first node.
     type: dict
   experiments_dir:
     description:
       - Directory on the controller that holds the experiments, relative to the current directory.
-      - The variable C(launch_experiments_dir) of the first node where not given, else C(experiments).
+      - By default the variable C(launch_experiments_dir) of the first node, or else C(experiments).
     type: str
 extends_documentation_fragment:
   - muster.train.attributes
@@ -69,7 +70,7 @@ EXAMPLES = r"""
 RETURN = r"""
 request:
   description: The request.
-  returned: when nothing is wrong
+  returned: success
   type: dict
   contains:
     schema:
@@ -81,11 +82,11 @@ request:
       type: str
       sample: launch
     run_id:
-      description: The run; V(null) stands for the newest. A launch always has one.
+      description: The run. V(null) means the newest. A launch always has a run ID.
       type: str
       sample: multinode_42ch_256th_20261120_143052
     nonce:
-      description: 32 hexadecimal digits that tell this launch from others with its run id; V(null) for other verbs.
+      description: 32 hexadecimal digits that distinguish launches with the same run ID. V(null) for other verbs.
       type: str
       sample: 9f86d081884c7d659a2feaa0c55ad015
     created:
@@ -95,22 +96,22 @@ request:
     parameters:
       description:
         - Every parameter of the verb by name, each a dictionary with C(value), C(origin) and C(layer).
-        - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default). What is kept of an
-          earlier launch has C(, as in the run's plan) behind it.
+        - The origin is C(-e NAME), C(environment NAME), C(cluster (launch_defaults\)) or C(default). The origin of
+          a value from an earlier launch ends in C(, as in the run's plan).
         - The layer is the same for programs, V(extra_vars), V(environment), V(earlier), V(cluster) or V(default).
       type: dict
       sample:
         channels: {value: 42, origin: -e channels, layer: extra_vars}
         threads: {value: null, origin: default, layer: default}
     nodes:
-      description: Names of the nodes in node-rank order, as many as C(nnodes) wants. The first is the head.
+      description: Names of the nodes in node-rank order, limited by C(nnodes). The first is the head.
       type: list
       elements: str
       sample: [node0, node1]
     spares:
       description:
         - For C(launch) the names of the hosts in the group C(spares), which replace refused or lost nodes.
-        - Any other verb has them among the C(nodes).
+        - For other verbs they are among the C(nodes).
       type: list
       elements: str
     hosts:
@@ -118,23 +119,23 @@ request:
       type: str
       sample: nodes[0:1]
     experiment:
-      description: Directory of the run on the controller, absolute; V(null) without a run id.
+      description: Directory of the run on the controller, as an absolute path. V(null) without a run ID.
       type: str
       sample: /home/me/experiments/multinode_42ch_256th_20261120_143052
     experiments:
-      description: Directory of all experiments on the controller, absolute.
+      description: Directory of all experiments on the controller, as an absolute path.
       type: str
       sample: /home/me/experiments
     controller:
-      description: C(host) and C(user) that asked.
+      description: C(host) and C(user) of the controller.
       type: dict
       sample: {host: laptop, user: me}
     command:
-      description: The command to type again, in shell quoting. Extra variables that may be secret are left out.
+      description: The command line with shell quoting. Extra variables that may be secret are omitted.
       type: str
       sample: ansible-playbook launch.yml -e channels=42
     call:
-      description: How the next C(ansible-playbook) is called, to find the same inventories and this collection.
+      description: The start of the next commands, which finds the same inventories and this collection.
       type: str
       sample: ansible-playbook -i inventories/lab
     versions:
