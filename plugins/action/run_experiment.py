@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     ControllerAction,
     diff,
@@ -71,10 +72,7 @@ class ActionModule(ControllerAction):
 
 
 def _json(path: Path) -> dict[str, Any] | None:
-    try:
-        document = json.loads(read_text(path) or "")
-    except ValueError:
-        return None
+    document = parse_json(read_text(path))
     return document if isinstance(document, dict) else None
 
 

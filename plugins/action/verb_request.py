@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import platform
 import secrets
@@ -23,7 +22,8 @@ from ansible.parsing.vault import EncryptedString
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
@@ -87,10 +87,7 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
         home = os.path.join(experiments, check_run_id(str(run_id)))
     except ValueError:  # none is given, or none that is one
         return None, None
-    try:
-        plan = json.loads(Path(home, "plan.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        plan = None
+    plan = parse_json(read_text(Path(home, "plan.json")))
     if isinstance(plan, dict):
         return plan, None
     return None, (

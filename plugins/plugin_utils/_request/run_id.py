@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run id: how it is made and what may be one."""
+"""The run ID: how it is made, what a valid one is, and what it tells (a node asks `_records.job.RUN_ID` only)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import re
 from datetime import datetime
 
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-RUN_ID = re.compile(r"multinode_([0-9]+|auto)ch_([0-9]+|auto)th_[0-9]{8}_[0-9]{6}(_" + LABEL.pattern + ")?")
+RUN_ID = re.compile(
+    r"multinode_(?P<channels>[0-9]+|auto)ch_(?P<threads>[0-9]+|auto)th_[0-9]{8}_[0-9]{6}(_" + LABEL.pattern + ")?"
+)
 EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]"
 
 
@@ -28,3 +30,9 @@ def check(text: str) -> str:
     if not RUN_ID.fullmatch(text):
         raise ValueError(f"a run id such as {EXAMPLE}")
     return text
+
+
+def settings_in(text: str) -> list[str]:
+    """Return the settings that a run ID shows, for example `channels=42`; none of a text that is no run ID."""
+    match = RUN_ID.fullmatch(text)
+    return [f"{name}={value}" for name, value in match.groupdict().items()] if match else []

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.origin import FOR_ONE_RUN
+from .._request.run_id import RUN_ID, settings_in
 from .._text.table import GAP, one_line, table
 from .report import duration, first_progress, number
 from .verdict import Verdict, members
@@ -45,7 +45,6 @@ ENOUGH, LEAST = 24, 12
 # More of a run's parameters are in its run.yml.
 ARGUMENTS = 1000
 UNSEEN = "?"  # behind a verdict that was not the last word when somebody looked
-DATED = re.compile(r"_[0-9]{8}_[0-9]{6}(_|$)")
 # Settings that are the cluster's or nobody's are the same in every run; the label has its own column.
 NOT_LISTED = ("label", "run_id", "follow")
 # libyaml's where it is there: a list reads hundreds of files.
@@ -211,7 +210,7 @@ def list_table(entries: Iterable[Entry], width: int) -> list[str]:
         (entry.run_id, entry.label, entry.commit, entry.verdict, entry.loss, entry.elapsed, minute(entry.created))
         for entry in ordered
     ]
-    if _room(columns, width) < ENOUGH and all(DATED.search(entry.run_id) for entry in ordered if entry.created):
+    if _room(columns, width) < ENOUGH and all(RUN_ID.fullmatch(entry.run_id) for entry in ordered if entry.created):
         columns = [(*row[:-1], "") for row in columns]
     if _room(columns, width) < ENOUGH and all(entry.run_id.endswith(entry.label) for entry in ordered):
         columns = [(row[0], "", *row[2:]) for row in columns]
@@ -232,9 +231,8 @@ def _parameters(entry: Entry, room: int) -> str:
     every = one_line(" ".join(entry.parameters), ARGUMENTS)
     if len(every) <= room:
         return every
-    told = [f"channels={number}" for number in re.findall(r"_([0-9]+)ch_", entry.run_id)]
-    told += [f"threads={number}" for number in re.findall(r"_([0-9]+)th_", entry.run_id)]
-    return one_line(" ".join(text for text in entry.parameters if text not in told), room)
+    shown = settings_in(entry.run_id)
+    return one_line(" ".join(text for text in entry.parameters if text not in shown), room)
 
 
 def minute(stamp: str) -> str:

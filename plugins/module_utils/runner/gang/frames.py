@@ -14,6 +14,8 @@ import json
 import secrets
 from typing import Any
 
+from ..._records.known import parse_json
+
 # The longest line, newline included, before and after the other side has proven the key.
 UNAUTHENTICATED_BYTES = 512
 AUTHENTICATED_BYTES = 4096
@@ -60,10 +62,7 @@ def plain(message: dict[str, Any]) -> bytes:
 
 def parse(line: bytes) -> dict[str, Any]:
     """Return the JSON object of a line; raise Forged where it is not one."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise Forged("not JSON") from error
+    message = parse_json(line)
     if not isinstance(message, dict):
         raise Forged("not a JSON object")
     return message
