@@ -79,9 +79,9 @@ def test_files_that_are_not_there_or_not_what_they_should_be(cluster: Cluster) -
     config = cluster.home / "given-config.yml"
     config.write_text("model: {layers: 2\ntraining: [\n")
     script, no_yaml = refusal(cluster, {"script": "nowhere.py", "config": str(config)})
-    assert script.startswith("node0 and node1: script: ")
+    assert script.startswith("node0 and node1: files: ")
     assert "/workloads/nowhere.py does not exist; expected the same readable file on every node" in script
-    assert no_yaml.startswith(f"node0 and node1: config: {config}:2:9: ")
+    assert no_yaml.startswith(f"node0 and node1: files: {config}:2:9: ")
     assert "expected a YAML mapping (-e config)" in no_yaml
 
 
