@@ -39,6 +39,7 @@ _DISTRIBUTED = re.compile(
 _EXCEPTION = re.compile(
     r"(?:\[rank\d+\]:\s*)?((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Timeout)\b.*)"
 )
+_RANK = re.compile(r"^\[rank\d+\]:\s?")
 # The type that Python and torch's error file put before the text of an exception.
 _TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
 TAIL_LINES = 20
@@ -70,6 +71,17 @@ def last_exception(lines: Iterable[str]) -> str | None:
     return matches[-1].group(1) if matches else None
 
 
+def last_traceback(lines: Sequence[str]) -> list[str]:
+    """Return the last traceback in a log, to the line that names the exception."""
+    traceback: list[str] = []
+    for line in (_RANK.sub("", line) for line in lines):
+        if line.startswith("Traceback (most recent call last)"):
+            traceback = [line]
+        elif traceback and not _EXCEPTION.match(traceback[-1]):
+            traceback.append(line)
+    return traceback[-TAIL_LINES:]
+
+
 def split_exception(message: str | None) -> tuple[str | None, str | None]:
     """Return the type and the text of an exception: (`ValueError`, `no such layer`)."""
     match = _TYPE.match(message or "")
@@ -86,7 +98,10 @@ def judge_rank(failure: RankFailure, others: Sequence[RankFailure]) -> RankFailu
     if likeness is None:
         likeness = _likeness(failure, others, message or "", tail)
     exception = failure.exception or split_exception(message)[0]
-    return dataclasses.replace(failure, message=message, exception=exception, likeness=int(likeness))
+    traceback = failure.traceback or ([] if failure.signal else last_traceback(failure.log_tail))
+    return dataclasses.replace(
+        failure, message=message, exception=exception, traceback=traceback, likeness=int(likeness)
+    )
 
 
 def _likeness(failure: RankFailure, others: Sequence[RankFailure], message: str, tail: str) -> Likeness:

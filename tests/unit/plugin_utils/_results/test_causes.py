@@ -237,3 +237,12 @@ def test_the_cause_is_data() -> None:
     )
     launcher = failed("node0", why="x", exit_code=1, log_tail=["usage", "KeyError: 'lr'"])
     assert of_run(launcher)[0].cause == Cause("node0", None, 1, None, "KeyError", "'lr'")
+    raised = [
+        "up",
+        "[rank2]: Traceback (most recent call last):",
+        '[rank2]:   File "a.py"',
+        "[rank2]: KeyError: 1",
+        "bye",
+    ]
+    found = of_run(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
+    assert found == ["Traceback (most recent call last):", '  File "a.py"', "KeyError: 1"]
