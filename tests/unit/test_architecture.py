@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rooms and the rules of docs/architecture.md, held to the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGINS = ROOT / "plugins"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+COLLECTION = "ansible_collections.muster.train.plugins."
+SIDES = ("module_utils", "plugin_utils")
+# Modules are documentation for the most part.
+LONGEST, MODULES = 300, "modules"
+# What only the seam and the runner, which is a program of its own, may do on a node.
+SYSTEM = {"ctypes", "fcntl", "glob", "pathlib", "selectors", "shutil", "subprocess"}
+SOURCES = sorted(path.relative_to(PLUGINS).as_posix() for path in PLUGINS.rglob("*.py"))
+
+
+@cache
+def rooms() -> dict[str, set[str] | None]:
+    """The rooms of the page's tables with the rooms that each may import; None is any."""
+    rows = re.findall(r"^\| `(\w+/\w+)/` \|[^|]*\|([^|]*)\|$", PAGE, flags=re.MULTILINE)
+    return {
+        room: None if "any" in cell else {name.strip("/") for name in re.findall(r"`([\w/]+)/`", cell)}
+        for room, cell in rows
+    }
+
+
+def room_of(path: str) -> str | None:
+    """The room of a file below plugins/: the folder of its subject on either side."""
+    parts = PurePosixPath(path).parts
+    return "/".join(parts[:2]) if parts[0] in SIDES and len(parts) > 2 else None
+
+
+def imports(path: str) -> Iterator[str]:
+    """The files of this collection that a file imports."""
+    package = PurePosixPath(path).parent.parts
+    for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        module = node.module or ""
+        if not node.level and not module.startswith(COLLECTION):
+            continue
+        base = package[: len(package) - node.level + 1] if node.level else ()
+        parts = (*base, *filter(None, module.removeprefix(COLLECTION).split(".")))
+        for alias in node.names:
+            names = ["/".join((*parts, alias.name)) + ".py", "/".join(parts) + ".py"]
+            yield from [name for name in names if (PLUGINS / name).is_file()][:1]
+
+
+def test_every_room_is_on_the_page() -> None:
+    folders = {room for path in SOURCES if (room := room_of(path))}
+    assert folders == set(rooms())
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_side_has_few_rooms_and_no_loose_files(side: str) -> None:
+    entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 16
+    assert [path.name for path in entries if path.is_file()] == []
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path)])
+def test_a_room_imports_only_what_the_page_allows(path: str) -> None:
+    room = room_of(path)
+    assert room is not None
+    allowed = rooms()[room]
+    imported = {other for name in imports(path) if (other := room_of(name)) and other != room}
+    if allowed is not None:
+        assert imported <= allowed, f"{path} imports {sorted(imported - allowed)}"
+
+
+def test_the_page_allows_no_cycle_of_rooms() -> None:
+    left = {room: set(allowed or ()) for room, allowed in rooms().items()}
+    while free := [room for room, allowed in left.items() if not allowed & set(left)]:
+        for room in free:
+            del left[room]
+    assert left == {}
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_files_are_small(path: str) -> None:
+    lines = len((PLUGINS / path).read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST or path.startswith(MODULES), f"{path} has {lines} lines"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.endswith("__init__.py")])
+def test_packages_hold_a_docstring_only(path: str) -> None:
+    body = ast.parse((PLUGINS / path).read_text(encoding="utf-8")).body
+    assert [type(node) for node in body] == [ast.Expr]
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))])
+def test_only_the_seam_touches_the_machine(path: str) -> None:
+    if room_of(path) == "module_utils/_host":
+        pytest.skip("this is the seam")
+    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert names & SYSTEM == set()
+    assert "open" not in calls
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(SIDES)])
+def test_imports_inside_a_side_are_relative(path: str) -> None:
+    side = path.split("/")[0]
+    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
+    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert [name for name in modules if name.startswith(f"{COLLECTION}{side}")] == []
+
+
+def test_every_rule_names_a_test_that_exists() -> None:
+    links = re.findall(r"\[(test_\w+)\]\(\.\./([\w/]+\.py)\)", PAGE)
+    assert len(links) >= 8
+    for name, path in links:
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
