@@ -16,7 +16,7 @@ from typing import Any
 from .frames import short
 from .ranks import ABSENT, DRAINED, JOINED, LOST, RUNNING, RankAssignment
 from .reports import Reports
-from .restarts import RestartPolicy
+from .restarts import Limits, RestartPolicy
 
 # How long the head waits for the next node after the last one joined.
 GATHER_S = 60.0
@@ -25,16 +25,6 @@ NAMES_SHOWN = 8
 MAX_WHY_BYTES = 1500
 
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """The run's time limits in seconds (lost_after 0: a silent node is never lost) and its number of restarts."""
-
-    join_timeout: float
-    lost_after: float
-    abort_grace: float
-    max_restarts: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +68,7 @@ class Coordinator:
         self._disconnects: list[Cause] = []
         self._now = now
         self._reports = Reports()
-        self._restarts = RestartPolicy(self._ranks, limits.max_restarts, limits.lost_after, limits.abort_grace)
+        self._restarts = RestartPolicy(self._ranks, limits)
 
     # -- events --------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,10 @@ from typing import Any
 
 from ..._records.job import Job
 from .base import Gang, heartbeat_s
-from .coordinator import OVER, Coordinator, Limits, join_names
+from .coordinator import OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from .link import Link
+from .restarts import Limits
 
 # A connection that has not proven the key by then is closed.
 HANDSHAKE_S = 5.0

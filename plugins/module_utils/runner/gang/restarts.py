@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from .base import heartbeat_s
@@ -16,27 +17,35 @@ IDLE_ATTEMPTS = 2
 SLACK_S = 1.0
 
 
-class RestartPolicy:
-    """The limits, and how far the attempts have come; times in seconds, lost_after 0: a silent node is never lost."""
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The run's time limits in seconds (lost_after 0: a silent node is never lost) and its number of restarts."""
 
-    def __init__(self, ranks: RankAssignment, max_restarts: int, lost_after: float, abort_grace: float) -> None:
+    join_timeout: float
+    lost_after: float
+    abort_grace: float
+    max_restarts: int
+
+
+class RestartPolicy:
+    """The limits, and how far the attempts have come."""
+
+    def __init__(self, ranks: RankAssignment, limits: Limits) -> None:
         self._ranks = ranks
-        self._max_restarts = max_restarts
-        self._lost_after = lost_after
-        self._abort_grace = abort_grace
+        self._limits = limits
         self._best_step = -1
         self._idle_attempts = 0
 
     def allows_restarts(self) -> bool:
         """Return whether a run may be restarted at all."""
-        return self._max_restarts > 0
+        return self._limits.max_restarts > 0
 
     def exhausted_reason(self, attempt: int) -> str | None:
         """Return why there can be no attempt after this one, None where there can, with spares for lost nodes."""
-        if attempt >= self._max_restarts:
+        if attempt >= self._limits.max_restarts:
             return f"restarted {attempt} time{'s' * (attempt != 1)}, the maximum"
         nodes = self._unavailable_nodes()
-        if not self._lost_after and any(node.state == LOST for node in nodes):
+        if not self._limits.lost_after and any(node.state == LOST for node in nodes):
             return f"not restarted: {nodes[0].name} may still be running on its own"
         return None if self._ranks.can_replace(nodes) else f"not restarted: no spare left for {nodes[0].name}"
 
@@ -47,8 +56,8 @@ class RestartPolicy:
         """
         nodes = self._ranks.ranked_nodes()
         times = [node.last_heard for node in nodes if node.state == LOST]
-        notice_s = self._lost_after + heartbeat_s(len(nodes), self._lost_after) + SLACK_S
-        return max(times, default=-math.inf) + notice_s + self._abort_grace
+        notice_s = self._limits.lost_after + heartbeat_s(len(nodes), self._limits.lost_after) + SLACK_S
+        return max(times, default=-math.inf) + notice_s + self._limits.abort_grace
 
     def record_attempt(self) -> str | None:
         """Count the attempt that just ended; return why there is no next one if too many made no progress."""

@@ -14,10 +14,10 @@ from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinat
     GATHER_S,
     OVER,
     Coordinator,
-    Limits,
     join_names,
 )
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import ABSENT, LOST
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import Limits
 
 NAMES = ["n0", "n1", "n2"]
 
