@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch test lint sanity molecule cluster cluster-down faults docs changelog clean link dev
+.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults docs changelog clean link dev
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -18,6 +18,11 @@ help: ## list the targets
 launch: .venv/.local link ## train the example on the embedded cluster, two nodes on this machine
 	ansible-playbook launch.yml -e channels=42
 	@echo 'To run such commands yourself: source .venv/bin/activate'
+
+unit: dev ## the fast unit tests, a minute
+	pytest --numprocesses=2 --dist=loadscope -m 'not slow' tests/unit
+
+check: lint sanity unit ## lint, sanity and unit: what to run before a push
 
 test: dev ## all tests: unit, integration, molecule
 	@# Tests wait for most of their time, so two files run at a time, in the order of collection.
@@ -33,6 +38,10 @@ lint: dev ## ruff, mypy, ansible-lint, antsibull-changelog, antsibull-docs
 	ansible-lint --offline --profile production --strict
 	antsibull-changelog lint
 	antsibull-docs lint-collection-docs --plugin-docs --disallow-unknown-collection-refs .
+
+format: dev ## format the Python code, and fix what ruff can fix
+	ruff check --fix --exit-zero
+	ruff format
 
 sanity: dev ## ansible-test sanity on a copy of the checkout
 	python tools/sanity.py
@@ -65,6 +74,9 @@ docs: dev ## build the reference of modules and roles: docs/_build/html/index.ht
 	  -D suppress_warnings=ref.ref \
 	  docs/_build/rst docs/_build/html
 	@echo 'docs/_build/html/index.html'
+
+build: .venv/.local ## the collection's tarball, to install with ansible-galaxy
+	ansible-galaxy collection build --force
 
 changelog: dev ## write CHANGELOG.rst from changelogs/fragments and the modules
 	antsibull-changelog release --reload-plugins --update-existing --refresh

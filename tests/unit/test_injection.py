@@ -72,6 +72,8 @@ from ansible_collections.muster.train.tests.support.plan_parts import (
 )
 from ansible_collections.muster.train.tests.unit.plugin_utils._request.test_request import SITUATION
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
 TWO = Inventory((Host("node0"), Host("node1")), ("/clusters/lab/hosts.yml",), None)

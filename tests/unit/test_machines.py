@@ -21,6 +21,8 @@ from ansible_collections.muster.train.tools._machine.machine import MACHINES
 from ansible_collections.muster.train.tools._machine.manifest import read
 from ansible_collections.muster.train.tools._machine.show import Options, cluster_of, resolved
 
+pytestmark = pytest.mark.slow
+
 EXPECTED = sorted((MACHINES / "expected").glob("*.yml"))
 NAMES = [path.stem for path in EXPECTED]
 

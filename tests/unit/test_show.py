@@ -19,6 +19,8 @@ from ansible_collections.muster.train.tools._machine.machine import MACHINES
 from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, dump, read
 from ansible_collections.muster.train.tools._machine.show import Options, main, show
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = MACHINES / "show.py"
 KEYS = ["about", "rdma", "gpu", "node", "library", "fabric", "env", "not_set", "findings", "warnings"]
 

@@ -1,4 +1,16 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the action plugins share."""
+"""What the action plugins share. A Python that is too old is refused here, before any import fails."""
+
+from __future__ import annotations
+
+import sys
+
+from ansible.errors import AnsibleError
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    raise AnsibleError(
+        f"Muster needs Python 3.11 or newer on the controller, and Ansible runs with {sys.executable}, which is Python "
+        f"{'.'.join(map(str, sys.version_info[:3]))}: install ansible-core with a newer Python"
+    )

@@ -19,6 +19,8 @@ from ansible_collections.muster.train.plugins.module_utils._software import tool
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._system import kernel_log, processes
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 128 * 1024
 # Many times what a busy machine takes; a search that goes back over and over takes many minutes.
 LIMIT_S = 60.0

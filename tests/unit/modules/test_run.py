@@ -22,6 +22,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner import process
 from ansible_collections.muster.train.plugins.modules import run
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare, state_of, wait_for
 
+pytestmark = pytest.mark.slow
+
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleError
 
-from ansible_collections.muster.train.plugins import plugin_utils
+from ansible_collections.muster.train.plugins.plugin_utils import _action
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -67,4 +67,4 @@ def test_the_runner_refuses(old_python: str, tmp_path: Path) -> None:
 def test_the_controller_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
     with pytest.raises(AnsibleError, match=r"needs Python 3[.]11 or newer on the controller.* is Python 3[.]10[.]13"):
-        importlib.reload(plugin_utils)
+        importlib.reload(_action)

@@ -24,6 +24,8 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 from ansible_collections.muster.train.tests.support import captures, rdma_trees
 from ansible_collections.muster.train.tests.support.machines import Machine
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = [
     "4: ACTIVE\n",
     "400 Gb/sec (4X NDR)\n",

@@ -12,9 +12,13 @@ import stat
 import sys
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils.runner import locks, process_tree
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
+
+pytestmark = pytest.mark.slow
 
 IGNORES_TERM = (
     "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"

@@ -21,6 +21,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.topology impo
 from ansible_collections.muster.train.tests.support.detect_parts import detected
 from ansible_collections.muster.train.tests.support.machines import MACHINES, load
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[4]
 TEMPLATE = (ROOT / "roles" / "detect" / "templates" / "detect.html.j2").read_text(encoding="utf-8")
 ASKED = FactsQuery(workdir="/home/ann/muster", code_dir="/home/ann/muster")

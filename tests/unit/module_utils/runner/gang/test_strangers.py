@@ -22,6 +22,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames im
 from ansible_collections.muster.train.tests.support.gang import KEY, Running, make_gang
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
+pytestmark = pytest.mark.slow
+
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 CROWD = 1000
 
