@@ -401,7 +401,7 @@ ansible_facts:
           description: Errors of GPUs and adapters in the kernel log of this boot.
           type: dict
           contains:
-            readable: {description: Whether it could be read. If not, the list of errors is incomplete., type: bool}
+            readable: {description: 'Whether it could be read. If not, the list of errors is incomplete.', type: bool}
             why: {description: The reason if not., type: str}
             errors:
               description: The errors, grouped by kind, code and device.
