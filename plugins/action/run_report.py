@@ -31,7 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._setup import teardow
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
-COLOURS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
+COLORS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
 MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "removed", "list")
@@ -106,8 +106,8 @@ def _print_status(
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
     show(["", *report.status_table(runs, WIDTH), ""])
-    colour = constants.config.get_config_value(COLOURS.get(verdict.verdict, "COLOR_ERROR"))
-    show([report.summary(run_id, verdict, runs)], colour)
+    color = constants.config.get_config_value(COLORS.get(verdict.verdict, "COLOR_ERROR"))
+    show([report.summary(run_id, verdict, runs)], color)
     show(report.explanation(verdict))
     if what == "stopped":
         show(report.already_ended(infos, run_id))

@@ -20,9 +20,9 @@ LONG = "--seconds 3000"
 
 
 @pytest.fixture(scope="module")
-def neighbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def neighbor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A run that goes on beside all others on this machine: the same run id, other work directories."""
-    beside = Cluster(tmp_path_factory.mktemp("neighbour"))
+    beside = Cluster(tmp_path_factory.mktemp("neighbor"))
     try:
         launched = beside.launch(script_args=LONG)
         assert launched.rc == 0, launched.out
@@ -32,14 +32,14 @@ def neighbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(autouse=True)
-def untouched(neighbour: Cluster, cluster: Cluster) -> Iterator[None]:
-    """Every test here ends with no process of its run and with the neighbour as it was."""
-    before = neighbour.identities()
+def untouched(neighbor: Cluster, cluster: Cluster) -> Iterator[None]:
+    """Every test here ends with no process of its run and with the neighbor as it was."""
+    before = neighbor.identities()
     assert len(before) == 4, "two runners, two ranks"
     yield
     assert cluster.processes() == []
-    assert neighbour.identities() == before
-    assert [neighbour.state(node)["phase"] for node in neighbour.names] == ["running", "running"]
+    assert neighbor.identities() == before
+    assert [neighbor.state(node)["phase"] for node in neighbor.names] == ["running", "running"]
 
 
 def stop(cluster: Cluster) -> str:

@@ -182,7 +182,7 @@ def mi300x(**changes: Any) -> dict[str, Any]:
 
 
 def dgx_a100() -> dict[str, Any]:
-    """Two GPUs and two NICs behind each pair of switches: own NICs PIX, the neighbour's PXB."""
+    """Two GPUs and two NICs behind each pair of switches: own NICs PIX, the neighbor's PXB."""
     numas = [0, 0, 0, 0, 1, 1, 1, 1]
     names: dict[str, int | None] = {f"mlx5_{n}": numas[n] for n in range(8)}
     links = [

@@ -23,7 +23,7 @@ RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_
 ASK_S = 30.0
 # What Docker needs beyond the grace period: kill, unmount, record the exit code.
 END_SLACK_S = 15
-SIGNALLED = 128  # added to a signal's number in the exit codes of shells and Docker
+SIGNALED = 128  # added to a signal's number in the exit codes of shells and Docker
 
 
 class EngineError(Exception):
@@ -54,7 +54,7 @@ class ContainerState:
         code = self.exit_code
         if code is None:
             return f"was not started{f' ({self.error})' if self.error else ''}"
-        signal = f"was killed by {signal_name(code - SIGNALLED)}" if SIGNALLED < code < SIGNALLED + 65 else "ended"
+        signal = f"was killed by {signal_name(code - SIGNALED)}" if SIGNALED < code < SIGNALED + 65 else "ended"
         memory = ", out of memory" if self.oom_killed else ""
         return f"{signal}{memory} (exit code {code})"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-# Colours, cursor movements and titles (ECMA-48): a log is full of them, and none may reach the user's terminal.
+# Colors, cursor movements and titles (ECMA-48): a log is full of them, and none may reach the user's terminal.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node's shape as a picture: boxes, lines and texts with their places.
 
-Lengths are CSS pixels. Colours are the page's business: a shape has a class. Texts are data, nothing here is markup.
+Lengths are CSS pixels. Colors are the page's business: a shape has a class. Texts are data, nothing here is markup.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ REASONS_TOLD = 3
 CONF_VALUE_MAX = 1023
 # param.cc skips lines with # since 2.26; before, `# x=1` defines a variable of the name `# x`.
 CONF_COMMENTS = (2, 26)
-# Only what the library itself reads: it reads its file when it is initialised, too late for anything else.
+# Only what the library itself reads: it reads its file when it is initialized, too late for anything else.
 CONF_NAMES = ("NCCL_", "RCCL_")
 # What docker's --env-file, compose's env_file and systemd's EnvironmentFile do not all take to the letter.
 _BENT = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")

@@ -59,7 +59,7 @@ def plan(
 
 
 def _of_runs(port_range: str, defaults: Mapping[str, Any]) -> list[Ports]:
-    """Return the ports at which runs meet: the policy's range, and a port of the cluster's own with its neighbours."""
+    """Return the ports at which runs meet: the policy's range, and a port of the cluster's own with its neighbors."""
     try:
         found = [read_range(port_range)]
     except ValueError as error:

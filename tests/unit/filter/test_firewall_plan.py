@@ -53,7 +53,7 @@ def test_what_no_other_node_can_come_from_is_left_out() -> None:
     assert planned(nodes) == {"ports": [RANGE], "ipv4": ["10.0.0.1", "10.0.0.2"], "ipv6": ["fd00::1"]}
 
 
-def test_neighbours_and_networks_are_joined() -> None:
+def test_neighbors_and_networks_are_joined() -> None:
     nodes = {"n1": facts("10.0.0.2", "10.1.0.9"), "n2": facts("10.0.0.3")}
     found = planned(nodes, {"n1": "n1", "n2": "n2"}, addresses=["10.1.0.0/16", "2001:db8::/64", "2001:db8::7"])
     assert (found["ipv4"], found["ipv6"]) == (["10.0.0.2/31", "10.1.0.0/16"], ["2001:db8::/64"])

@@ -103,7 +103,7 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     wait_for(lambda: log.exists() and log.stat().st_size, "the job ignores SIGTERM")
     other = make_job(tmp_path / "other", SLEEP)
     (tmp_path / "other").mkdir()
-    neighbour = call(capsys, "run", job=other.to_dict())["run"]["pid"]
+    neighbor = call(capsys, "run", job=other.to_dict())["run"]["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: process_tree.look(pid) is None, "the runner is dead")
     info = call(capsys, "run_info", workdir=str(tmp_path))["run"]
@@ -113,7 +113,7 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
     assert process_tree.of_run(job.run_id, job.run_dir) == []
     assert state_of(job)["why"] == f"{info['why']}; stop swept 1 process"
-    assert process_tree.look(neighbour) is not None, "a run beside it was touched"
+    assert process_tree.look(neighbor) is not None, "a run beside it was touched"
     assert stop(capsys, tmp_path)["changed"] is False
     stop(capsys, tmp_path / "other")
 

@@ -4,7 +4,7 @@
 """The tables of `nvidia-smi topo -m`, `-mp` and `-p2p X`.
 
 Read by tokens, never by columns on the screen: a row is a name, a word for each label of the header, and the
-affinities. Tabs or blanks, terminal colours, comment signs before a line, labels that touch, rows that are cut or
+affinities. Tabs or blanks, terminal colors, comment signs before a line, labels that touch, rows that are cut or
 missing: the rest is read, and what is not certain is left out. Other makers' tools print the same table.
 """
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Telling processes apart, and signalling one of them only."""
+"""Telling processes apart, and signaling one of them only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_only_the_marked_processes_are_of_the_run() -> None:
                 process.wait()
 
 
-def test_a_reused_pid_is_never_signalled() -> None:
+def test_a_reused_pid_is_never_signaled() -> None:
     with sleeper() as child:
         now = process_tree.look(child.pid)
         assert now is not None

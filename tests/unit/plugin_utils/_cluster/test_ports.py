@@ -66,7 +66,7 @@ def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) 
     assert line(findings[0]).startswith(f"node0: port: port 29500 is taken by {text}")
 
 
-def test_a_wish_whose_neighbour_is_taken() -> None:
+def test_a_wish_whose_neighbor_is_taken() -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29499))
     assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: port: port 29499"]
 

@@ -176,9 +176,9 @@ def test_storage_adapters_of_the_same_rate_are_told_by_the_gpus(
 
 
 def test_nic_labels_of_the_vendors_tool_are_understood() -> None:
-    labelled = gpu(1, [(0, "NIC1", "PIX")])
-    labelled = type(labelled)(**{**vars(labelled), "nics": {"NIC0": "mlx5_0", "NIC1": "mlx5_1"}})
-    assert value(view(hcas=[hca("mlx5_0"), hca("mlx5_1")], gpu=labelled)) == "=mlx5_1"
+    labeled = gpu(1, [(0, "NIC1", "PIX")])
+    labeled = type(labeled)(**{**vars(labeled), "nics": {"NIC0": "mlx5_0", "NIC1": "mlx5_1"}})
+    assert value(view(hcas=[hca("mlx5_0"), hca("mlx5_1")], gpu=labeled)) == "=mlx5_1"
 
 
 def test_lost_links_of_the_same_cards_are_named() -> None:
