@@ -78,12 +78,10 @@ def firewall_plan(
     # Of the facts no more is copied than is looked at: they are large, and of every node.
     read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
     try:
-        found = firewall.plan(
-            read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses)
-        )
+        plan = firewall.plan(read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses))
     except ValueError as error:
         return {"refused": str(error)}
-    return {**found, "refused": None}
+    return {**plan, "refused": None}
 
 
 class FilterModule:

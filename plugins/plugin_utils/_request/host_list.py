@@ -56,12 +56,12 @@ class Target:
 
     def variables(self) -> dict[str, object]:
         """Return Ansible's variables for it."""
-        said = {
+        options = {
             "ansible_host": self.host if self.name != self.host else None,
             "ansible_user": self.user,
             "ansible_port": self.port,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def parse_hosts(raw: str | Iterable[object]) -> list[Target]:
@@ -91,31 +91,31 @@ def _parts(text: object) -> list[str]:
 def _targets(parts: Iterable[tuple[str, str]], advice: str, ranges: bool = True) -> list[Target]:
     """Read every part, which has a word for where it is."""
     lines: list[str] = []
-    found: list[Target] = []
+    targets: list[Target] = []
     first: dict[tuple[str, int], str] = {}
     for where, text in parts:
         shown = clean(where)[:80]
-        said = "" if where == text else f"{shown}: "
+        prefix = "" if where == text else f"{shown}: "
         try:
             for name in expand(text) if ranges else [text]:
                 target = parse_target(name)
                 before = first.get(target.endpoint)
                 if before is None:
                     first[target.endpoint] = shown
-                    found.append(target)
+                    targets.append(target)
                 else:
                     lines.append(f"{shown}: {clean(name)} is given twice, first by {before}; keep one of them")
-                if len(found) > LIMIT:
+                if len(targets) > LIMIT:
                     raise HostsError([f"{shown}: more than {LIMIT} hosts; give a smaller range"])
         except HostsError:
             raise
         except ValueError as error:
-            lines.append(f"{said}{error}; {advice}")
-    if not lines and not found:
+            lines.append(f"{prefix}{error}; {advice}")
+    if not lines and not targets:
         lines.append(f"no host is named; {advice}")
     if lines:
         raise HostsError(lines)
-    return _named(found)
+    return _named(targets)
 
 
 def expand(text: str) -> Iterator[str]:

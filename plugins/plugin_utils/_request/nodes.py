@@ -86,9 +86,9 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
         if not NODE_NAME.fullmatch(node.name)
     ]
     lines += [line for node in (*inventory.nodes, *inventory.spares) for line in _unreachable(node)]
-    seen: dict[str, str] = {}
+    endpoints: dict[str, str] = {}
     for node in (*inventory.nodes, *inventory.spares) if distinct else ():
-        first = seen.setdefault(node.endpoint, node.name)
+        first = endpoints.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(
                 f"inventory: {first} and {node.name} are the same machine ({node.endpoint}); "

@@ -30,12 +30,12 @@ def standing(
     kept = {name: defaults[name] for name in NAMES if name in defaults} if isinstance(defaults, Mapping) else defaults
     settings = settle("launch", {}, {}, kept, refusals)
     built_in: dict[str, Any] = {"mode": "auto", "env": {}}
-    found: dict[str, Mapping[str, Any]] = {
+    defaults_in_use: dict[str, Mapping[str, Any]] = {
         name: settings.get(name) or setting_of(built_in.get(name), DEFAULT) for name in NAMES
     }
     if mode is not None and mode["layer"] != Layer.DEFAULT:
-        found["mode"] = mode
-    return found, [_refused(refusal) for refusal in refusals]
+        defaults_in_use["mode"] = mode
+    return defaults_in_use, [_refused(refusal) for refusal in refusals]
 
 
 def _refused(refusal: Refusal) -> Finding:

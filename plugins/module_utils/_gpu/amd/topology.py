@@ -67,7 +67,7 @@ def parse_tables(text: str) -> Topology:
         elif _is_label(words[0]) and len(words) - 1 <= len(columns):
             row = numbers.of(words[0])
             table.update({(row, column): cell for column, cell in zip(columns, words[1:])})
-    topology.gpus.extend(sorted({*numbers.seen, *topology.devices}))
+    topology.gpus.extend(sorted({*numbers.numbers, *topology.devices}))
     topology.addresses.update(numbers.addresses)
     for number, details in topology.devices.items():
         if BDF.fullmatch(details.get("pci bus", "")):
@@ -96,7 +96,7 @@ class _Numbers:
     """The tool's number of a GPU: the digits of GPU3, or the place of an address among those it lists."""
 
     def __init__(self) -> None:
-        self.seen: set[int] = set()
+        self.numbers: set[int] = set()
         self.addresses: dict[int, str] = {}
         self._places: dict[str, int] = {}
 
@@ -107,5 +107,5 @@ class _Numbers:
         else:
             number = self._places.setdefault(label.lower(), len(self._places))
             self.addresses[number] = label.lower()
-        self.seen.add(number)
+        self.numbers.add(number)
         return number
