@@ -124,7 +124,7 @@ def check_kfd(host: Machine, key: str, value: Any) -> None:
     elif key in ("gpu_count", "gpu_count_here"):
         assert gpu.count == value and len(gpu.devices) == value
     elif key == "bdf":
-        addresses = {node.number: device.pci_address for node, device in zip(gpus, gpu.devices, strict=True)}
+        addresses = {node.number: device.pci_address for node, device in zip(gpus, gpu.devices)}
         assert {number: addresses[number] for number in value} == value
     elif key == "drm_render_minor":
         assert {node.number: node.drm_render_minor for node in gpus} == value
@@ -155,7 +155,7 @@ def check_kfd(host: Machine, key: str, value: Any) -> None:
         for span, processors in value.items():
             first, _dash, last = str(span).partition("-")
             nodes.update(dict.fromkeys(range(int(first), int(last or first) + 1), processors))
-        assert {node.number: device.numa_node for node, device in zip(gpus, gpu.devices, strict=True)} == nodes
+        assert {node.number: device.numa_node for node, device in zip(gpus, gpu.devices)} == nodes
     elif key == "xgmi":
         assert ("XGMI" in {link.relation for link in gpu.links}) is value
     elif key == "fully_connected_xgmi":

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes' side on Debian 11 (Python 3.9), 12 and 13 (Python 3.13): its unit tests, and a run across the three."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.integration.test_whole_way import Way, changes
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, in_root
+
+PYTHONS = {"n2": "3.9", "n3": "3.13"}
+SCRIPT = "import os, sys\nprint('runs on', sys.version.split()[0])\n"
+# The last pytest that runs on Python 3.9, with what only older Pythons need.
+PYTEST = ["pytest==8.4.2", "iniconfig==2.1.0", "hypothesis", "PyYAML", "exceptiongroup", "tomli", "typing_extensions"]
+HOME = "/tmp/muster"
+PLACE = f"{HOME}/ansible_collections/muster/train"
+# These use the controller's half, which needs a newer Python.
+LEFT_OUT = ("_host/test_require_python.py", "_records/test_run.py", "_runs", "runner")
+
+
+def send(inventory: Path, host: str, directory: Path, names: list[str], target: str) -> None:
+    """Put files into a directory of a host."""
+    listing = "\0".join(names).encode()
+    command = ["tar", "--create", f"--directory={directory}", "--null", "--files-from=-"]
+    archive = subprocess.run(command, input=listing, capture_output=True, check=True).stdout
+    unpack = in_root(inventory, host, "sh", "-c", f"mkdir -p {target} && tar --extract --directory={target}")
+    subprocess.run(unpack, input=archive, check=True)
+
+
+@pytest.mark.parametrize("host", PYTHONS)
+def test_unit_tests_of_the_nodes_side(host: str, mixed_inventory: Path) -> None:
+    packages = ROOT / ".cache" / "pytest" / PYTHONS[host]
+    if not packages.exists():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", f"{packages}.new", *PYTEST]
+        subprocess.run([*command, "--python-version", PYTHONS[host], "--only-binary", ":all:"], check=True)
+        Path(f"{packages}.new").rename(packages)
+    listing = ["git", "ls-files", "-z", "galaxy.yml", "plugins", "tests", "tools"]
+    files = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    send(mixed_inventory, host, ROOT, [name for name in files if name and (ROOT / name).exists()], PLACE)
+    send(mixed_inventory, host, packages, ["."], f"{HOME}/packages")
+    script = f"""
+        cd {PLACE} && printf '[pytest]\\nmarkers = slow: slow\\n' >pytest.ini
+        PYTHONPATH={HOME}/packages python3 -m pytest -q --import-mode=importlib -p no:cacheprovider -m 'not slow' \\
+          {" ".join(f"--ignore=tests/unit/module_utils/{name}" for name in LEFT_OUT)} tests/unit/module_utils
+    """
+    done = subprocess.run(
+        in_root(mixed_inventory, host, "sh", "-c", script),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
+
+
+def test_a_plain_program_runs_on_all_of_them(mixed_inventory: Path, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "plain.py").write_text(SCRIPT)
+    way = Way(mixed_inventory, "host", tmp_path)
+    way.policy |= {
+        "launch_workdir": "~/releases",
+        "launch_code_dir": "~/releases/code",
+        "code_rsync_path": str(code),
+        "launch_defaults": {"script": "plain.py", "launcher": "python", "nproc": 1},
+        # What the machine below has been through does not matter here.
+        "preflight_levels": {"kernel_log": "off"},
+    }
+    predicted = changes(way.play("setup", "--check"))
+    assert changes(way.play("setup")) == predicted
+    assert changes(way.play("setup")) == [0, 0, 0]
+    report = way.play("preflight")
+    assert "3 answered" in report
+    for host, python in PYTHONS.items():
+        assert f"on {host}: {python}" in report
+    assert "succeeded" in way.play("launch")
+    logs = sorted((way.record()[0] / "logs").glob("node_*.txt"))
+    for log, python in zip(logs, ("3.11.", "3.9.", "3.13."), strict=True):
+        assert f"runs on {python}" in log.read_text()
