@@ -373,7 +373,6 @@ ansible_facts:
             version: {description: "The engine's version, or the client's if the engine does not answer.", type: str}
             running: {description: 'V(false) if no engine is running, null if the user may not use it.', type: bool}
             why: {description: Why it does not answer or what could not be determined., type: str}
-            denied: {description: Whether sudo refuses to run it for this user., type: bool}
             compose: {description: The version of the Compose plugin., type: str}
             root_dir: {description: Directory of images and containers., type: str}
             containers: {description: Number of running containers., type: int}
@@ -385,6 +384,7 @@ ansible_facts:
               description: Bytes that a container may lock by default. V(-1) is unlimited.
               type: int
             memlock_source: {description: The source of this information., type: str}
+            denied: {description: Whether sudo refuses to run it for this user., type: bool}
         reach:
           description: The results of connecting to O(reach).
           type: list

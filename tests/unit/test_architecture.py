@@ -22,6 +22,8 @@ SIDES = ("module_utils", "plugin_utils")
 LONGEST, MODULES = 300, "modules"
 # What only the seam and the runner, which is a program of its own, may do on a node.
 SYSTEM = {"ctypes", "fcntl", "glob", "pathlib", "selectors", "shutil", "subprocess"}
+# Refuses a controller's Python that is too old, before any other import fails.
+GUARD = "plugin_utils/_action/__init__.py"
 SOURCES = sorted(path.relative_to(PLUGINS).as_posix() for path in PLUGINS.rglob("*.py"))
 
 
@@ -66,7 +68,7 @@ def test_every_room_is_on_the_page() -> None:
 def test_a_side_has_few_rooms_and_no_loose_files(side: str) -> None:
     entries = [path for path in (PLUGINS / side).iterdir() if path.name != "__pycache__"]
     assert len(entries) <= 16
-    assert {path.name for path in entries if path.is_file()} <= {"__init__.py"}
+    assert [path.name for path in entries if path.is_file()] == []
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path)])
@@ -93,7 +95,7 @@ def test_files_are_small(path: str) -> None:
     assert lines <= LONGEST or path.startswith(MODULES), f"{path} has {lines} lines"
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.endswith("/__init__.py") and room_of(path)])
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.endswith("/__init__.py") and path != GUARD])
 def test_packages_hold_a_docstring_only(path: str) -> None:
     body = ast.parse((PLUGINS / path).read_text(encoding="utf-8")).body
     assert [type(node) for node in body] == [ast.Expr]
