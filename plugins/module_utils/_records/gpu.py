@@ -9,16 +9,15 @@ None always means "could not be known from here". Field for field the facts' own
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-from .known import known
+from .known import Record
 
 # How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
 RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
 @dataclasses.dataclass(frozen=True)
-class Device:
+class Device(Record):
     """One logical GPU: a partition is a device of its own (partition: MIG profile or CPX/TPX/… mode)."""
 
     index: int
@@ -31,7 +30,7 @@ class Device:
 
 
 @dataclasses.dataclass(frozen=True)
-class Link:
+class Link(Record):
     """The link between the GPUs a < b: the vendor's word (NV18, XGMI, PCIE, PIX …) and how many links, if known."""
 
     a: int
@@ -41,7 +40,7 @@ class Link:
 
 
 @dataclasses.dataclass(frozen=True)
-class NicLink:
+class NicLink(Record):
     """The PCI relation between a GPU and an HCA: PIX, PXB, PHB, NODE or SYS."""
 
     gpu: int
@@ -50,7 +49,7 @@ class NicLink:
 
 
 @dataclasses.dataclass(frozen=True)
-class Nearest:
+class Nearest(Record):
     """The HCAs with the smallest relation to a GPU; on some machines the nearest is SYS."""
 
     gpu: int
@@ -59,7 +58,7 @@ class Nearest:
 
 
 @dataclasses.dataclass(frozen=True)
-class Gpu:
+class Gpu(Record):
     """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None."""
 
     vendor: str | None
@@ -71,21 +70,3 @@ class Gpu:
     nics: dict[str, str] = dataclasses.field(default_factory=dict)
     nic_links: list[NicLink] = dataclasses.field(default_factory=list)
     nearest_nics: list[Nearest] = dataclasses.field(default_factory=list)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Gpu:
-        def records(record: Any, name: str) -> list[Any]:
-            return [record(**known(record, item)) for item in data.get(name, [])]
-
-        return cls(
-            **{
-                **known(cls, data),
-                "devices": records(Device, "devices"),
-                "links": records(Link, "links"),
-                "nic_links": records(NicLink, "nic_links"),
-                "nearest_nics": records(Nearest, "nearest_nics"),
-            }
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)

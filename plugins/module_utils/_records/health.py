@@ -9,13 +9,12 @@ None always means "could not be known from here". Parts of NodeFacts, field for 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-from .known import known
+from .known import Record
 
 
 @dataclasses.dataclass(frozen=True)
-class Clock:
+class Clock(Record):
     """The node's clock in seconds since the epoch when it was read; asked is the controller's when it sent the task.
 
     synchronized is the kernel's answer (adjtimex), source where the answer is from.
@@ -28,7 +27,7 @@ class Clock:
 
 
 @dataclasses.dataclass(frozen=True)
-class Resolution:
+class Resolution(Record):
     """The addresses of a name here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
     addresses: list[str] = dataclasses.field(default_factory=list)
@@ -37,7 +36,7 @@ class Resolution:
 
 
 @dataclasses.dataclass(frozen=True)
-class DeviceFile:
+class DeviceFile(Record):
     """A device node of a GPU or an adapter; mode in octal digits, readable and writable for the user of the facts."""
 
     path: str
@@ -49,7 +48,7 @@ class DeviceFile:
 
 
 @dataclasses.dataclass(frozen=True)
-class Image:
+class Image(Record):
     """An image in the node's engine; digests are those of repositories (name@sha256:…), none for one never pulled."""
 
     id: str
@@ -57,7 +56,7 @@ class Image:
 
 
 @dataclasses.dataclass(frozen=True)
-class Engine:
+class Engine(Record):
     """The container engine as command asks it; running None: it is there, but does not answer this user (see why).
 
     compose is the plugin's version. gpu_containers are names of running containers with GPUs. images has an entry for
@@ -80,14 +79,9 @@ class Engine:
     memlock_source: str | None = None
     denied: bool = False
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Engine:
-        images = {ref: _optional(Image, image) for ref, image in (data.get("images") or {}).items()}
-        return cls(**{**known(cls, data), "images": images})
-
 
 @dataclasses.dataclass(frozen=True)
-class Reach:
+class Reach(Record):
     """Whether a port answers: connected, refused (by the host: the port is closed), timeout, unreachable, unknown."""
 
     address: str
@@ -97,7 +91,7 @@ class Reach:
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelError:
+class KernelError(Record):
     """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
 
     code is the number of an XID or SXid, device the PCI address. Lines of one kind, code and device are one record:
@@ -113,7 +107,7 @@ class KernelError:
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelLog:
+class KernelLog(Record):
     """Errors in the kernel's log of this boot; where it is not readable, errors is empty and why says why.
 
     complete is False where the log's beginning is lost (the ring of dmesg was overwritten), None where unknown.
@@ -125,13 +119,9 @@ class KernelLog:
     source: str | None = None
     complete: bool | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> KernelLog:
-        return cls(**{**known(cls, data), "errors": _list(KernelError, data.get("errors")) or []})
-
 
 @dataclasses.dataclass(frozen=True)
-class GpuProcess:
+class GpuProcess(Record):
     """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
 
     pid: int
@@ -142,7 +132,7 @@ class GpuProcess:
 
 
 @dataclasses.dataclass(frozen=True)
-class RunProcess:
+class RunProcess(Record):
     """A process that carries a run's mark (MUSTER_RUN_ID) in its environment."""
 
     pid: int
@@ -152,7 +142,7 @@ class RunProcess:
 
 
 @dataclasses.dataclass(frozen=True)
-class HungProcess:
+class HungProcess(Record):
     """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if known."""
 
     pid: int
@@ -161,7 +151,7 @@ class HungProcess:
 
 
 @dataclasses.dataclass(frozen=True)
-class Processes:
+class Processes(Record):
     """Who uses the GPUs, what is left of runs, what hangs in the kernel; hidden: how many could not be looked into."""
 
     gpu: list[GpuProcess] | None = None
@@ -169,18 +159,9 @@ class Processes:
     hung: list[HungProcess] | None = None
     hidden: int | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Processes:
-        lists = {
-            "gpu": _list(GpuProcess, data.get("gpu")),
-            "runs": _list(RunProcess, data.get("runs")),
-            "hung": _list(HungProcess, data.get("hung")),
-        }
-        return cls(**{**known(cls, data), **lists})
-
 
 @dataclasses.dataclass(frozen=True)
-class Memory:
+class Memory(Record):
     """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one)."""
 
     total_bytes: int | None = None
@@ -191,7 +172,7 @@ class Memory:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sudo:
+class Sudo(Record):
     """Whether this user becomes root without a password, and if not, sudo's answer."""
 
     passwordless: bool | None = None
@@ -199,7 +180,7 @@ class Sudo:
 
 
 @dataclasses.dataclass(frozen=True)
-class Interface:
+class Interface(Record):
     """A network interface: state as the kernel's operstate, speed in Mb/s, how often it lost or found its carrier."""
 
     state: str | None = None
@@ -209,7 +190,7 @@ class Interface:
 
 
 @dataclasses.dataclass(frozen=True)
-class GpuState:
+class GpuState(Record):
     """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
 
     throttle are the reasons of a slower clock that are active now, in the vendor's words; nvlinks_down the numbers of
@@ -239,7 +220,7 @@ class GpuState:
 
 
 @dataclasses.dataclass(frozen=True)
-class FabricManager:
+class FabricManager(Record):
     """NVIDIA's fabric manager: needed where the node has NVSwitches; state is systemd's word for the service."""
 
     needed: bool | None = None
@@ -248,50 +229,9 @@ class FabricManager:
 
 
 @dataclasses.dataclass(frozen=True)
-class GpuHealth:
+class GpuHealth(Record):
     """How the GPUs are; devices is None where no tool and no file could tell."""
 
     devices: list[GpuState] | None = None
     fabric_manager: FabricManager | None = None
     why: str | None = None
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> GpuHealth:
-        values = {
-            "devices": _list(GpuState, data.get("devices")),
-            "fabric_manager": _optional(FabricManager, data.get("fabric_manager")),
-        }
-        return cls(**{**known(cls, data), **values})
-
-
-def _optional(record: Any, value: Any) -> Any:
-    return None if value is None else record(**known(record, value))
-
-
-def _list(record: Any, values: Any) -> Any:
-    return None if values is None else [record(**known(record, value)) for value in values]
-
-
-def _mapping(record: Any, values: Any) -> Any:
-    return None if values is None else {name: record(**known(record, value)) for name, value in values.items()}
-
-
-def health_from_dict(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of NodeFacts that are kept here, by their names there."""
-
-    def nested(record: Any, value: Any) -> Any:
-        return None if value is None else record.from_dict(value)
-
-    return {
-        "clock": _optional(Clock, data.get("clock")),
-        "names": _mapping(Resolution, data.get("names")),
-        "devices": _list(DeviceFile, data.get("devices")),
-        "engine": nested(Engine, data.get("engine")),
-        "reach": _list(Reach, data.get("reach")),
-        "kernel_log": nested(KernelLog, data.get("kernel_log")),
-        "processes": nested(Processes, data.get("processes")),
-        "memory": _optional(Memory, data.get("memory")),
-        "sudo": _optional(Sudo, data.get("sudo")),
-        "interfaces": _mapping(Interface, data.get("interfaces")),
-        "gpu_health": nested(GpuHealth, data.get("gpu_health")),
-    }

@@ -6,13 +6,53 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from typing import Any
+import re
+import sys
+from typing import Any, TypeVar
+
+R = TypeVar("R", bound="Record")
 
 
-def known(record: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of data that the dataclass record has a field for."""
-    return {field.name: data[field.name] for field in dataclasses.fields(record) if field.name in data}
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A record of a JSON object; another version may have written it with more keys or with fewer."""
+
+    @classmethod
+    def from_dict(cls: type[R], data: dict[str, Any], *modules: str) -> R:
+        """Return the record, those nested in it by their annotations; modules: where these are, beside its own."""
+        record: Any = cls
+        values = {}
+        for name, kind, nested in _fields(record, cls.__module__, *modules):
+            if data.get(name) is not None:
+                values[name] = data[name] if nested is None else _nest(nested, kind, data[name])
+            elif kind.endswith("| None"):
+                values[name] = None
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@functools.cache
+def _fields(record: Any, *modules: str) -> list[tuple[str, str, Any]]:
+    """Return the name, the annotation and the nested record of each field; Python 3.9 cannot evaluate `int | None`."""
+    names = {name: value for module in modules for name, value in vars(sys.modules[module]).items()}
+    fields = []
+    for field in dataclasses.fields(record):
+        kind = str(field.type)
+        records = [names[word] for word in re.findall(r"\w+", kind) if dataclasses.is_dataclass(names.get(word))]
+        fields.append((field.name, kind, records[0] if records else None))
+    return fields
+
+
+def _nest(record: Any, kind: str, value: Any) -> Any:
+    if kind.startswith("list["):
+        return [record.from_dict(item) for item in value]
+    if kind.startswith("dict["):
+        return {name: None if item is None else record.from_dict(item) for name, item in value.items()}
+    return record.from_dict(value)
 
 
 def parse_json(text: str | bytes | None) -> Any:

@@ -12,28 +12,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from .known import known
+from .known import Record
 from .subsets import HEALTH
 from .system import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
-    from .health import (
-        Clock,
-        DeviceFile,
-        Engine,
-        GpuHealth,
-        Interface,
-        KernelLog,
-        Memory,
-        Processes,
-        Reach,
-        Resolution,
-        Sudo,
-    )
+    from . import health
 
 
 @dataclasses.dataclass(frozen=True)
-class User:
+class User(Record):
     """Who the facts were gathered as, which is who the ranks will run as."""
 
     name: str
@@ -42,7 +30,7 @@ class User:
 
 
 @dataclasses.dataclass(frozen=True)
-class Address:
+class Address(Record):
     """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
 
     address: str
@@ -50,7 +38,7 @@ class Address:
 
 
 @dataclasses.dataclass(frozen=True)
-class Route:
+class Route(Record):
     """One IPv4 route; gateway is None where the destination is on the link itself."""
 
     destination: str
@@ -60,7 +48,7 @@ class Route:
 
 
 @dataclasses.dataclass(frozen=True)
-class PortHolder:
+class PortHolder(Record):
     """The process that listens on a port; another user's shows no more than its uid."""
 
     pid: int | None
@@ -70,7 +58,7 @@ class PortHolder:
 
 
 @dataclasses.dataclass(frozen=True)
-class Net:
+class Net(Record):
     """How this node reaches others. Holders are only of the requested ports that are in use."""
 
     addresses: list[Address]
@@ -84,18 +72,9 @@ class Net:
         routes = [route for route in self.routes if route.destination.endswith("/0")]
         return min(routes, key=lambda route: route.metric, default=None)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Net:
-        return cls(
-            addresses=[Address(**known(Address, item)) for item in data["addresses"]],
-            routes=[Route(**known(Route, item)) for item in data["routes"]],
-            listening=list(data["listening"]),
-            holders={port: PortHolder(**known(PortHolder, item)) for port, item in data["holders"].items()},
-        )
-
 
 @dataclasses.dataclass(frozen=True)
-class Workdir:
+class Workdir(Record):
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
     filesystem is the type as mounted, such as ext4 or nfs4.
@@ -109,7 +88,7 @@ class Workdir:
 
 
 @dataclasses.dataclass(frozen=True)
-class Code:
+class Code(Record):
     """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
 
     changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
@@ -128,7 +107,7 @@ class Code:
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainingPython:
+class TrainingPython(Record):
     """The training interpreter as asked for, and where it was found (None: not found)."""
 
     command: str
@@ -136,7 +115,7 @@ class TrainingPython:
 
 
 @dataclasses.dataclass(frozen=True)
-class File:
+class File(Record):
     """One file that was asked for; readable is true for regular files only."""
 
     path: str
@@ -146,7 +125,7 @@ class File:
 
 
 @dataclasses.dataclass(frozen=True)
-class Config:
+class Config(Record):
     """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
 
     path: str
@@ -154,7 +133,7 @@ class Config:
 
 
 @dataclasses.dataclass(frozen=True)
-class Systemd:
+class Systemd(Record):
     """Whether systemd runs this machine, and whether this user's services outlive their last session."""
 
     booted: bool
@@ -162,7 +141,7 @@ class Systemd:
 
 
 @dataclasses.dataclass(frozen=True)
-class Holder:
+class Holder(Record):
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
     run_id: str | None = None
@@ -171,13 +150,9 @@ class Holder:
     pid: int | None = None
     since: str | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Holder:
-        return cls(**known(cls, data))
-
 
 @dataclasses.dataclass(frozen=True)
-class NodeFacts:
+class NodeFacts(Record):
     """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
 
     hostname: str
@@ -201,56 +176,22 @@ class NodeFacts:
     tools: Tools | None = None
     kernel: Kernel | None = None
     timings: dict[str, int] = dataclasses.field(default_factory=dict)
-    clock: Clock | None = None
-    names: dict[str, Resolution] | None = None
-    devices: list[DeviceFile] | None = None
-    engine: Engine | None = None
-    reach: list[Reach] | None = None
-    kernel_log: KernelLog | None = None
-    processes: Processes | None = None
-    memory: Memory | None = None
-    sudo: Sudo | None = None
-    interfaces: dict[str, Interface] | None = None
-    gpu_health: GpuHealth | None = None
+    clock: health.Clock | None = None
+    names: dict[str, health.Resolution] | None = None
+    devices: list[health.DeviceFile] | None = None
+    engine: health.Engine | None = None
+    reach: list[health.Reach] | None = None
+    kernel_log: health.KernelLog | None = None
+    processes: health.Processes | None = None
+    memory: health.Memory | None = None
+    sudo: health.Sudo | None = None
+    interfaces: dict[str, health.Interface] | None = None
+    gpu_health: health.GpuHealth | None = None
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> NodeFacts:
-        def optional(record: Any, value: Any) -> Any:
-            return None if value is None else record(**known(record, value))
+    def from_dict(cls, data: dict[str, Any], *modules: str) -> NodeFacts:
+        if any(data.get(name) is not None for name in HEALTH):
+            from . import health
 
-        net, files, limits, disks = (data.get(name) for name in ("net", "files", "limits", "disks"))
-        return cls(
-            hostname=data["hostname"],
-            machine_id=data.get("machine_id"),
-            boot_id=data.get("boot_id"),
-            user=User(**known(User, data["user"])),
-            cpus=data["cpus"],
-            net=None if net is None else Net.from_dict(net),
-            workdir=Workdir(**known(Workdir, data["workdir"])),
-            code=optional(Code, data.get("code")),
-            python=TrainingPython(**known(TrainingPython, data["python"])),
-            files=None if files is None else {asked: File(**known(File, item)) for asked, item in files.items()},
-            config=optional(Config, data.get("config")),
-            systemd=Systemd(**known(Systemd, data["systemd"])),
-            memlock=optional(Memlock, data.get("memlock")),
-            holder=optional(Holder, data.get("holder")),
-            limits=None if limits is None else {name: Limit(**known(Limit, item)) for name, item in limits.items()},
-            container=optional(Container, data.get("container")),
-            disks=None if disks is None else [Disk(**known(Disk, item)) for item in disks],
-            versions=optional(Versions, data.get("versions")),
-            tools=optional(Tools, data.get("tools")),
-            kernel=optional(Kernel, data.get("kernel")),
-            timings=dict(data.get("timings") or {}),
-            **_health(data),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-
-def _health(data: dict[str, Any]) -> dict[str, Any]:
-    if all(data.get(name) is None for name in HEALTH):
-        return {}
-    from .health import health_from_dict
-
-    return health_from_dict(data)
+            modules = (health.__name__,)
+        return super().from_dict(data, *modules)

@@ -9,17 +9,16 @@ None always means "could not be known from here". Field for field the facts' own
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, Callable
+from collections.abc import Callable, Iterable
 
-from .known import known
+from .known import Record
 
 AMAZON = "0x1d0f"  # a vendor_id
 ROCE_V2 = "RoCE v2"  # a type of GID
 
 
 @dataclasses.dataclass(frozen=True)
-class Gid:
+class Gid(Record):
     """One entry of a port's GID table that is set; address is the IPv4 or IPv6 address it stands for."""
 
     index: int
@@ -56,7 +55,7 @@ def choose_gid(
 
 
 @dataclasses.dataclass(frozen=True)
-class Port:
+class Port(Record):
     """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable."""
 
     port: int
@@ -74,13 +73,9 @@ class Port:
     usable: bool
     reasons: list[str]
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Port:
-        return cls(**{**known(cls, data), "gids": [Gid(**known(Gid, item)) for item in data["gids"]]})
-
 
 @dataclasses.dataclass(frozen=True)
-class Hca:
+class Hca(Record):
     """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most."""
 
     name: str
@@ -102,13 +97,9 @@ class Hca:
     link_gen: int | None = None
     link_gen_max: int | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Hca:
-        return cls(**{**known(cls, data), "ports": [Port.from_dict(item) for item in data["ports"]]})
-
 
 @dataclasses.dataclass(frozen=True)
-class Gdr:
+class Gdr(Record):
     """What the kernel has for GPUDirect RDMA; dmabuf is None because only the driver itself can tell."""
 
     nvidia_peermem: bool | None
@@ -126,20 +117,9 @@ class Gdr:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rdma:
+class Rdma(Record):
     """All RDMA devices; usable: at least one port that NCCL could use, None where the devices could not be seen."""
 
     usable: bool | None
     gdr: Gdr
     hcas: list[Hca]
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Rdma:
-        return cls(
-            usable=data["usable"],
-            gdr=Gdr(**known(Gdr, data["gdr"])),
-            hcas=[Hca.from_dict(item) for item in data["hcas"]],
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from .known import Record
+
 
 @dataclasses.dataclass(frozen=True)
-class Memlock:
+class Memlock(Record):
     """Limits of locked memory in bytes; -1 is unlimited.
 
     cap_ipc_lock: the kernel does not count what this process locks. effective is what the two come to.
@@ -25,7 +27,7 @@ class Memlock:
 
 
 @dataclasses.dataclass(frozen=True)
-class Limit:
+class Limit(Record):
     """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
 
     soft: int | None
@@ -33,7 +35,7 @@ class Limit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Container:
+class Container(Record):
     """What kind of container this is (None: none detected), and what of the host it shares.
 
     source is where this was read, pod the pod's namespace and name, shm_bytes the size of /dev/shm.
@@ -48,7 +50,7 @@ class Container:
 
 
 @dataclasses.dataclass(frozen=True)
-class Disk:
+class Disk(Record):
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
     writable: a file could be written there and removed again; write_error is why not. None: not tried.
@@ -66,7 +68,7 @@ class Disk:
 
 
 @dataclasses.dataclass(frozen=True)
-class Versions:
+class Versions(Record):
     """Versions as written in files, and in sources which file; nothing was started to learn them.
 
     site_packages is where the training interpreter looks for packages, None where files do not tell it for certain:
@@ -89,7 +91,7 @@ class Versions:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tools:
+class Tools(Record):
     """Versions of container runtimes and schedulers by their own word; None where there is none of that name."""
 
     docker: str | None = None
@@ -99,7 +101,7 @@ class Tools:
 
 
 @dataclasses.dataclass(frozen=True)
-class Kernel:
+class Kernel(Record):
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 
     rdma_netns is shared or exclusive: whether every network namespace sees all RDMA devices.

@@ -130,12 +130,6 @@ def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
     return _remove_tree(host, gone)
 
 
-def leftovers(host: Host, workdir: str) -> list[str]:
-    """Return what an interrupted removal left, as paths."""
-    base = _base(host, workdir)
-    return [os.path.join(base, name) for name in host.list_dir(base) or [] if name.startswith(GONE)]
-
-
 def _base(host: Host, workdir: str) -> str:
     return os.path.join(muster_dir(host.resolve(workdir) or workdir), "runs")
 
@@ -211,7 +205,10 @@ def prune(
             removed.append({"kind": candidate.kind, "name": candidate.name})
         else:
             failed.append(f"{candidate.kind} {candidate.name}: {why}")
-    swept = leftovers(host, workdir) if days is not None else []
+    base = _base(host, workdir)
+    swept: list[str] = []
+    if days is not None:  # what an interrupted removal left
+        swept = [os.path.join(base, name) for name in host.list_dir(base) or [] if name.startswith(GONE)]
     if not check:
         failed += [why for path in swept if (why := _remove_tree(host, path)) is not None]
     return {

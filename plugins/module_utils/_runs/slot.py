@@ -10,19 +10,10 @@ from .._records.node import Holder
 from ..runner import locks
 
 
-class Slot:
-    """One slot; the runner that holds it keeps a lock, so the answer is right even after a crash."""
-
-    def __init__(self, host: Host, workdir: str, name: str) -> None:
-        self.path = locks.slot_path(workdir, name)
-        self._host = host
-
-    def holder(self) -> Holder | None:
-        """Return the holder of the slot, None where it is free (or only another user may read the lock)."""
-        holder = locks.Lock(self._host.here(self.path)).holder()
-        return None if holder is None else Holder.from_dict(holder)
-
-
 def read_holder(host: Host, workdir: str, slot: str) -> Holder | None:
-    """Return the holder of a slot of a work directory, None where it is free."""
-    return Slot(host, workdir, slot).holder()
+    """Return the holder of a slot, None where it is free (or only another user may read the lock).
+
+    The runner that holds a slot keeps a lock, so the answer is right even after a crash.
+    """
+    holder = locks.Lock(host.here(locks.slot_path(workdir, slot))).holder()
+    return None if holder is None else Holder.from_dict(holder)

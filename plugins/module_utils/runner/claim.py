@@ -60,10 +60,5 @@ def _is_head_listening(job: Job) -> bool:
 
 def _describe(holder: dict[str, Any], slot: str) -> str:
     """Describe the holder of a slot in one line."""
-    return "slot '{}' is held by run {} (launch {}) on {} since {}".format(
-        slot,
-        holder.get("run_id", "?"),
-        str(holder.get("nonce", "?"))[:8],
-        holder.get("node", "?"),
-        holder.get("since", "?"),
-    )
+    run_id, nonce, node, since = (str(holder.get(name, "?")) for name in ("run_id", "nonce", "node", "since"))
+    return f"slot '{slot}' is held by run {run_id} (launch {nonce[:8]}) on {node} since {since}"

@@ -74,15 +74,11 @@ def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
     """Replace a file at once: readers see the old bytes or the new ones."""
     new = f"{path}.{os.getpid()}.new"
     try:
-        descriptor = create(new, os.O_WRONLY | os.O_TRUNC)
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
+        with open(create(new, os.O_WRONLY | os.O_TRUNC), "wb") as stream:
+            stream.write(data)
+            stream.flush()
             if durable:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+                os.fsync(stream.fileno())
         os.replace(new, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -108,11 +104,8 @@ def read_json(path: str) -> Any:
 def reserve(directory: str) -> None:
     """Reserve some space, so that the final state can be written even if the disk is full by then."""
     try:
-        descriptor = create(os.path.join(directory, RESERVE), os.O_WRONLY)
-        try:
-            os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
-        finally:
-            os.close(descriptor)
+        with open(create(os.path.join(directory, RESERVE), os.O_WRONLY), "wb") as stream:
+            os.posix_fallocate(stream.fileno(), 0, RESERVE_BYTES)
     except OSError:
         release_reserve(directory)
 

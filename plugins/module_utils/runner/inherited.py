@@ -13,24 +13,10 @@ from .._records.job import Job
 
 # Of the environment in which Ansible or a container runs, what would speak to the ranks or to torchrun by accident.
 FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
-FOREIGN_NAMES = [
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "RANK",
-    "WORLD_SIZE",
-    "LOCAL_RANK",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",
-    "NODE_RANK",
-    "OMP_NUM_THREADS",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "MAKELEVEL",
-    "OLDPWD",
-    "PWD",
-    "_",
-    "SHLVL",
-]
+FOREIGN_NAMES = {
+    *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK"),
+    *("OMP_NUM_THREADS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "OLDPWD", "PWD", "_", "SHLVL"),
+}
 
 
 def base_environment(environ: dict[str, str]) -> dict[str, str]:

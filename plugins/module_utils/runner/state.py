@@ -21,6 +21,10 @@ HEARTBEAT = "heartbeat.json"
 IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
 
 
+# What an attempt that has not ended has of its end.
+NOT_ENDED: dict[str, Any] = {**dict.fromkeys(("why", "exit_code", "signal", "first")), "failures": [], "log_tail": []}
+
+
 def memlock() -> dict[str, int]:
     """Return the effective RLIMIT_MEMLOCK in bytes, -1 for unlimited."""
     soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
@@ -42,22 +46,13 @@ class State:
             "schema": 1,
             "attempt": 0,
             "phase": "waiting",
-            "why": None,
             "boot_id": process_tree.boot_id(),
             "pid": os.getpid(),
             "start_time": me.start_time if me else 0,
             "memlock": memlock(),
-            "launcher": None,
-            "started": None,
-            "ended": None,
-            "exit_code": None,
-            "signal": None,
-            "first": None,
-            "failures": [],
-            "log_tail": [],
+            **dict.fromkeys(("launcher", "started", "ended", "gang", "end")),
             "log_dropped": 0,
-            "gang": None,
-            "end": None,
+            **NOT_ENDED,
             **fields,
         }
         self._beats = 0

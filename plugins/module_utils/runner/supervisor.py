@@ -24,7 +24,7 @@ from .gang.head import Head
 from .gang.member import Member
 from .inherited import environment_of
 from .requests import StopRequests
-from .state import State, identity
+from .state import NOT_ENDED, State, identity
 
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
@@ -69,7 +69,8 @@ class Supervisor:
             return self._follow_gang(state)
         except Exception as error:
             # A bug, but the run must neither hang nor look lost because of it.
-            self._end_tree()
+            for process in process_tree.descendants(os.getpid()):
+                process_tree.send(process, signal.SIGKILL)
             state.change("failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
             raise
 
@@ -88,9 +89,8 @@ class Supervisor:
         while True:
             order = self._next_order(state, gang)
             if order["type"] == "go":
-                phase, fields = self._run_attempt(
-                    state, gang, int(order["attempt"]), self.job.at(int(order["node_rank"]))
-                )
+                job = self.job.at(int(order["node_rank"]))
+                phase, fields = self._run_attempt(state, gang, int(order["attempt"]), job)
             elif order["type"] == "end":
                 break
         self._write_end(state, gang, phase, fields, order)
@@ -136,22 +136,11 @@ class Supervisor:
         """Make one attempt with the node rank of this job; return its phase and the state's fields."""
         shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
         files.make_dir(os.path.join(self.run_dir, "errors"))
-        # These replace the fields of the previous attempt.
-        fields: dict[str, Any] = {
-            "attempt": number,
-            "node_rank": job.node_rank,
-            "first_rank": job.first_rank,
-            "why": None,
-            "exit_code": None,
-            "signal": None,
-            "first": None,
-            "failures": [],
-            "log_tail": [],
-        }
+        places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
+        fields: dict[str, Any] = {**places, **NOT_ENDED}
         try:
-            attempt = self._attempt = Attempt(
-                job, self.run_dir, number, environment_of(job, self._private), self._selector
-            )
+            environment = environment_of(job, self._private)
+            attempt = self._attempt = Attempt(job, self.run_dir, number, environment, self._selector)
         except OSError as error:
             fields["why"] = f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
             gang.report_drained(report_of("failed", fields))
@@ -173,7 +162,7 @@ class Supervisor:
             if attempt.failed and not failure_reported:
                 failure_reported = True
                 gang.report_failure(_outcome(attempt)[2])
-        attempt.close()
+        attempt.output.close()
         phase, fields, report = _outcome(attempt)
         gang.report_drained(report)
         self._beat(state)
@@ -239,11 +228,6 @@ class Supervisor:
     def _give_back(self, seconds: float = math.inf) -> None:
         for name in ("errors", "outputs"):
             files.give_back(os.path.join(self.run_dir, name), seconds)
-
-    @staticmethod
-    def _end_tree() -> None:
-        for process in process_tree.descendants(os.getpid()):
-            process_tree.send(process, signal.SIGKILL)
 
 
 def _end_of(order: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import re
 from ..._host.host import Host
 from ..._records.job import Job, JobContainer
 from .. import job_container
-from ..job_container import EngineError
+from ..job_container import NONCE, RUN_DIR, RUN_ID, EngineError
 from .base import LAST_LINES, Starter, StartError
 
 # 0.4 s if the image exists; longer means that it is being pulled or built.
@@ -99,13 +99,8 @@ def _holder(state: job_container.ContainerState, container: JobContainer) -> str
     """Describe the container that has the name, in one line."""
     labels = state.labels
     docker = " ".join(container.docker)
-    if job_container.RUN_ID not in labels:
+    if RUN_ID not in labels:
         return f"a container that is not Muster's has the name {container.name}: {docker} rm -f {container.name}"
     since = f"running since {state.started[:19]}Z" if state.running else "not running"
-    return "the container {} already exists: run {} (launch {}), {}, in {}".format(
-        container.name,
-        labels[job_container.RUN_ID],
-        labels.get(job_container.NONCE, "?")[:8],
-        since,
-        labels.get(job_container.RUN_DIR, "?"),
-    )
+    run_id, nonce, run_dir = (labels.get(name, "?") for name in (RUN_ID, NONCE, RUN_DIR))
+    return f"the container {container.name} already exists: run {run_id} (launch {nonce[:8]}), {since}, in {run_dir}"

@@ -15,11 +15,9 @@ from ..._records.cause import judge_rank, likeliest_first
 from ..._records.job import Job
 from ..._records.run import Progress
 from .. import process_tree
-from . import launcher_failure
+from . import launcher_failure, progress
 from .child import Child
 from .output import Output
-from .progress import has_saved as progress_has_saved
-from .progress import read_progress
 
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
 REPORTED_FAILURES = 32
@@ -38,7 +36,7 @@ class Attempt:
         self._kill_at: float | None = None
         self._killed_at: float | None = None
         self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
-        self._stop_why: str | None = None
+        self.why: str | None = None  # of the stop request
         self._orphans_asked = False
         self.began, self.began_at = time.monotonic(), time.time()
         ranks = range(job.first_rank, job.first_rank + job.nproc)
@@ -62,33 +60,26 @@ class Attempt:
         return self._job.first_rank if self._job.launcher == "python" else None
 
     @property
-    def why(self) -> str | None:
-        """The reason of the stop request, None where there was none."""
-        return self._stop_why
-
-    @property
     def failed(self) -> bool:
         """Whether a rank or the launcher failed before a stop request."""
         if self.child.code is None:
-            return self._stop_why is None and launcher_failure.is_closing(self.output.report)
-        return self.child.code != 0 and (
-            self._stop_why is None or bool(launcher_failure.parse_report(self.output.report))
-        )
+            return self.why is None and launcher_failure.is_closing(self.output.report)
+        return self.child.code != 0 and (self.why is None or bool(launcher_failure.parse_report(self.output.report)))
 
     def progress(self) -> Progress | None:
         """Return the progress that its ranks have written, None before the first record."""
-        return read_progress(self._job.output_dir, self.began_at)
+        return progress.read_progress(self._job.output_dir, self.began_at)
 
     def has_saved(self) -> bool:
         """Return whether it has written a checkpoint."""
-        return progress_has_saved(self._job.output_dir, self.began_at)
+        return progress.has_saved(self._job.output_dir, self.began_at)
 
     def stop(self, why: str, grace: float) -> None:
         """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""
         limit = time.monotonic() + grace
         self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
-        if self._stop_why is None and self.child.code is None:
-            self._stop_why = why
+        if self.why is None and self.child.code is None:
+            self.why = why
             self.child.terminate()
 
     def tick(self, now: float) -> None:
@@ -116,10 +107,6 @@ class Attempt:
             return self.child.code is not None
         return self._killed_at is not None and time.monotonic() - self._killed_at > process_tree.UNKILLABLE_AFTER_S
 
-    def close(self) -> None:
-        """Write the output out."""
-        self.output.close()
-
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
         if self.child.code is None and self._killed_at is None:
@@ -134,9 +121,9 @@ class Attempt:
             return "failed", fields, True
         failures = launcher_failure.parse_report(self.output.report)
         # torchrun names failures only if it saw them before it was asked to end.
-        if self._stop_why is not None and not failures:
+        if self.why is not None and not failures:
             ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
-            fields["why"] = launcher_failure.explain_stop(self._stop_why, ranks)
+            fields["why"] = launcher_failure.explain_stop(self.why, ranks)
             return "stopped", fields, False
         if code == 0:
             return "succeeded", {**fields, "why": None}, False

@@ -81,17 +81,15 @@ class Child:
 
     def terminate(self) -> None:
         """Ask the launcher to end; it passes the signal on to its ranks and waits for them."""
-        self._signal([process for process in self.tree() if process.pid == self.pid], signal.SIGTERM)
+        for process in self.tree():
+            if process.pid == self.pid:
+                process_tree.send(process, signal.SIGTERM)
 
     def signal_tree(self, number: signal.Signals) -> None:
         """Signal everything below the runner."""
-        self._signal(self.tree(), number)
+        for process in self.tree():
+            process_tree.send(process, number)
 
     def tree(self) -> list[process_tree.Process]:
         """Return every living descendant of the runner."""
         return process_tree.descendants(os.getpid())
-
-    @staticmethod
-    def _signal(processes: list[process_tree.Process], number: signal.Signals) -> None:
-        for process in processes:
-            process_tree.send(process, number)

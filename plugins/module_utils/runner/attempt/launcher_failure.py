@@ -11,6 +11,7 @@ from typing import Any
 from ..._records.job import NO_MESSAGE
 from ..._records.known import parse_json
 from ..._records.run import RankFailure
+from ..._text.order import natural
 
 TRACEBACK_LINES = 20
 
@@ -55,7 +56,7 @@ def _records(data: bytes) -> list[dict[str, Any]]:
 
 def explain_stop(why: str, killed: list[str | None]) -> str:
     """Say in one line why the run was stopped, and which ranks did not end by themselves (None: no rank)."""
-    ranks = sorted({rank for rank in killed if rank is not None}, key=lambda rank: (len(rank), rank))
+    ranks = sorted({rank for rank in killed if rank is not None}, key=natural)
     if not killed:
         return why
     subject = f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}" if ranks else "the launcher"

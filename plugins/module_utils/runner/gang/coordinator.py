@@ -108,8 +108,7 @@ class Coordinator:
         self._reports.add(self.nodes[number], self.attempt, report)
         if self.cause is None:
             self._cause_at = now
-        name = self.nodes[number].name
-        cause = _failure_cause(name, report)
+        cause = _failure_cause(self.nodes[number].name, report)
         likeliest = self._reports.likeliest_failure(self.attempt)
         if self.cause is not None and self.cause.verdict == "failed" and likeliest is not None:
             self.cause = _failure_cause(likeliest["node"], likeliest)  # by now more is known
@@ -258,7 +257,7 @@ class Coordinator:
         if self.phase not in (RUN, DRAIN) or not self._ranks.all_over():
             return
         cause = self.cause
-        if cause is None or self._stop_requested or not self._restarts.allows_restarts():
+        if cause is None or self._stop_requested or not self._limits.max_restarts:
             self._end_run()
             return
         exhausted = self._restarts.exhausted_reason(self.attempt)

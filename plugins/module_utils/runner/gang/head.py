@@ -42,29 +42,6 @@ def launch_identity(job: Job) -> str:
     return f"{job.run_id} {job.nonce}"
 
 
-class _PendingConnection:
-    """A connection that has not proven the key yet."""
-
-    def __init__(self, now: float) -> None:
-        self.nonce = new_nonce()
-        self.since = now
-        self.link: Link | None = None
-
-
-class _MemberConnection:
-    """The connection of a node that has joined."""
-
-    def __init__(self, link: Link, session: Session) -> None:
-        self.link = link
-        self._session = session
-
-    def send(self, message: dict[str, Any]) -> None:
-        self.link.send(self._session.seal(message))
-
-    def open(self, line: bytes) -> dict[str, Any]:
-        return self._session.open(line)
-
-
 class Head(Gang):
     """The head of a gang; the head of a run on one node does not listen."""
 
@@ -82,8 +59,8 @@ class Head(Gang):
         self._lost_after = gang.lost_after
         self._stop_grace = float(job.stop_grace)
         self._pause_s = self._pause_until = 0.0
-        self._pending: dict[int, _PendingConnection] = {}
-        self._members: dict[int, _MemberConnection] = {}
+        self._pending: dict[str, tuple[float, Link]] = {}  # by the head's nonce: since when, and the connection
+        self._members: dict[int, tuple[Link, Session]] = {}
         self._closed: list[tuple[int, str]] = []
         self._max_pending = 0
         self._leaving_since: float | None = None
@@ -119,12 +96,12 @@ class Head(Gang):
         if now >= self._next_silence_check:
             self._next_silence_check = now + SILENCE_CHECK_S
             for number in self.coordinator.tick(now):
-                self._members.pop(number).link.close()  # fenced: it may not rejoin
+                self._members.pop(number)[0].close()  # fenced: it may not rejoin
         self._deliver_orders()
         if now >= self._next_beat:
             self._next_beat = now + self._beat_s
-            for member in list(self._members.values()):
-                member.send({"type": "beat"})
+            for link, session in list(self._members.values()):
+                link.send(session.seal({"type": "beat"}))
 
     def report_running(self) -> None:
         self.coordinator.on_start(0)
@@ -143,9 +120,8 @@ class Head(Gang):
 
     def waiting_reason(self) -> str:
         missing = self.coordinator.missing_nodes()
-        return (
-            f"{len(missing)} of {self.coordinator.summary()['nodes']} nodes have not joined yet: {join_names(missing)}"
-        )
+        total = self.coordinator.summary()["nodes"]
+        return f"{len(missing)} of {total} nodes have not joined yet: {join_names(missing)}"
 
     def summary(self) -> dict[str, Any] | None:
         return self.coordinator.summary()
@@ -159,8 +135,8 @@ class Head(Gang):
 
     def close(self) -> None:
         self._stop_listening()
-        for member in self._members.values():
-            member.link.close()
+        for link, _session in self._members.values():
+            link.close()
         self._members.clear()
 
     # -- connections ---------------------------------------------------------------------------------------------
@@ -170,9 +146,8 @@ class Head(Gang):
             self._selector.unregister(self._listener)
             self._listener.close()
             self._listener = None
-        for connection in self._pending.values():
-            if connection.link is not None:
-                connection.link.close()
+        for _since, link in self._pending.values():
+            link.close()
         self._pending.clear()
 
     def _accept(self, _events: int) -> None:
@@ -185,43 +160,38 @@ class Head(Gang):
                 return
             if len(self._pending) >= self._max_pending:
                 self._drop(next(iter(self._pending)))
-            connection = _PendingConnection(time.monotonic())
-            key = id(connection)
-            self._pending[key] = connection
-            authenticate, drop = functools.partial(self._authenticate, key), functools.partial(self._drop, key)
-            connection.link = Link(sock, self._selector, authenticate, drop)
-            connection.link.send(plain({"type": "hello", "nonce": connection.nonce}))
+            nonce = new_nonce()
+            authenticate, drop = functools.partial(self._authenticate, nonce), functools.partial(self._drop, nonce)
+            link = Link(sock, self._selector, authenticate, drop)
+            self._pending[nonce] = (time.monotonic(), link)
+            link.send(plain({"type": "hello", "nonce": nonce}))
 
-    def _drop(self, key: int, _why: str = "") -> None:
-        connection = self._pending.pop(key, None)
-        if connection is not None and connection.link is not None:
-            connection.link.close()
+    def _drop(self, head_nonce: str, _why: str = "") -> None:
+        if head_nonce in self._pending:
+            self._pending.pop(head_nonce)[1].close()
 
     def _close_expired(self, now: float) -> None:
-        for key, connection in list(self._pending.items()):
-            if now - connection.since < HANDSHAKE_S:
+        for head_nonce, (since, _link) in list(self._pending.items()):
+            if now - since < HANDSHAKE_S:
                 return  # they are in order of arrival
-            self._drop(key)
+            self._drop(head_nonce)
 
-    def _authenticate(self, key: int, line: bytes) -> None:
-        connection = self._pending[key]
-        link = connection.link
-        if link is None:
-            return
+    def _authenticate(self, head_nonce: str, line: bytes) -> None:
+        link = self._pending[head_nonce][1]
         message = parse(line)
         rank, nonce, stop = message.get("rank"), str(message.get("nonce")), str(message.get("stop") or "")
         if not isinstance(rank, int) or not 0 < rank < len(self.coordinator.nodes):
             rank = -1
-        authentic = is_proof(message.get("mac"), self._key, "join", self._run, rank, connection.nonce, nonce, stop)
-        session = Session(self._key, self._run, rank, (connection.nonce, nonce), FROM_HEAD)
+        authentic = is_proof(message.get("mac"), self._key, "join", self._run, rank, head_nonce, nonce, stop)
+        session = Session(self._key, self._run, rank, (head_nonce, nonce), FROM_HEAD)
         welcome = plain({"type": "welcome", "mac": proof(session.key, "welcome")})
         if authentic and stop:  # it only joins to report a stop request
             link.send(welcome)
-            self._drop(key)
+            self._drop(head_nonce)
             self.coordinator.on_stop_request(stop, self._stop_grace)
         elif authentic and self.coordinator.on_join(rank, time.monotonic()):
-            del self._pending[key]
-            self._members[rank] = _MemberConnection(link, session)
+            del self._pending[head_nonce]
+            self._members[rank] = (link, session)
             link.lines.limit = AUTHENTICATED_BYTES
             link.listen_to(functools.partial(self._receive, rank), functools.partial(self._note_closed, rank))
             link.send(welcome)
@@ -231,7 +201,7 @@ class Head(Gang):
         self._deliver_orders()
 
     def _receive(self, number: int, line: bytes) -> None:
-        message = self._members[number].open(line)
+        message = self._members[number][1].open(line)
         now = time.monotonic()
         self.coordinator.on_heartbeat(number, now)
         kind, report = message.get("type"), message.get("report")
@@ -244,7 +214,7 @@ class Head(Gang):
         elif kind == "request_stop":
             self.coordinator.on_stop_request(str(message.get("why")), float(message.get("grace") or 0))
         elif kind == "bye":
-            self._members.pop(number).link.close()
+            self._members.pop(number)[0].close()
             if self.coordinator.phase != OVER:
                 self.coordinator.on_loss(number, "its runner left")
         self._deliver_orders()
@@ -257,7 +227,8 @@ class Head(Gang):
             if number == 0:
                 self.orders.append(order)
             elif number in self._members:
-                self._members[number].send(order)
+                link, session = self._members[number]
+                link.send(session.seal(order))
 
 
 def _raise_file_limit(files: int) -> int:

@@ -59,19 +59,13 @@ class Reports:
 
     def final_summary(self, nodes: Sequence[GangNode], attempt: int, cause: str | None) -> dict[str, Any]:
         """Return the summary with each node's phase (None: never reported); cause: the node that failed first."""
-        reports = self._reports if cause is None else self._mark_cause(attempt, cause)
-        return {
-            **self.summary(nodes, attempt),
-            "reports": reports,
-            "phases": {node.name: _phase(node) for node in nodes},
-        }
-
-    def _mark_cause(self, attempt: int, node: str) -> list[dict[str, Any]]:
-        """Return all reports, the cause marked and first: the other reports are its consequences."""
-        reports = [
-            {**report, "cause": (report["attempt"], report["node"]) == (attempt, node)} for report in self._reports
-        ]
-        return sorted(reports, key=lambda report: not report["cause"])
+        reports = self._reports
+        if cause is not None:  # marked and first: the other reports are its consequences
+            origin = (attempt, cause)
+            reports = [{**report, "cause": (report["attempt"], report["node"]) == origin} for report in reports]
+            reports.sort(key=lambda report: not report["cause"])
+        phases = {node.name: _phase(node) for node in nodes}
+        return {**self.summary(nodes, attempt), "reports": reports, "phases": phases}
 
 
 def _phase(node: GangNode) -> str | None:

@@ -36,10 +36,6 @@ class RestartPolicy:
         self._best_step = -1
         self._idle_attempts = 0
 
-    def allows_restarts(self) -> bool:
-        """Return whether a run may be restarted at all."""
-        return self._limits.max_restarts > 0
-
     def exhausted_reason(self, attempt: int) -> str | None:
         """Return why there can be no attempt after this one, None where there can, with spares for lost nodes."""
         if attempt >= self._limits.max_restarts:

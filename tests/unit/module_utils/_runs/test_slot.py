@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.node import Holder
-from ansible_collections.muster.train.plugins.module_utils._runs.slot import Slot, read_holder
+from ansible_collections.muster.train.plugins.module_utils._runs.slot import read_holder
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
 
 HOLDER = {"run_id": "r1", "nonce": "n", "node": "node0", "pid": 4242, "since": "2026-11-20T14:30:52Z"}
@@ -24,7 +24,7 @@ def write(workdir: Path, text: str) -> Path:
     return lock
 
 
-def test_a_slot_that_nobody_ever_had(tmp_path: Path) -> None:
+def test_a_slot_that_was_never_taken(tmp_path: Path) -> None:
     assert read_holder(Host(), str(tmp_path), "default") is None
     assert list(tmp_path.iterdir()) == []
 
@@ -34,7 +34,7 @@ def test_a_slot_whose_holder_died(tmp_path: Path) -> None:
     assert read_holder(Host(), str(tmp_path), "default") is None
 
 
-def test_the_holder_and_only_of_this_slot(tmp_path: Path) -> None:
+def test_the_holder_is_of_this_slot_only(tmp_path: Path) -> None:
     with write(tmp_path, json.dumps(HOLDER)).open() as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         assert read_holder(Host(), str(tmp_path), "default") == Holder("r1", "n", "node0", 4242, "2026-11-20T14:30:52Z")
@@ -42,19 +42,19 @@ def test_the_holder_and_only_of_this_slot(tmp_path: Path) -> None:
     assert read_holder(Host(), str(tmp_path), "default") is None
 
 
-def test_a_holder_without_a_name_holds_all_the_same(tmp_path: Path) -> None:
+def test_an_unreadable_holder_still_holds(tmp_path: Path) -> None:
     with write(tmp_path, "").open() as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         assert read_holder(Host(), str(tmp_path), "default") == Holder()
 
 
-def test_below_a_root_and_as_the_runner_writes_it(tmp_path: Path) -> None:
+def test_a_lock_of_the_runner_below_another_root(tmp_path: Path) -> None:
     (tmp_path / "root/work/.muster/slots").mkdir(parents=True)
     lock = locks.Lock(locks.slot_path(f"{tmp_path}/root/work", "b"))
     assert lock.acquire(HOLDER)
-    slot = Slot(Host(f"{tmp_path}/root"), "/work", "b")
-    found = slot.holder()
-    assert found is not None
-    assert found.run_id == "r1"
+    host = Host(f"{tmp_path}/root")
+    holder = read_holder(host, "/work", "b")
+    assert holder is not None
+    assert holder.run_id == "r1"
     lock.release()
-    assert slot.holder() is None
+    assert read_holder(host, "/work", "b") is None
