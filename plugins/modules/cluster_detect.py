@@ -24,10 +24,7 @@ options:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(detect).
     type: dict
     required: true
-  nodes:
-    description: The nodes in node-rank order. By default the nodes of the request.
-    type: list
-    elements: str
+  nodes: {description: The nodes in node-rank order. By default the nodes of the request., type: list, elements: str}
   register:
     description: >-
       Name of the variable in which the nodes' results are registered, from M(muster.train.node_facts) with the

@@ -23,18 +23,12 @@ options:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(discover).
     type: dict
     required: true
-  keys:
-    description: The result of M(muster.train.cluster_host_keys).
-    type: dict
-    required: true
+  keys: {description: The result of M(muster.train.cluster_host_keys)., type: dict, required: true}
   register:
     description: Name of the variable in which the hosts' results of M(muster.train.node_facts) are registered.
     type: str
     default: discover__facts
-  dir:
-    description: Directory on the controller for the inventories.
-    type: path
-    default: inventories
+  dir: {description: Directory on the controller for the inventories., type: path, default: inventories}
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks

@@ -23,10 +23,7 @@ options:
     description: The request, as M(muster.train.verb_request) returns it for the verb C(discover).
     type: dict
     required: true
-  dir:
-    description: Directory on the controller for the inventories.
-    type: path
-    default: inventories
+  dir: {description: Directory on the controller for the inventories., type: path, default: inventories}
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks

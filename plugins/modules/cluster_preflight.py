@@ -30,10 +30,7 @@ options:
     description: Name of the variable in which the nodes' results of M(muster.train.node_facts) are registered.
     type: str
     default: preflight__facts
-  json:
-    description: File on the controller for all findings. If empty, none is written.
-    type: str
-    default: ""
+  json: {description: 'File on the controller for all findings. If empty, none is written.', type: str, default: ''}
   stop_on:
     description:
       - When the task fails. V(fail) is a failed check, V(error) a required check that could not be made.

@@ -18,7 +18,7 @@ description:
     facts that only it provides are null or empty, and a warning names the command.
   - In a container only the GPUs that are available to it count, although the kernel shows all.
 extends_documentation_fragment:
-  - muster.train.root
+  - muster.train.options.root
   - muster.train.attributes
   - muster.train.attributes.facts
 """
@@ -82,8 +82,7 @@ ansible_facts:
             memory_mib: {description: 'Its memory in MiB. Null for a MIG device.', type: int, sample: 81559}
             partition: {description: 'MIG profile (V(1g.10gb)) or compute partition mode (V(SPX), V(CPX)).', type: str}
         links:
-          description: >-
-            Links between two GPUs, from the tables of a tool or the kernel. MIG devices have none.
+          description: Links between two GPUs, from the tables of a tool or the kernel. MIG devices have none.
           type: list
           elements: dict
           contains:

@@ -17,25 +17,9 @@ description:
     is the login at which the connection was opened.
   - Services, containers and other users' runs can be read only by root.
 options:
-  units:
-    description: systemd units whose main process to read.
-    type: list
-    elements: str
-    default: []
-  files:
-    description: Files whose text to return.
-    type: list
-    elements: path
-    default: []
-  engine:
-    description: Whether to query the container engine.
-    type: bool
-    default: false
-  docker:
-    description: Command that runs the container engine, as a list.
-    type: list
-    elements: str
-    default: [docker]
+  units: {description: systemd units whose main process to read., type: list, elements: str, default: []}
+  files: {description: Files whose text to return., type: list, elements: path, default: []}
+  engine: {description: Whether to query the container engine., type: bool, default: false}
   image:
     description:
       - Image of the container that is started to read its limit. It must be on the node. Only C(cat) is run in it.
@@ -43,6 +27,7 @@ options:
     type: str
     default: ""
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
   - muster.train.attributes.info_module
 attributes:
@@ -81,10 +66,7 @@ memlock:
         For each of the O(units) that systemd has loaded, C(pid), C(configured), C(soft) and C(hard) of the process, and
         whether systemd has to reload the unit's files (C(reload)).
       type: dict
-    unit_files:
-      description: The O(units) that have their own file and are not an alias.
-      type: list
-      elements: str
+    unit_files: {description: The O(units) that have their own file and are not an alias., type: list, elements: str}
     files: {description: 'The text of the O(files) by path, null if a file does not exist.', type: dict}
     runs: {description: 'The runs with an active runner on the node.', type: list, elements: str}
     engine:

@@ -30,11 +30,7 @@ options:
     elements: str
     choices: [compose, shell, conf]
     default: [compose, shell, conf]
-  mode:
-    description: The fabric.
-    type: str
-    choices: [auto, rdma, tcp]
-    default: auto
+  mode: {description: The fabric., type: str, choices: [auto, rdma, tcp], default: auto}
   library:
     description: The library. If empty, it is determined from the node's PyTorch and GPUs.
     type: str
@@ -48,14 +44,8 @@ options:
     description: Address at which every node reaches the head. If empty, it is chosen from the head's facts.
     type: str
     default: ''
-  variables:
-    description: Variables for all nodes. They override resolved values.
-    type: dict
-    default: {}
-  nodes:
-    description: The nodes in node-rank order. By default the group C(nodes).
-    type: list
-    elements: str
+  variables: {description: Variables for all nodes. They override resolved values., type: dict, default: {}}
+  nodes: {description: The nodes in node-rank order. By default the group C(nodes)., type: list, elements: str}
   register:
     description: >-
       Name of the variable in which the nodes' results are registered, from M(muster.train.node_facts) with the

@@ -34,23 +34,12 @@ options:
       Python interpreter of the ranks, as a name in E(PATH) or as a path. A relative path starts at O(code_dir).
     type: str
     default: python3
-  files:
-    description: Files to check, such as the script.
-    type: list
-    elements: str
-    default: []
+  files: {description: 'Files to check, such as the script.', type: list, elements: str, default: []}
   config:
     description: The launch's configuration file. Its content is returned if it is UTF-8 of at most 256 KiB.
     type: str
-  ports:
-    description: TCP ports for which to return the listening process.
-    type: list
-    elements: int
-    default: []
-  slot:
-    description: Slot of the work directory for which to return the holder.
-    type: str
-    default: default
+  ports: {description: TCP ports for which to return the listening process., type: list, elements: int, default: []}
+  slot: {description: Slot of the work directory for which to return the holder., type: str, default: default}
   data_dirs:
     description: Data directories whose file systems to return in addition to those of O(workdir) and O(code_dir).
     type: list
@@ -59,21 +48,8 @@ options:
   asked_at:
     description: Time on the controller in seconds since the epoch. It is returned with the node's time.
     type: float
-  names:
-    description: Names to resolve, in addition to the node's own.
-    type: list
-    elements: str
-    default: []
-  docker:
-    description: Command that runs the container engine, as a list, such as V([sudo, -n, docker]).
-    type: list
-    elements: str
-    default: [docker]
-  images:
-    description: Container images to look up, by tag or digest.
-    type: list
-    elements: str
-    default: []
+  names: {description: "Names to resolve, in addition to the node's own.", type: list, elements: str, default: []}
+  images: {description: 'Container images to look up, by tag or digest.', type: list, elements: str, default: []}
   reach:
     description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
@@ -110,7 +86,8 @@ options:
       '!interfaces', '!gpu_health']
     default: [all]
 extends_documentation_fragment:
-  - muster.train.root
+  - muster.train.options.docker
+  - muster.train.options.root
   - muster.train.attributes
   - muster.train.attributes.facts
 """
@@ -149,15 +126,9 @@ ansible_facts:
       returned: always
       type: dict
       contains:
-        hostname:
-          description: The name the kernel gives the node.
-          type: str
-        machine_id:
-          description: The installation, from C(/etc/machine-id).
-          type: str
-        boot_id:
-          description: The boot of the kernel. Containers of one machine have the same.
-          type: str
+        hostname: {description: The name the kernel gives the node., type: str}
+        machine_id: {description: 'The installation, from C(/etc/machine-id).', type: str}
+        boot_id: {description: The boot of the kernel. Containers of one machine have the same., type: str}
         user:
           description: The user that gathered the facts.
           type: dict
@@ -165,9 +136,7 @@ ansible_facts:
             name: {description: The name., type: str}
             uid: {description: The effective user id., type: int}
             home: {description: The home directory., type: str}
-        cpus:
-          description: The CPUs this user's processes may use.
-          type: int
+        cpus: {description: The CPUs this user's processes may use., type: int}
         net:
           description: Addresses, routes and listening ports, IPv4.
           type: dict
@@ -182,10 +151,7 @@ ansible_facts:
               description: Routes (C(destination), C(interface), C(gateway) or null, C(metric)).
               type: list
               elements: dict
-            listening:
-              description: TCP ports on which a process listens.
-              type: list
-              elements: int
+            listening: {description: TCP ports on which a process listens., type: list, elements: int}
             holders:
               description: >-
                 For each of the O(ports) on which a process listens, its C(pid), C(command), C(run_id) and C(uid). Of
@@ -244,13 +210,11 @@ ansible_facts:
             soft: {description: The limit., type: int}
             hard: {description: The limit up to which this user can raise it., type: int}
             cap_ipc_lock:
-              description: >-
-                Whether the limit does not apply (CAP_IPC_LOCK outside of a user namespace).
+              description: Whether the limit does not apply (CAP_IPC_LOCK outside of a user namespace).
               type: bool
             effective: {description: The effective limit., type: int}
         holder:
-          description: >-
-            The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since)), null if it is free.
+          description: The run that holds the slot (C(run_id), C(nonce), C(node), C(pid), C(since)), null if it is free.
           type: dict
         limits:
           description: >-
@@ -285,8 +249,7 @@ ansible_facts:
             writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
             write_error: {description: The reason if not., type: str}
         versions:
-          description: >-
-            Versions, read from files. Nothing is imported and no program is started.
+          description: Versions, read from files. Nothing is imported and no program is started.
           type: dict
           contains:
             python: {description: 'The training interpreter, as V(3.11.2) or V(3.11).', type: str}
@@ -326,10 +289,7 @@ ansible_facts:
             numa_balancing: {description: 'V(0) when it is off.', type: int}
             numa_nodes: {description: Number of NUMA nodes that are online., type: int}
             transparent_hugepage: {description: 'V(always), V(madvise) or V(never).', type: str}
-            modules:
-              description: Loaded modules for GPUs and RDMA.
-              type: list
-              elements: str
+            modules: {description: Loaded modules for GPUs and RDMA., type: list, elements: str}
             memory_peers:
               description: 'Drivers that offer their memory to RDMA, such as V(nv_mem) or V(amdkfd).'
               type: list
@@ -338,9 +298,7 @@ ansible_facts:
               description: >-
                 V(shared) if every network namespace sees all RDMA devices, V(exclusive) if each device is in one.
               type: str
-        timings:
-          description: Duration of each part in milliseconds. Parts are gathered in parallel.
-          type: dict
+        timings: {description: Duration of each part in milliseconds. Parts are gathered in parallel., type: dict}
         clock:
           description: The node's clock.
           type: dict
@@ -380,9 +338,7 @@ ansible_facts:
             images: {description: 'For each of O(images), C(id) and C(digests), or null if it is missing.', type: dict}
             runtimes: {description: Its runtimes., type: list, elements: str}
             cdi: {description: Whether a specification of CDI devices names NVIDIA's GPUs., type: bool}
-            default_memlock:
-              description: Bytes that a container may lock by default. V(-1) is unlimited.
-              type: int
+            default_memlock: {description: Bytes that a container may lock by default. V(-1) is unlimited., type: int}
             memlock_source: {description: The source of this information., type: str}
             denied: {description: Whether sudo refuses to run it for this user., type: bool}
         reach:
@@ -493,8 +449,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.muster.train.plugins.module_utils._host import require_python  # noqa: F401
 
 # isort: split
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
-from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean

@@ -19,7 +19,7 @@ description:
     to another network namespace are not usable.
   - What cannot be read is null, with a warning.
 extends_documentation_fragment:
-  - muster.train.root
+  - muster.train.options.root
   - muster.train.attributes
   - muster.train.attributes.facts
 """
@@ -79,10 +79,7 @@ ansible_facts:
             pci_address: {description: Its PCI address. Null for a software device., type: str}
             numa_node: {description: 'Its NUMA node. Null if the firmware does not set it, as in most VMs.', type: int}
             physfn: {description: 'Of a virtual function, the PCI address of the physical one.', type: str}
-            uverbs:
-              description: Its device node. Null if that is missing.
-              type: str
-              sample: /dev/infiniband/uverbs0
+            uverbs: {description: Its device node. Null if that is missing., type: str, sample: /dev/infiniband/uverbs0}
             netdevs: {description: Its network interfaces., type: list, elements: str}
             ports:
               description: Its ports.

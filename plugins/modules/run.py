@@ -27,12 +27,8 @@ options:
     type: str
     choices: [started, stopped]
     default: started
-  job:
-    description: The node's job from the plan. Required to start.
-    type: dict
-  plan:
-    description: The whole plan. The head keeps it, so that any controller can collect it.
-    type: dict
+  job: {description: The node's job from the plan. Required to start., type: dict}
+  plan: {description: 'The whole plan. The head keeps it, so that any controller can collect it.', type: dict}
   key:
     description: The run's key, with which its runners authenticate each other. It is not stored with the job.
     type: str
@@ -42,28 +38,13 @@ options:
   secrets:
     description: Environment variables of the ranks that are kept out of files, process lists and logs.
     type: json
-  workdir:
-    description: The node's work directory. Required to stop.
-    type: path
-  run_id:
-    description: The run to stop.
-    type: str
-  nonce:
-    description: Stop only this launch of the run.
-    type: str
-  grace:
-    description: Seconds between SIGTERM and SIGKILL when a run is stopped.
-    type: int
-    default: 60
-  node:
-    description: The node's name in the inventory, for the result if the run is not on this node.
-    type: str
-  docker:
-    description: Command that runs Docker, as a list, to stop a run in a container. A start uses the one in O(job).
-    type: list
-    elements: str
-    default: [docker]
+  workdir: {description: The node's work directory. Required to stop., type: path}
+  run_id: {description: The run to stop., type: str}
+  nonce: {description: Stop only this launch of the run., type: str}
+  grace: {description: Seconds between SIGTERM and SIGKILL when a run is stopped., type: int, default: 60}
+  node: {description: "The node's name in the inventory, for the result if the run is not on this node.", type: str}
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
 attributes:
   check_mode:
@@ -189,10 +170,7 @@ def main() -> None:
             "node": {"type": "str"},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
         },
-        required_if=[
-            ("state", "started", ("job", "runner")),
-            ("state", "stopped", ("workdir", "run_id")),
-        ],
+        required_if=[("state", "started", ("job", "runner")), ("state", "stopped", ("workdir", "run_id"))],
         supports_check_mode=True,
     )
     run_id = module.params["run_id"]

@@ -16,46 +16,21 @@ description:
     Checkpoints stay on the node.
   - Writes the logs of the launcher and its ranks, merged by time, to C(logs/node_RANK_TIME.txt).
 options:
-  workdir:
-    description: The node's work directory.
-    type: str
-    required: true
-  run_id:
-    description: The run.
-    type: str
-    required: true
-  node:
-    description: The node's name in the inventory.
-    type: str
-    required: true
-  node_rank:
-    description: The node's rank, which is its position in the group.
-    type: int
-    required: true
-  experiment:
-    description: The experiment's directory on the controller.
-    type: str
-    required: true
-  docker:
-    description: Command that runs Docker on the node, as a list. It is used for a run in a container without a verdict.
-    type: list
-    elements: str
-    default: [docker]
-  wait:
-    description: Seconds to wait for an active runner to end.
-    type: int
-    default: 0
+  workdir: {description: The node's work directory., type: str, required: true}
+  run_id: {description: The run., type: str, required: true}
+  node: {description: The node's name in the inventory., type: str, required: true}
+  node_rank: {description: "The node's rank, which is its position in the group.", type: int, required: true}
+  experiment: {description: The experiment's directory on the controller., type: str, required: true}
+  wait: {description: Seconds to wait for an active runner to end., type: int, default: 0}
   spares:
     description:
       - Whether the cluster has spares, so that two nodes may have had the same ranks, one after the other.
       - In that case the newer one of two files of a rank is kept.
     type: bool
     default: false
-  limit_mib:
-    description: Leave files above this size in MiB on the node, with a warning.
-    type: int
-    default: 1024
+  limit_mib: {description: 'Leave files above this size in MiB on the node, with a warning.', type: int, default: 1024}
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_experiment
 short_description: Record a run on the controller
 version_added: "0.1.0"
-author:
-  - The Muster project (@muster)
+author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Keeps C(plan.json) and C(run.yml) in the experiment's directory. C(run.yml) has the parameters with their origins,
@@ -19,33 +18,12 @@ description:
   - What was recorded earlier is kept if a node no longer returns it.
   - Runs once, on the controller, with the registered results of all nodes.
 options:
-  request:
-    description: The verb's request, as M(muster.train.verb_request) returns it.
-    type: dict
-    required: true
-  plan:
-    description: The plan of a launch. By default the C(plan.json) that was collected from the head.
-    type: dict
-  experiments:
-    description: Directory of all experiments. By default the one of O(request).
-    type: path
-  phase:
-    description: The phase of the run on all nodes, if it is known better than from their results.
-    type: str
-  run_id:
-    description: The run. By default the one of O(request), or the one that the nodes return.
-    type: str
-  nodes:
-    description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
-    type: list
-    elements: str
-  register:
-    description: >-
-      Name of the variable in which the nodes' results are registered, from M(muster.train.run_info),
-      M(muster.train.run) or M(muster.train.run_collect).
-    type: str
-    default: launch__info
+  request: {description: "The verb's request, as M(muster.train.verb_request) returns it.", type: dict, required: true}
+  plan: {description: The plan of a launch. By default the C(plan.json) that was collected from the head., type: dict}
+  experiments: {description: Directory of all experiments. By default the one of O(request)., type: path}
+  phase: {description: 'The phase of the run on all nodes, if it is known better than from their results.', type: str}
 extends_documentation_fragment:
+  - muster.train.options.results
   - muster.train.attributes
   - muster.train.attributes.playbooks
 attributes:

@@ -24,23 +24,9 @@ options:
     description: The run's directory on the head. Empty if the head did not return it, which fails with a clear message.
     type: str
     required: true
-  workdir:
-    description: The head's work directory.
-    type: str
-    required: true
-  run_id:
-    description: The run.
-    type: str
-    required: true
-  node:
-    description: The head's name in the inventory.
-    type: str
-    required: true
-  docker:
-    description: Command that runs Docker on the head, as a list. It is used for a run in a container without a verdict.
-    type: list
-    elements: str
-    default: [docker]
+  workdir: {description: The head's work directory., type: str, required: true}
+  run_id: {description: The run., type: str, required: true}
+  node: {description: The head's name in the inventory., type: str, required: true}
   request:
     description: The request from M(muster.train.verb_request). Its command is shown after Ctrl-C, to follow again.
     type: dict
@@ -53,6 +39,7 @@ options:
     choices: [ended, running]
     default: ended
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:

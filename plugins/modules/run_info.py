@@ -14,42 +14,19 @@ description:
   - Reads the run directory of one node and returns the state of the run there. It needs neither the runner, nor the
     head, nor the controller that launched the run. A dead runner is recognized by its free lock.
 options:
-  workdir:
-    description: The node's work directory.
-    type: path
-    required: true
-  run_id:
-    description: The run. The newest one in the work directory by default.
-    type: str
-  node:
-    description: The node's name in the inventory, for the result if the run is not on this node.
-    type: str
-  docker:
-    description: Command that runs Docker, as a list. It is used only for a run in a container without a verdict.
-    type: list
-    elements: str
-    default: [docker]
-  lines:
-    description: Number of last log lines to return.
-    type: int
-    default: 0
-  rank:
-    description: Return only the lines of this rank.
-    type: int
+  workdir: {description: The node's work directory., type: path, required: true}
+  run_id: {description: The run. The newest one in the work directory by default., type: str}
+  node: {description: "The node's name in the inventory, for the result if the run is not on this node.", type: str}
+  lines: {description: Number of last log lines to return., type: int, default: 0}
+  rank: {description: Return only the lines of this rank., type: int}
   wait:
-    description: >-
-      Seconds to wait for an active runner to end. The nodes of a run end one after the other.
+    description: Seconds to wait for an active runner to end. The nodes of a run end one after the other.
     type: int
     default: 0
-  files:
-    description: Return the files of the run, with their checksums.
-    type: bool
-    default: false
-  limit_mib:
-    description: Read no checksum of files above this size in MiB; 0 for no limit.
-    type: int
-    default: 0
+  files: {description: 'Return the files of the run, with their checksums.', type: bool, default: false}
+  limit_mib: {description: Read no checksum of files above this size in MiB; 0 for no limit., type: int, default: 0}
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
   - muster.train.attributes.info_module
 """
@@ -66,84 +43,40 @@ run:
   returned: always
   type: dict
   contains:
-    run_id:
-      description: The run ID, null if the work directory has no runs.
-      type: str
+    run_id: {description: 'The run ID, null if the work directory has no runs.', type: str}
     phase:
       description: >-
         V(not_found), V(prepared), V(waiting), V(running), V(drained), V(stopping), V(succeeded), V(failed), V(stopped),
         or V(lost): judged by the reader when the runner's lock is free without a terminal state.
       type: str
-    why:
-      description: The reason of the phase in one line.
-      type: str
-    run_dir:
-      description: The run's directory on the node.
-      type: str
-    nonce:
-      description: Distinguishes the launches of one run ID.
-      type: str
-    label:
-      description: The run's label.
-      type: str
-    node:
-      description: The node's name in the inventory.
-      type: str
-    node_rank:
-      description: The node's rank.
-      type: int
-    nnodes:
-      description: Number of nodes of the run.
-      type: int
-    nproc:
-      description: Number of ranks on this node.
-      type: int
-    first_rank:
-      description: The lowest rank on this node.
-      type: int
-    world_size:
-      description: Number of ranks on all nodes.
-      type: int
-    created:
-      description: Time of the launch request in UTC, for example V(2026-11-20T14:30:52Z).
-      type: str
-    started:
-      description: Time of the launcher's first start on this node, in UTC.
-      type: str
-    ended:
-      description: Time at which the run ended on this node, in UTC.
-      type: str
-    exit_code:
-      description: The launcher's exit code, null when a signal ended it.
-      type: int
-    signal:
-      description: The signal that ended the launcher, such as V(SIGKILL).
-      type: str
+    why: {description: The reason of the phase in one line., type: str}
+    run_dir: {description: The run's directory on the node., type: str}
+    nonce: {description: Distinguishes the launches of one run ID., type: str}
+    label: {description: The run's label., type: str}
+    node: {description: The node's name in the inventory., type: str}
+    node_rank: {description: The node's rank., type: int}
+    nnodes: {description: Number of nodes of the run., type: int}
+    nproc: {description: Number of ranks on this node., type: int}
+    first_rank: {description: The lowest rank on this node., type: int}
+    world_size: {description: Number of ranks on all nodes., type: int}
+    created: {description: 'Time of the launch request in UTC, for example V(2026-11-20T14:30:52Z).', type: str}
+    started: {description: "Time of the launcher's first start on this node, in UTC.", type: str}
+    ended: {description: 'Time at which the run ended on this node, in UTC.', type: str}
+    exit_code: {description: "The launcher's exit code, null when a signal ended it.", type: int}
+    signal: {description: 'The signal that ended the launcher, such as V(SIGKILL).', type: str}
     log_tail:
       description: The last lines of the rank that failed first, or of the launcher.
       type: list
       elements: str
-    heartbeat_age_s:
-      description: Seconds since the runner's last heartbeat. There is one per second.
-      type: float
-    log_dropped:
-      description: Number of log bytes that were lost, for example because of a full disk.
-      type: int
-    starter:
-      description: How the runner was started - V(setsid), V(systemd) or V(systemd-user).
-      type: str
+    heartbeat_age_s: {description: Seconds since the runner's last heartbeat. There is one per second., type: float}
+    log_dropped: {description: 'Number of log bytes that were lost, for example because of a full disk.', type: int}
+    starter: {description: 'How the runner was started - V(setsid), V(systemd) or V(systemd-user).', type: str}
     memlock:
       description: The effective limit of locked memory of the runner (soft, hard) in bytes, V(-1) for none.
       type: dict
-    boot_id:
-      description: The node's boot in which the run began here.
-      type: str
-    pid:
-      description: The runner's process id.
-      type: int
-    attempt:
-      description: Number of the current or last attempt, from 0.
-      type: int
+    boot_id: {description: The node's boot in which the run began here., type: str}
+    pid: {description: The runner's process id., type: int}
+    attempt: {description: 'Number of the current or last attempt, from 0.', type: int}
     gang:
       description: >-
         On the head, the state of all nodes - nodes, joined, started, attempt, and reports (node, node_rank, attempt,
@@ -156,12 +89,8 @@ run:
         How the whole run ended, as received from the head - verdict, why, the node and rank of the cause, and note, the
         reason why it was not restarted. Null while the run is active, or if the runner did not receive it.
       type: dict
-    alive:
-      description: Whether the runner holds its lock.
-      type: bool
-    left:
-      description: Number of the run's processes on this node without a runner.
-      type: int
+    alive: {description: Whether the runner holds its lock., type: bool}
+    left: {description: Number of the run's processes on this node without a runner., type: int}
     first:
       description: >-
         The rank on this node that most likely failed first (rank, local_rank, exit_code, signal, exception (its type),

@@ -9,30 +9,14 @@ DOCUMENTATION = r"""
 module: run_pick
 short_description: Choose the run for a verb
 version_added: "0.1.0"
-author:
-  - The Muster project (@muster)
+author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Returns the requested run, or the newest run on all nodes. For the verb C(stop) the newest active run is preferred.
   - Fails if no node has it, and lists where it searched and which runs exist.
   - Runs once, on the controller, with the registered results of M(muster.train.run_info) on all nodes.
-options:
-  request:
-    description: The verb's request, as M(muster.train.verb_request) returns it. It may name the run and the nodes.
-    type: dict
-    default: {}
-  run_id:
-    description: The run. By default the one of O(request), or the newest.
-    type: str
-  nodes:
-    description: The nodes in node-rank order. By default those of O(request), or the group C(nodes).
-    type: list
-    elements: str
-  register:
-    description: Name of the variable in which the nodes' results are registered.
-    type: str
-    default: launch__info
 extends_documentation_fragment:
+  - muster.train.options.results
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:

@@ -21,10 +21,7 @@ description:
   - M(muster.train.node_facts) must have run on every node of the request.
   - The variables C(launch_*) of the role P(muster.train.launch#role) are the cluster's policy.
 options:
-  request:
-    description: The request, as M(muster.train.verb_request) returns it.
-    type: dict
-    required: true
+  request: {description: 'The request, as M(muster.train.verb_request) returns it.', type: dict, required: true}
 extends_documentation_fragment:
   - muster.train.attributes
   - muster.train.attributes.playbooks
@@ -58,37 +55,24 @@ plan:
   returned: success
   type: dict
   contains:
-    run_id:
-      description: The run that is planned.
-      type: str
-    nodes:
-      description: The nodes in node-rank order; the first is the head.
-      type: list
-      elements: str
+    run_id: {description: The run that is planned., type: str}
+    nodes: {description: The nodes in node-rank order; the first is the head., type: list, elements: str}
     spares:
       description:
         - The hosts in the group C(spares) that wait in this run to replace a lost node.
         - Empty without C(max_restarts). Hosts that replace a refused node are among the C(nodes).
       type: list
       elements: str
-    nnodes:
-      description: Number of nodes.
-      type: int
-    nproc:
-      description: Ranks per node. C(nproc_reason) is the reason.
-      type: int
-    world_size:
-      description: Number of ranks on all nodes.
-      type: int
+    nnodes: {description: Number of nodes., type: int}
+    nproc: {description: Ranks per node. C(nproc_reason) is the reason., type: int}
+    world_size: {description: Number of ranks on all nodes., type: int}
     head:
       description: The head's name (C(node)), the C(address) where all nodes reach it, and the C(reason) for it.
       type: dict
     master_port:
       description: The head's port for the rendezvous of the ranks. C(port_reason) is the reason.
       type: int
-    fabric:
-      description: V(rdma) or V(tcp) as C(value), and the C(reason).
-      type: dict
+    fabric: {description: 'V(rdma) or V(tcp) as C(value), and the C(reason).', type: dict}
     not_set:
       description:
         - Variables that are deliberately not set for the ranks, by the node's name.
@@ -98,7 +82,5 @@ plan:
       description: The warnings, each with what was observed, what was expected, its source and the remedy.
       type: list
       elements: dict
-    jobs:
-      description: Each node's job by the node's name, for M(muster.train.run).
-      type: dict
+    jobs: {description: "Each node's job by the node's name, for M(muster.train.run).", type: dict}
 """

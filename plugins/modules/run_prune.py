@@ -19,23 +19,13 @@ description:
     created less than an hour ago and has not started is kept, and so is one whose run has no verdict, until
     M(muster.train.run) stops the run. If the run's directory is gone, both are removed.
 options:
-  workdir:
-    description: The node's work directory.
-    type: path
-    required: true
+  workdir: {description: The node's work directory., type: path, required: true}
   days:
     description: Remove the directories of runs that ended at least this many days ago. By default none.
     type: int
-  containers:
-    description: Whether to remove the containers of ended runs.
-    type: bool
-    default: true
-  docker:
-    description: Command that runs Docker on the node, as a list. Without Docker there are no containers.
-    type: list
-    elements: str
-    default: [docker]
+  containers: {description: Whether to remove the containers of ended runs., type: bool, default: true}
 extends_documentation_fragment:
+  - muster.train.options.docker
   - muster.train.attributes
 attributes:
   check_mode:

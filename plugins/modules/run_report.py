@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: run_report
 short_description: Report the state of a run
 version_added: "0.1.0"
-author:
-  - The Muster project (@muster)
+author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Prints tables, the verdict, logs and the next commands as plain text. Text from hosts is escaped for a terminal and
@@ -33,39 +32,12 @@ options:
     type: str
     required: true
     choices: [status, result, logs, hints, start, stopping, stopped, removed, list]
-  request:
-    description: >-
-      The verb's request, as M(muster.train.verb_request) returns it. For V(list) it has the experiments' directory.
-    type: dict
-    default: {}
-  all_answer:
-    description: Whether to fail if a node did not answer.
-    type: bool
-    default: false
-  why:
-    description: For V(start), why the nodes did not start together.
-    type: str
-  grace:
-    description: Seconds between SIGTERM and SIGKILL. Required with V(stopping).
-    type: int
-  succeed_on:
-    description: Verdicts with which the task succeeds. By default all of them.
-    type: list
-    elements: str
-  run_id:
-    description: The run. By default the one of O(request), or the one that the nodes return.
-    type: str
-  nodes:
-    description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
-    type: list
-    elements: str
-  register:
-    description: >-
-      Name of the variable in which the nodes' results are registered, from M(muster.train.run_info),
-      M(muster.train.run), M(muster.train.run_collect) or M(muster.train.run_prune).
-    type: str
-    default: launch__info
+  all_answer: {description: Whether to fail if a node did not answer., type: bool, default: false}
+  why: {description: 'For V(start), why the nodes did not start together.', type: str}
+  grace: {description: Seconds between SIGTERM and SIGKILL. Required with V(stopping)., type: int}
+  succeed_on: {description: Verdicts with which the task succeeds. By default all of them., type: list, elements: str}
 extends_documentation_fragment:
+  - muster.train.options.results
   - muster.train.attributes
   - muster.train.attributes.playbooks
 seealso:
@@ -101,42 +73,21 @@ verdict:
         V(succeeded), V(failed), V(stopped), V(lost), V(running) or V(waiting); V(partial) if it has started on
         some nodes only, V(prepared) if on none, V(not_found) if no node knows it, V(unknown) if no node answers.
       type: str
-    node:
-      description: The node that failed first.
-      type: str
-    rank:
-      description: The rank that failed first.
-      type: int
-    why:
-      description: What failed first and why, in one line.
-      type: str
+    node: {description: The node that failed first., type: str}
+    rank: {description: The rank that failed first., type: int}
+    why: {description: 'What failed first and why, in one line.', type: str}
     cause:
       description: >-
         Where the end began, as data - node, rank (null for a launcher or a node), exit_code or signal, exception (the
         type of the uncaught one), message and traceback. Null where nothing failed.
       type: dict
-    log_tail:
-      description: The last log lines of the rank or node that failed first.
-      type: list
-      elements: str
-    consequences:
-      description: What followed from it, as one line each.
-      type: list
-      elements: str
-    active:
-      description: Nodes on which the run is still active.
-      type: list
-      elements: str
+    log_tail: {description: The last log lines of the rank or node that failed first., type: list, elements: str}
+    consequences: {description: 'What followed from it, as one line each.', type: list, elements: str}
+    active: {description: Nodes on which the run is still active., type: list, elements: str}
     exit_codes:
       description: The launcher's exit code on each node, null while it is running or if a signal ended it.
       type: dict
-    started:
-      description: Time at which the first launcher started (UTC).
-      type: str
-    ended:
-      description: Time at which the last node ended (UTC), null before.
-      type: str
-    elapsed_s:
-      description: Duration of the longest part in seconds, so far or in total.
-      type: float
+    started: {description: Time at which the first launcher started (UTC)., type: str}
+    ended: {description: 'Time at which the last node ended (UTC), null before.', type: str}
+    elapsed_s: {description: 'Duration of the longest part in seconds, so far or in total.', type: float}
 """

@@ -9,8 +9,7 @@ DOCUMENTATION = r"""
 module: verb_request
 short_description: Check the parameters of a verb before any node is contacted
 version_added: "0.1.0"
-author:
-  - The Muster project (@muster)
+author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Reads the parameters of a verb from C(-e), from the environment and from the cluster's O(defaults), in this order,
@@ -73,14 +72,8 @@ request:
   returned: success
   type: dict
   contains:
-    schema:
-      description: Version of this structure.
-      type: int
-      sample: 1
-    verb:
-      description: The verb.
-      type: str
-      sample: launch
+    schema: {description: Version of this structure., type: int, sample: 1}
+    verb: {description: The verb., type: str, sample: launch}
     run_id:
       description: The run. V(null) means the newest. A launch always has a run ID.
       type: str
@@ -89,10 +82,7 @@ request:
       description: 32 hexadecimal digits that distinguish launches with the same run ID. V(null) for other verbs.
       type: str
       sample: 9f86d081884c7d659a2feaa0c55ad015
-    created:
-      description: When the request was made, in UTC.
-      type: str
-      sample: "2026-11-20T14:30:52Z"
+    created: {description: 'When the request was made, in UTC.', type: str, sample: '2026-11-20T14:30:52Z'}
     parameters:
       description:
         - Every parameter of the verb by name, each a dictionary with C(value), C(origin) and C(layer).
@@ -114,10 +104,7 @@ request:
         - For other verbs they are among the C(nodes).
       type: list
       elements: str
-    hosts:
-      description: Pattern for the play on these nodes.
-      type: str
-      sample: nodes[0:1]
+    hosts: {description: Pattern for the play on these nodes., type: str, sample: 'nodes[0:1]'}
     experiment:
       description: Directory of the run on the controller, as an absolute path. V(null) without a run ID.
       type: str
@@ -126,10 +113,7 @@ request:
       description: Directory of all experiments on the controller, as an absolute path.
       type: str
       sample: /home/me/experiments
-    controller:
-      description: C(host) and C(user) of the controller.
-      type: dict
-      sample: {host: laptop, user: me}
+    controller: {description: C(host) and C(user) of the controller., type: dict, sample: {host: laptop, user: me}}
     command:
       description: The command line with shell quoting. Extra variables that may be secret are omitted.
       type: str

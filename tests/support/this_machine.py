@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine as text that takes itself for the one it runs on: its commands, resolver, network and clock are here."""
+"""A machine as text that counts as live: it has commands, a resolver, a network and a clock."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._host.live import LookedUp, Outside
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveSystem, LookedUp
 from ansible_collections.muster.train.tools._machine.machine import Machine
 
 
-class Surroundings(Outside):
-    """What it says by name, by address and port (an errno), by folder (an errno); synchronized as the kernel says."""
+class FakeSystem(LiveSystem):
+    """Answers by name, by address and port (an errno) and by folder (an errno); synchronized is the kernel's answer."""
 
     def __init__(self) -> None:
         self.names: dict[str, LookedUp] = {}
@@ -44,28 +44,28 @@ class Surroundings(Outside):
 
 
 class OwnMachine(Machine):
-    """A Machine of our own; hangs are the beginnings of command lines that give no answer."""
+    """A live Machine; hangs are the beginnings of command lines that do not return."""
 
     def __init__(self, manifest: Mapping[str, Any], root: Path, hangs: Sequence[str] = ()) -> None:
         super().__init__(manifest, root)
         self.is_live = True
         self.hangs = tuple(hangs)
-        self.surroundings = Surroundings()
+        self.system = FakeSystem()
         self.uid = 1000
 
     @property
-    def outside(self) -> Outside:
-        return self.surroundings
+    def live(self) -> LiveSystem | None:
+        return self.system if self.is_live else None
 
     def user_id(self) -> int:
         return self.uid
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
-        found = super().run(argv, timeout, cwd)
+        result = super().run(argv, timeout, cwd)
         hung = bool(self.hangs) and " ".join(argv).startswith(self.hangs)
-        return CommandResult(None, "", "", timed_out=True) if hung else found
+        return CommandResult(None, "", "", timed_out=True) if hung else result
 
 
 def answer(stdout: str = "", stderr: str = "", rc: int = 0) -> dict[str, Any]:
-    """Return what a manifest says of a command."""
+    """Return the result of a command in a manifest."""
     return {"rc": rc, "stdout": stdout, "stderr": stderr}

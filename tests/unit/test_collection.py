@@ -58,6 +58,18 @@ def literals(path: str) -> dict[str, str]:
     return found
 
 
+def documented_options(module: str) -> dict[str, dict[str, Any]]:
+    """The options of a module, with those of its documentation fragments, which its own override."""
+    documentation = yaml.safe_load(literals(f"plugins/modules/{module}.py")["DOCUMENTATION"])
+    options: dict[str, dict[str, Any]] = {}
+    for fragment in documentation["extends_documentation_fragment"]:
+        name, section = (*fragment.split(".")[2:], "documentation")[:2]
+        path = f"ansible_collections.muster.train.plugins.doc_fragments.{name}"
+        text = getattr(importlib.import_module(path).ModuleDocFragment, section.upper())
+        options.update(yaml.safe_load(text).get("options", {}))
+    return {**options, **documentation.get("options", {})}
+
+
 def own_imports(path: str) -> set[str]:
     """The parts of this collection that a Python file imports: `plugins.module_utils._host`, ..."""
     package = ["ansible_collections", "muster", "train", *Path(path).parent.parts]
@@ -126,7 +138,7 @@ def test_an_action_takes_the_options_that_its_module_documents(action: str) -> N
     plugin = importlib.import_module(f"ansible_collections.muster.train.plugins.action.{action}").ActionModule
     if not hasattr(plugin, "OPTIONS"):
         return  # The module itself has the argument spec, and `ansible-test sanity` compares it.
-    documented = yaml.safe_load(literals(f"plugins/modules/{action}.py")["DOCUMENTATION"])["options"]
+    documented = documented_options(action)
     keys = ("type", "required", "default", "choices", "elements")
     wanted = {name: {key: option.get(key) for key in keys} for name, option in documented.items()}
     assert {name: {key: option.get(key) for key in keys} for name, option in plugin.OPTIONS.items()} == wanted
@@ -140,8 +152,7 @@ def test_an_action_of_the_playbooks_says_so_first() -> None:
 
 
 def test_the_request_documents_every_verb() -> None:
-    documented = yaml.safe_load(literals("plugins/modules/verb_request.py")["DOCUMENTATION"])["options"]
-    assert documented["verb"]["choices"] == list(VERBS)
+    assert documented_options("verb_request")["verb"]["choices"] == list(VERBS)
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All facts of a node in one look."""
+"""All facts of a node, gathered side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._rdma.devices import read_rdma
 from .._records.gpu import Gpu
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
-from .._records.subsets import HEALTH
+from .._records.subsets import HEALTH, SUBSETS
 from .._records.system import Disk, Limit, Memlock
 from .._runs.slot import read_holder
 from .._software.code import read_code
@@ -30,15 +30,36 @@ from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
 from .._system.workdir import read_workdir
-from .query import FactsQuery
 
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
 
 
 @dataclass(frozen=True)
+class FactsQuery:
+    """What to gather: paths, names and subsets; relative files are below code_dir."""
+
+    workdir: str
+    code_dir: str
+    python: str = "python3"
+    files: tuple[str, ...] = ()
+    config: str | None = None
+    data_dirs: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    slot: str = "default"
+    subset: tuple[str, ...] = SUBSETS
+    asked_at: float | None = None
+    names: tuple[str, ...] = ()
+    docker: tuple[str, ...] = ("docker",)
+    images: tuple[str, ...] = ()
+    reach: tuple[str, ...] = ()
+    as_root: tuple[str, ...] = ()
+    probe_disks: bool = False
+
+
+@dataclass(frozen=True)
 class Gathered:
-    """What was found; rdma and gpu are facts of their own, here only if asked for."""
+    """The facts of a node; rdma and gpu are separate facts, None unless the query has them."""
 
     node: NodeFacts
     rdma: Rdma | None
@@ -46,7 +67,7 @@ class Gathered:
     warnings: list[str]
 
     def to_facts(self, query: FactsQuery) -> dict[str, Any]:
-        """Return what goes into ansible_facts: node, and of rdma and gpu what was asked for."""
+        """Return the ansible_facts: node, and those of rdma and gpu that the query has."""
         records = {"rdma": self.rdma, "gpu": self.gpu}
         return {
             "node": self.node.to_dict(),
@@ -55,7 +76,7 @@ class Gathered:
 
 
 def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
-    """Return the facts and, in words, what could not be seen. No part waits for another or takes longer than cap s."""
+    """Return the facts, with a warning for each part that could not be read. No part takes longer than cap s."""
     if sys.version_info < (3, 10):
         from . import eager  # noqa: F401
     warnings: list[str] = []
@@ -83,7 +104,7 @@ def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
         **_health_probes(host, query),
     }
     disks = _disks(query) if "disk" in query.subset else []
-    # One each: of data directories on five file servers, the one that is gone takes no other along.
+    # One probe per disk: a file server that does not answer must not delay the others.
     probes.update({f"disk {path}": _disk_probe(host, query, path) for path in disks})
     times: dict[str, int] = {}
     answers, failures = run_probes(probes, cap, times)
@@ -121,7 +142,7 @@ def _disks(query: FactsQuery) -> list[str]:
 
 
 def _timings(times: dict[str, int]) -> dict[str, int]:
-    """Return one time for a subset: of all disks the longest, for they are looked at side by side."""
+    """Return one time per subset: for disks, which are read side by side, the longest."""
     timings: dict[str, int] = {}
     for name, time in times.items():
         subset = name.partition(" ")[0]
@@ -130,19 +151,20 @@ def _timings(times: dict[str, int]) -> dict[str, int]:
 
 
 def _disk_probe(host: Host, query: FactsQuery, path: str) -> Callable[[], Disk]:
-    # Data and code are not a run's to write; shared memory always can be.
+    # Runs do not write to data and code, and /dev/shm is always writable.
     probe = query.probe_disks and path in (query.workdir, "/tmp")
     return lambda: read_disk(host, path, probe)
 
 
 def _health_probes(host: Host, query: FactsQuery) -> dict[str, Callable[[], Any]]:
-    """Return the probes of HEALTH that are asked for; their readers are imported only then."""
-    wanted = [name for name in HEALTH if name in query.subset]
-    if not wanted:
+    """Return the probes of HEALTH in the query; a launch has none, and need not compile their readers."""
+    names = [name for name in HEALTH if name in query.subset]
+    if not names:
         return {}
-    from .health import probes
+    from .health import health_probes
 
-    return {name: probe for name, probe in probes(host, query).items() if name in wanted}
+    probes = health_probes(host, query)
+    return {name: probes[name] for name in names}
 
 
 def _read_files(host: Host, query: FactsQuery, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:

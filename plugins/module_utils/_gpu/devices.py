@@ -9,15 +9,14 @@ A container sees every GPU of its host in sysfs, whatever it was given: what cou
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Callable
 
 from .._host import pci, sysfs
 from .._host.host import Host
 from .._host.pci import address_in, pci_path, relation
-from .._records.gpu import Device, Gpu, NicLink
+from .._records.gpu import RELATIONS, Device, Gpu, Nearest, NicLink
 from .._text.order import natural
-from .nearest import nearest_nics
 from .nvidia import driver
 
 VENDORS = {pci.NVIDIA: "nvidia", pci.AMD: "amd"}
@@ -105,6 +104,19 @@ def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
             for name, other, numa_node in hcas:
                 links.append(NicLink(device.index, name, relation(path, other, device.numa_node, numa_node)))
     return links
+
+
+def nearest_nics(links: Iterable[NicLink]) -> list[Nearest]:
+    """Return for each GPU its closest relation to an HCA and all HCAs that have it."""
+    relations_by_gpu: dict[int, dict[str, list[str]]] = {}
+    for link in links:
+        if link.relation in RELATIONS:
+            relations_by_gpu.setdefault(link.gpu, {}).setdefault(link.relation, []).append(link.nic)
+    return [
+        Nearest(gpu, relation, relations[relation])
+        for gpu, relations in sorted(relations_by_gpu.items())
+        for relation in [min(relations, key=RELATIONS.index)]
+    ]
 
 
 def _path(host: Host, address: str | None) -> str | None:

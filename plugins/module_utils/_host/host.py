@@ -23,7 +23,7 @@ from .command import spawn_detached as command_spawn_detached
 from .paths import Rooted
 
 if TYPE_CHECKING:
-    from .live import Outside
+    from .live import LiveSystem
 
 RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
@@ -53,7 +53,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 class Host(Rooted):
-    """One machine, seen through a directory and a way to run commands; both can be replaced by a test."""
+    """One machine, seen through a directory and a way to run commands; a test can replace both."""
 
     def __init__(self, root: str = "/", run: RunFunction = run_command) -> None:
         super().__init__(root)
@@ -253,14 +253,14 @@ class Host(Rooted):
         except KeyError:
             return str(os.geteuid())
 
-    # Around the machine, and processes
+    # The live system, and processes
 
     @property
-    def outside(self) -> Outside:
-        """Return the resolver, the network and the clock; only those of a machine of our `own` are its own."""
-        from .live import Outside  # few ask, and on the node every file of a module is compiled anew
+    def live(self) -> LiveSystem | None:
+        """Return the resolver, network and clock of this machine, None below another root."""
+        from .live import LiveSystem  # few readers need it, and nodes compile what is imported
 
-        return Outside()
+        return LiveSystem() if self.is_live else None
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         """Run a command and return what came of it; see CommandResult."""

@@ -1,10 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of the seam beside files and commands: resolver, network, clock, writing.
-
-It is that of the machine this process is on: a reader of another root checks Host.is_live first.
-"""
+"""The part of the seam beside files and commands: resolver, network, clock, a test write."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ class LookedUp(NamedTuple):
     error: str | None = None
 
 
-class Outside:
-    """What surrounds the machine this process is on; a test puts another in its place (Host.outside)."""
+class LiveSystem:
+    """The resolver, network and clock of the machine that this process runs on (Host.live); a test replaces it."""
 
     def now(self) -> float:
         """Return the clock in seconds since the epoch."""
@@ -61,17 +58,17 @@ class Outside:
     def connect(self, targets: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
         """Return the errno of a TCP connection to each address and port, 0 where it was made, all within timeout s.
 
-        EINVAL is for what is no IPv4 or IPv6 address: no name is looked up. Nothing is sent.
+        EINVAL is for anything but an IPv4 or IPv6 address: no name is resolved. Nothing is sent.
         """
-        wanted = list(dict.fromkeys(targets))
+        unique = list(dict.fromkeys(targets))
         deadline = time.monotonic() + timeout
         results: dict[tuple[str, int], int] = {}
-        for start in range(0, len(wanted), AT_ONCE):
-            results.update(_connect_some(wanted[start : start + AT_ONCE], deadline))
+        for start in range(0, len(unique), AT_ONCE):
+            results.update(_connect_some(unique[start : start + AT_ONCE], deadline))
         return results
 
     def try_write(self, folder: str, named: bool = True) -> int | None:
-        """Write a block to a new file there, wait until it is on disk; return the errno, 0 if all went.
+        """Write a block to a new file there, wait until it is on disk; return the errno, or 0.
 
         The file has no name and is never visible. Where the file system has no such files, it gets a name and is
         removed, or, if it may not be named, None is returned.

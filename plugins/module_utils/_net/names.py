@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The addresses of names on this node.
 
-A node whose own name is 127.0.1.1 to itself believes that it is alone, or that it is the head.
+A node that resolves its own name to 127.0.1.1 takes itself for a single node, or for the head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Callable
+from functools import partial
 
 from .._host.host import Host
 from .._host.live import LookedUp
@@ -39,16 +39,13 @@ def read_names(host: Host, names: Iterable[str]) -> dict[str, Resolution]:
 
     Below another root no resolver is asked: names that its /etc/hosts does not have are left out.
     """
-    wanted = list(dict.fromkeys([read_identity(host).hostname, *names]))
+    unique = list(dict.fromkeys([read_identity(host).hostname, *names]))
     of_hosts = parse_hosts(host.read_text(HOSTS) or "")
-    if not host.is_live:
-        return {name: Resolution(of_hosts[name.lower()], HOSTS) for name in wanted if name.lower() in of_hosts}
-    answers = run_probes({name: _asker(host, name) for name in wanted}, LOOK_UP_S).answers
-    return {name: _resolution(name, answers[name], of_hosts) for name in wanted}
-
-
-def _asker(host: Host, name: str) -> Callable[[], LookedUp]:
-    return lambda: host.outside.look_up(name)
+    live = host.live
+    if live is None:
+        return {name: Resolution(of_hosts[name.lower()], HOSTS) for name in unique if name.lower() in of_hosts}
+    answers = run_probes({name: partial(live.look_up, name) for name in unique}, LOOK_UP_S).answers
+    return {name: _resolution(name, answers[name], of_hosts) for name in unique}
 
 
 def _resolution(name: str, answer: LookedUp | None, of_hosts: dict[str, list[str]]) -> Resolution:

@@ -36,14 +36,14 @@ def parse_target(text: str) -> tuple[str, int] | None:
 
 
 def read_reach(host: Host, targets: Iterable[str]) -> list[Reach] | None:
-    """Return what a connection to each address:port gives, None for another root: it reaches nothing."""
-    if not host.is_live:
+    """Return what a connection to each address:port gives, None for another root."""
+    if host.live is None:
         return None
-    wanted = {text: parse_target(text) for text in targets}
-    states = host.outside.connect([target for target in wanted.values() if target is not None], TIMEOUT_S)
+    targets_by_text = {text: parse_target(text) for text in targets}
+    states = host.live.connect([target for target in targets_by_text.values() if target is not None], TIMEOUT_S)
     return [
         Reach(text, 0, "unknown", "not an address and a port") if target is None else _reach(target, states[target])
-        for text, target in wanted.items()
+        for text, target in targets_by_text.items()
     ]
 
 

@@ -13,11 +13,11 @@ TIMESYNC = "/run/systemd/timesync/synchronized"
 
 
 def read_clock(host: Host, asked: float | None) -> Clock | None:
-    """Return the clock, None for another root: a tree has none. What the kernel does not tell, timesyncd may."""
-    if not host.is_live:
+    """Return the clock, None for another root: a tree has none. Where the kernel does not know, timesyncd may."""
+    if host.live is None:
         return None
-    wall = host.outside.now()
-    synchronized = host.outside.clock_synchronized()
+    wall = host.live.now()
+    synchronized = host.live.clock_synchronized()
     if synchronized is not None:
         return Clock(wall, asked, synchronized, "adjtimex")
     if host.exists(TIMESYNC):

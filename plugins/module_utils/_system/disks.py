@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .._host.host import Host
 from .._records.system import Disk
 
-# Where ranks share memory and where libraries put what is theirs, whatever the launch asks for.
+# Shared memory of the ranks, and temporary files of libraries.
 ALWAYS = ("/dev/shm", "/tmp")
 ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -81,17 +81,17 @@ def in_checkout(host: Host, path: str) -> bool:
 
 
 def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
-    """Return the file system that a directory is on, or would be; with probe, try whether it can be written.
+    """Return the file system that a directory is on, or would be; with probe, test whether it can be written.
 
-    What is tried is the next directory above that exists; in a checkout only without a name that shows. Below another
-    root nothing is written.
+    The test is made in the closest existing parent; in a git checkout, only with an unnamed file. Below another root
+    nothing is written.
     """
     real = host.resolve(path)
     if real is None:
         return Disk(path)
     directory = existing(host, real)
     space = host.space(directory)
-    # After it was looked at: an automounter has mounted by now what it keeps unmounted.
+    # After the look at the directory, which makes an automounter mount it.
     mount = mount_of(directory, parse_mountinfo(host.read_text("/proc/self/mountinfo") or ""))
     return Disk(
         path=path,
@@ -101,13 +101,13 @@ def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
         free_bytes=space.free if space else None,
         free_inodes=space.free_inodes if space else None,
         read_only=space.read_only if space else None,
-        **(_tried(host, directory) if probe and host.is_live else {}),
+        **(_test_write(host, directory) if probe else {}),
     )
 
 
-def _tried(host: Host, folder: str) -> dict[str, Any]:
+def _test_write(host: Host, folder: str) -> dict[str, Any]:
     # A git status at the same time would report a clean checkout as changed.
-    state = host.outside.try_write(host.here(folder), named=not in_checkout(host, folder))
+    state = host.live and host.live.try_write(host.here(folder), named=not in_checkout(host, folder))
     if state is None:
         return {}
     return {"writable": state == 0, "write_error": os.strerror(state) if state else None}

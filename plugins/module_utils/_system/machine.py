@@ -67,8 +67,7 @@ def read_cpus(host: Host) -> int | None:
 def read_systemd(host: Host) -> Systemd:
     """Return whether systemd runs the machine (sd_booted(3)) and whether this user lingers (loginctl(1))."""
     return Systemd(
-        booted=host.is_dir("/run/systemd/system"),
-        linger=host.exists("/var/lib/systemd/linger/" + host.user_name()),
+        booted=host.is_dir("/run/systemd/system"), linger=host.exists("/var/lib/systemd/linger/" + host.user_name())
     )
 
 

@@ -165,22 +165,13 @@ class _Smi:
 
 
 def _devices(
-    host: Host,
-    asked: Answer,
-    topology: Topology,
-    partitions: Mapping[str, Sequence[tuple[str, str]]],
-    warn: Warn,
+    host: Host, asked: Answer, topology: Topology, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> tuple[list[Device], dict[str, list[int]]]:
     """Return the devices, and for each label of the topology where its devices are; a MIG device is one of its own."""
     labeled: list[tuple[str, Device]] = []
     for gpu in asked.gpus:
         whole = Device(
-            gpu.index,
-            gpu.name,
-            gpu.uuid,
-            gpu.pci_address,
-            pci.numa_node(host, gpu.pci_address),
-            gpu.memory_mib,
+            gpu.index, gpu.name, gpu.uuid, gpu.pci_address, pci.numa_node(host, gpu.pci_address), gpu.memory_mib
         )
         parts = _partitions(gpu, partitions, warn)
         labeled += [(f"GPU{gpu.index}", part) for part in _cut(whole, parts)]

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._gpu.devices import read_gpu, read_presence
-from ansible_collections.muster.train.plugins.module_utils._gpu.nearest import nearest_nics
+from ansible_collections.muster.train.plugins.module_utils._gpu.devices import nearest_nics, read_gpu, read_presence
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, Nearest, NicLink
 from ansible_collections.muster.train.tests.support.amd_machines import KfdGpu

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host import live
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._host.live import Outside
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveSystem
 from ansible_collections.muster.train.tests.support.unprivileged import as_nobody, needs_root, open_folder
 
 
@@ -26,14 +26,14 @@ def test_only_the_whole_machine_is_our_own(tmp_path: Path) -> None:
 
 def test_clock() -> None:
     before = time.time()
-    assert before <= Outside().now() <= time.time()
-    assert Outside().clock_synchronized() in (True, False, None)
+    assert before <= LiveSystem().now() <= time.time()
+    assert LiveSystem().clock_synchronized() in (True, False, None)
 
 
 def test_names() -> None:
-    assert set(Outside().look_up("localhost").addresses) & {"127.0.0.1", "::1"}
+    assert set(LiveSystem().look_up("localhost").addresses) & {"127.0.0.1", "::1"}
     for name in ("no.such.name.invalid", "a" * 300, "a..b", "\0", ""):
-        found = Outside().look_up(name)
+        found = LiveSystem().look_up(name)
         assert found.addresses == [] or name == ""
         assert found.error or found.addresses
 
@@ -43,7 +43,7 @@ def test_connections() -> None:
         closed_one.bind(("127.0.0.1", 0))  # nobody else takes it, and nobody listens
         there, gone = open_one.getsockname()[1], closed_one.getsockname()[1]
         targets = [("127.0.0.1", there), ("127.0.0.1", gone), ("no address", 1), ("1.2.3", 1), ("127.0.0.1", 70000)]
-        assert Outside().connect([*targets, targets[0]], 5.0) == {
+        assert LiveSystem().connect([*targets, targets[0]], 5.0) == {
             targets[0]: 0,
             targets[1]: errno.ECONNREFUSED,
             targets[2]: errno.EINVAL,
@@ -56,7 +56,7 @@ def test_more_connections_than_there_may_be_files_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         port = server.getsockname()[1]
         targets = [(f"127.0.{high}.{low}", port) for high in range(3) for low in range(1, 200)]
-        found = Outside().connect(targets, 30.0)
+        found = LiveSystem().connect(targets, 30.0)
     assert len(found) == len(targets) > 2 * live.AT_ONCE
     assert found["127.0.0.1", port] == 0
     assert set(found.values()) <= {0, errno.ECONNREFUSED}
@@ -69,20 +69,20 @@ def test_who_does_not_answer_in_time_is_late() -> None:
         target = ("127.0.0.1", full.getsockname()[1])
         # One more than the queue holds is not answered: the kernel drops its SYN.
         held = [socket.create_connection(target, 5.0) for _one in range(1)]
-        states = {Outside().connect([target], 0.3)[target] for _try in range(3)}
+        states = {LiveSystem().connect([target], 0.3)[target] for _try in range(3)}
         for each in held:
             each.close()
     assert states <= {0, errno.ETIMEDOUT}
-    assert Outside().connect([target], 0.0)[target] in (errno.ECONNREFUSED, errno.ETIMEDOUT)
+    assert LiveSystem().connect([target], 0.0)[target] in (errno.ECONNREFUSED, errno.ETIMEDOUT)
 
 
 def test_writing_leaves_nothing(tmp_path: Path) -> None:
-    assert Outside().try_write(str(tmp_path)) == 0
+    assert LiveSystem().try_write(str(tmp_path)) == 0
     assert list(tmp_path.iterdir()) == []
-    assert Outside().try_write(str(tmp_path / "none")) == errno.ENOENT
-    assert Outside().try_write("/proc") in (errno.EACCES, errno.ENOENT, errno.EPERM, errno.EROFS)
-    assert Outside().try_write("/dev/full") == errno.ENOTDIR
-    assert Outside().try_write("\0") == errno.EINVAL
+    assert LiveSystem().try_write(str(tmp_path / "none")) == errno.ENOENT
+    assert LiveSystem().try_write("/proc") in (errno.EACCES, errno.ENOENT, errno.EPERM, errno.EROFS)
+    assert LiveSystem().try_write("/dev/full") == errno.ENOTDIR
+    assert LiveSystem().try_write("\0") == errno.EINVAL
 
 
 def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
@@ -90,7 +90,7 @@ def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
 ) -> None:
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _file: seen.append(os.listdir(tmp_path)))
-    state = Outside().try_write(str(tmp_path), named=False)
+    state = LiveSystem().try_write(str(tmp_path), named=False)
     # None: a file system without files that have no name.
     assert (state, seen) in ((0, [[]]), (None, []))
     really = os.open
@@ -101,8 +101,8 @@ def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
         return really(path, flags, mode)
 
     monkeypatch.setattr(os, "open", named_only)
-    assert Outside().try_write(str(tmp_path), named=False) is None
-    assert Outside().try_write(str(tmp_path)) == 0
+    assert LiveSystem().try_write(str(tmp_path), named=False) is None
+    assert LiveSystem().try_write(str(tmp_path)) == 0
     assert seen[-1][0].startswith(".muster-")
     assert list(tmp_path.iterdir()) == []
 
@@ -110,4 +110,4 @@ def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
 @needs_root
 def test_what_is_not_ours_cannot_be_written() -> None:
     with open_folder() as folder:
-        assert as_nobody(lambda: Outside().try_write(str(folder))) == errno.EACCES
+        assert as_nobody(lambda: LiveSystem().try_write(str(folder))) == errno.EACCES

@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._net import names
 from ansible_collections.muster.train.plugins.module_utils._net.names import parse_hosts, read_names
 from ansible_collections.muster.train.plugins.module_utils._records.health import Resolution
 from ansible_collections.muster.train.tests.support.machines import Machine
-from ansible_collections.muster.train.tests.support.this_machine import OwnMachine, Surroundings
+from ansible_collections.muster.train.tests.support.this_machine import FakeSystem, OwnMachine
 
 DEBIAN = (
     "127.0.0.1\tlocalhost\n127.0.1.1\tgpu01.example.com gpu01  # made by the installer\n\n::1 localhost ip6-localhost\n"
@@ -36,7 +36,7 @@ def test_hosts() -> None:
 
 def test_the_own_name_on_a_loopback_address_and_names_of_others(tmp_path: Path) -> None:
     host = OwnMachine(MANIFEST, tmp_path)
-    host.surroundings.names = {"gpu01": LookedUp(["127.0.1.1"]), "gpu02": LookedUp(["10.0.0.2", "fd00::2"])}
+    host.system.names = {"gpu01": LookedUp(["127.0.1.1"]), "gpu02": LookedUp(["10.0.0.2", "fd00::2"])}
     assert read_names(host, ["gpu02", "gpu09", "gpu02"]) == {
         "gpu01": Resolution(["127.0.1.1"], "/etc/hosts"),
         "gpu02": Resolution(["10.0.0.2", "fd00::2"], "resolver"),
@@ -46,14 +46,14 @@ def test_the_own_name_on_a_loopback_address_and_names_of_others(tmp_path: Path) 
 
 def test_a_resolver_that_asks_others_although_hosts_has_the_name(tmp_path: Path) -> None:
     host = OwnMachine(MANIFEST, tmp_path)
-    host.surroundings.names = {"gpu01": LookedUp(["10.0.0.1"])}
+    host.system.names = {"gpu01": LookedUp(["10.0.0.1"])}
     assert read_names(host, [])["gpu01"] == Resolution(["10.0.0.1"], "resolver")
 
 
 def test_a_resolver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, gone = threading.Event(), threading.Event()
 
-    class Slow(Surroundings):
+    class Slow(FakeSystem):
         def look_up(self, name: str) -> LookedUp:
             asked.set()
             if name == "gpu02":
@@ -61,7 +61,7 @@ def test_a_resolver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             return LookedUp(["10.0.0.1"])
 
     host = OwnMachine(MANIFEST, tmp_path)
-    host.surroundings = Slow()
+    host.system = Slow()
     monkeypatch.setattr(names, "LOOK_UP_S", 0.2)
     found = read_names(host, ["gpu02"])
     gone.set()

@@ -39,7 +39,7 @@ def test_target(text: str, target: tuple[str, int] | None) -> None:
 def test_what_came_of_it(tmp_path: Path) -> None:
     host = OwnMachine({}, tmp_path)
     states = (0, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EMFILE)
-    host.surroundings.states = {(f"10.0.0.{number}", 22): state for number, state in enumerate(states)}
+    host.system.states = {(f"10.0.0.{number}", 22): state for number, state in enumerate(states)}
     found = read_reach(host, [*(f"10.0.0.{number}:22" for number in range(len(states))), "10.0.0.0:22", "head:22"])
     assert found == [
         Reach("10.0.0.0", 22, "connected"),

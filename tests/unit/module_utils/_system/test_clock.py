@@ -16,13 +16,13 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
 def test_kept(tmp_path: Path) -> None:
     host = OwnMachine({}, tmp_path)
     assert read_clock(host, 1800000000.0) == Clock(1800000000.5, 1800000000.0, True, "adjtimex")
-    host.surroundings.synchronized = False
+    host.system.synchronized = False
     assert read_clock(host, None) == Clock(1800000000.5, None, False, "adjtimex")
 
 
 def test_a_kernel_that_does_not_say(tmp_path: Path) -> None:
     told, untold = OwnMachine({"files": {TIMESYNC: ""}}, tmp_path / "a"), OwnMachine({}, tmp_path / "b")
-    told.surroundings.synchronized = untold.surroundings.synchronized = None
+    told.system.synchronized = untold.system.synchronized = None
     assert read_clock(told, None) == Clock(1800000000.5, None, True, TIMESYNC)
     assert read_clock(untold, None) == Clock(1800000000.5, None, None, None)
 

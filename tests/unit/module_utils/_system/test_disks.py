@@ -57,7 +57,7 @@ def test_writing_is_tried_only_when_asked_and_leaves_nothing(tmp_path: Path) -> 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
-    host.surroundings.writes = {f"{tmp_path}/raid": errno.ENOSPC}
+    host.system.writes = {f"{tmp_path}/raid": errno.ENOSPC}
     found = read_disk(host, "/raid/muster", probe=True)
     assert (found.writable, found.write_error) == (False, "No space left on device")
 
@@ -66,11 +66,11 @@ def test_in_a_checkout_nothing_gets_a_name_that_git_could_see(tmp_path: Path) ->
     host = OwnMachine({"directories": ["/raid/code/.git", "/raid/code/out", "/raid/work"]}, tmp_path)
     for path in ("/raid/code/out/yet", "/raid/work"):
         read_disk(host, path, probe=True)
-    assert host.surroundings.tried == [(f"{tmp_path}/raid/code/out", False), (f"{tmp_path}/raid/work", True)]
+    assert host.system.tried == [(f"{tmp_path}/raid/code/out", False), (f"{tmp_path}/raid/work", True)]
 
 
 def test_nothing_is_written_below_another_root(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
     host.is_live = False
-    host.surroundings.writes = {f"{tmp_path}/raid": errno.ENOSPC}
+    host.system.writes = {f"{tmp_path}/raid": errno.ENOSPC}
     assert read_disk(host, "/raid", probe=True).writable is None

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._gpu.nearest import nearest_nics
+from ansible_collections.muster.train.plugins.module_utils._gpu.devices import nearest_nics
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.topology import (
     Affinity,
     Topology,

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options that several modules share."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    # Modules that read a machine.
+    ROOT = r"""
+options:
+  root:
+    description:
+      - Directory that is used as the root of the machine. A container that inspects its host has the host's tree in
+        another place, for example under V(/host).
+      - All paths are resolved below it, and links cannot lead out of it. Commands are not affected.
+    type: path
+    default: /
+"""
+
+    # Modules that may query the container engine.
+    DOCKER = r"""
+options:
+  docker:
+    description:
+      - Command that runs Docker on the node, as a list, such as V([sudo, -n, docker]).
+      - The modules for runs need it only for a run in a container.
+    type: list
+    elements: str
+    default: [docker]
+"""
+
+    # Actions that work on the registered results of all nodes.
+    RESULTS = r"""
+options:
+  request:
+    description: The verb's request, as M(muster.train.verb_request) returns it.
+    type: dict
+    default: {}
+  run_id: {description: 'The run. By default the one of O(request), or the one that the nodes return.', type: str}
+  nodes:
+    description: The nodes in node-rank order. By default those of the request or plan, or the group C(nodes).
+    type: list
+    elements: str
+  register:
+    description: Name of the variable in which the nodes' results of the C(run_*) module are registered.
+    type: str
+    default: launch__info
+"""
