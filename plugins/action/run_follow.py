@@ -14,11 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible.errors import (
-    AnsibleConnectionFailure,
-    AnsiblePromptInterrupt,
-    AnsiblePromptNoninteractive,
-)
+from ansible.errors import AnsibleConnectionFailure, AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED

@@ -155,11 +155,7 @@ def _situation(experiments: str) -> Situation:
         user=user,
         argv=tuple(sys.argv),
         extra_vars_options=tuple(str(text) for text in context.CLIARGS.get("extra_vars") or ()),
-        versions={
-            "muster": _version(),
-            "ansible_core": ansible_core_version,
-            "python": platform.python_version(),
-        },
+        versions={"muster": _version(), "ansible_core": ansible_core_version, "python": platform.python_version()},
         collections=_collections(),
     )
 

@@ -92,8 +92,5 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("images", "bool", "Remove the image of the cluster's container too.", default=False),
         Parameter("days", "int", "Remove run directories that ended so many days ago or more.", maximum=36500),
     ),
-    "preflight": (
-        Parameter("output", "choice", "What is printed.", default="table", choices=("table", "json")),
-        MODE,
-    ),
+    "preflight": (Parameter("output", "choice", "What is printed.", default="table", choices=("table", "json")), MODE),
 }
