@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `verb_request`: gathers what was typed, set and described; `_request.py` judges it."""
+"""The action `verb_request`: gathers parameters, environment and inventory; `make_request` checks them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         hostvars = variables["hostvars"]
         names = list(variables["groups"].get("nodes", []))
-        # The cluster's policy is what its first node has; `list` does without a cluster.
+        # The cluster's policy is that of its first node; `list` works without a cluster.
         policy = hostvars[names[0]] if names else variables
         experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
         defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
@@ -60,7 +60,7 @@ class ActionModule(ControllerAction):
             limit=context.CLIARGS.get("subset"),
             spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
         )
-        lines += _left_out()
+        lines += _skipping_options()
         try:
             request = make_request(
                 args["verb"],
@@ -82,40 +82,36 @@ class ActionModule(ControllerAction):
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:
-    """Return the plan of the run that is to be launched again, or the beginning of a warning where there is none."""
+    """Return the plan of a run that is launched again, or the beginning of a warning where there is none."""
     try:
         home = os.path.join(experiments, check_run_id(str(run_id)))
-    except ValueError:  # none is given, or none that is one
+    except ValueError:  # not given or invalid
         return None, None
     plan = parse_json(read_text(Path(home, "plan.json")))
     if isinstance(plan, dict):
         return plan, None
     return None, (
-        f"no plan of {run_id} is in {experiments}: if it was launched before, what was given for it is not known here; "
-        "to have it, collect it first: "
+        f"there is no plan of {run_id} in {experiments}: if it was launched before, its parameters are not known here; "
+        "to reuse them, collect it first: "
     )
 
 
-def _left_out() -> list[str]:
-    """Return a line for each option that leaves out tasks: what is left would succeed, having done nothing."""
+def _skipping_options() -> list[str]:
+    """Return a line for each option that skips tasks: the other tasks would succeed without having done anything."""
+    tags, task = context.CLIARGS.get("tags") or (), context.CLIARGS.get("start_at_task")
     lines = []
-    for option, harmless, why in (
-        ("tags", ("all",), "the tasks of a verb have no tags"),
-        ("start_at_task", (), "a verb is done whole"),
-    ):
-        value = context.CLIARGS.get(option) or ()
-        given = (value,) if isinstance(value, str) else tuple(value)
-        if given not in (harmless, ()):
-            name = option.replace("_", "-")
-            lines.append(f"--{name}: expected none, saw {','.join(given)!r}; {why}, leave it out")
+    if tuple(tags) not in (("all",), ()):
+        lines.append(f"--tags: expected none, saw {','.join(tags)!r}; the tasks of a verb have no tags, leave it out")
+    if task:
+        lines.append(f"--start-at-task: expected none, saw {task!r}; a verb runs as a whole, leave it out")
     return lines
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
     """Return the extra variables as they were typed, and a line for each parameter that a vault encrypts.
 
-    Neither CLIARGS nor the task's variables: the first is not parsed, the second are templates by now. Only parameters
-    of the verb keep their value, so that no secret among the others goes any further.
+    Neither from CLIARGS, which is not parsed, nor from the task's variables, which are templates by now. Only the
+    verb's parameters keep their values, so that no secret among the others is passed on.
     """
     parameters = {"_raw_params", *(parameter.name for parameter in VERBS[verb])}
     extra_vars: dict[str, Any] = {}
@@ -124,17 +120,16 @@ def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
         if name not in parameters:
             extra_vars[str(name)] = None
         elif _encrypted(raw):
-            lines.append(f"{name}: is encrypted, but would be saved in the open; give secrets in launch_secrets")
+            lines.append(f"{name}: is encrypted, but would be saved as plain text; set secrets in launch_secrets")
         else:
             extra_vars[str(name)] = transform_to_native_types(raw)
     return extra_vars, lines
 
 
 def _encrypted(value: object) -> bool:
-    """Say whether there is a vaulted string in a value, without decrypting it."""
-    if isinstance(value, (Mapping, list)):
-        return any(_encrypted(item) for item in (value.values() if isinstance(value, Mapping) else value))
-    return isinstance(value, EncryptedString)
+    """Return whether there is a vaulted string in a value, without decrypting it."""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return isinstance(value, EncryptedString) or any(map(_encrypted, items))
 
 
 def _node(name: str, variables: Mapping[str, Any]) -> Host:
@@ -161,34 +156,33 @@ def _situation(experiments: str) -> Situation:
 
 
 def _collections() -> str | None:
-    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name without.
+    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name anyway.
 
-    launch.yml works from anywhere, because Ansible looks beside it too, but not for `muster.train.status`.
+    Ansible searches beside launch.yml too, so launch.yml works from anywhere, but `muster.train.status` does not.
     """
     paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
     beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")
-    found = any(Path(path, name).is_dir() for path in paths)
-    if found and not origin.startswith("env"):
+    installed = any(Path(path, name).is_dir() for path in paths)
+    if installed and not origin.startswith("env"):
         return None
-    # Set for this command: it may be for no other.
-    return os.pathsep.join(([] if found else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
+    # The variable may be set for this command only.
+    return os.pathsep.join(([] if installed else [str(beside)]) + [path for path in paths if os.path.isdir(path)])
 
 
 def _documented_variables() -> set[str]:
     """Return the variables of every entry point of every role of the collection."""
-    names: set[str] = set()
-    for specs in COLLECTION.glob("roles/*/meta/argument_specs.yml"):
-        entry_points = yaml_load(specs.read_text(encoding="utf-8"))["argument_specs"]
-        for entry_point in entry_points.values():
-            names.update((entry_point or {}).get("options") or {})
-    return names
+    return {
+        name
+        for specs in COLLECTION.glob("roles/*/meta/argument_specs.yml")
+        for entry_point in yaml_load(specs.read_text(encoding="utf-8"))["argument_specs"].values()
+        for name in (entry_point or {}).get("options") or {}
+    }
 
 
 def _version() -> str:
     """Return the collection's version: from galaxy.yml in a checkout, from MANIFEST.json where it is installed."""
     for name in ("MANIFEST.json", "galaxy.yml"):
-        path = COLLECTION / name
-        if path.is_file():
-            manifest = yaml_load(path.read_text(encoding="utf-8"))
+        if text := read_text(COLLECTION / name):
+            manifest = yaml_load(text)
             return str(manifest.get("collection_info", manifest)["version"])
     return "unknown"

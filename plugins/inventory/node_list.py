@@ -96,7 +96,7 @@ class InventoryModule(BaseInventoryPlugin):
             else:
                 group, targets = self._configured(path)
         except AnsibleParserError as error:
-            # Ansible lets the next plugin try, and with one that takes the file this would never be said.
+            # Ansible tries the next plugin; if that one accepted the file, this error would never be shown.
             display.error(str(error))
             raise
         inventory.add_group(group)
@@ -125,7 +125,7 @@ def _read(path: str) -> list[Target]:
     except HostsError as error:
         raise _refused(path, error) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise AnsibleParserError(f"{path}: cannot be read ({error}); expected one host a line, as text") from None
+        raise AnsibleParserError(f"{path}: could not be read ({error}); expected one host per line") from None
 
 
 def _refused(path: str, error: HostsError) -> AnsibleParserError:

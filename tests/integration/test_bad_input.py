@@ -45,7 +45,7 @@ def test_everything_wrong_is_said_at_once_one_line_each(cluster: Cluster) -> Non
         "chanels: unknown parameter (-e chanels)",
         "channels: expected a whole number from 1 to 128, saw 'abc' (-e channels)",
         "max_restarts: expected a whole number from 0 to 100, saw -1 (-e max_restarts)",
-        "run_id: expected a run id (a name, not a path) such as multinode_42ch_256th_20261120_143052[_label], "
+        "run_id: expected a run ID (a name, not a path) such as multinode_42ch_256th_20261120_143052[_label], "
         "saw '../x' (-e run_id)",
         "script: expected a script or a module, saw 'a.py' (-e script) and saw 'b' (-e module)",
     ]
@@ -99,7 +99,7 @@ def test_two_names_for_one_address(cluster: Cluster) -> None:
     cluster.per_node = {name: {"ansible_host": "10.0.0.1", "ansible_port": 2222} for name in cluster.names}
     cluster.write()
     (line,) = refusal(cluster, {})
-    assert line.startswith("inventory: node0 and node1 are the same machine (10.0.0.1 port 2222); keep one name of it")
+    assert line.startswith("inventory: node0 and node1 are the same machine (10.0.0.1 port 2222); keep one")
 
 
 def test_two_names_for_one_work_directory(cluster: Cluster) -> None:
@@ -121,8 +121,8 @@ def test_an_empty_group(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("playbook", "advice"),
     [
-        ("launch.yml", "Ansible would leave out nodes without a word, use -e nnodes=N for fewer nodes"),
-        ("playbooks/stop.yml", "stop asks all nodes of a run, leave it out"),
+        ("launch.yml", "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes"),
+        ("playbooks/stop.yml", "stop contacts all nodes of a run, leave it out"),
         ("playbooks/list.yml", "list asks no node, leave it out"),
     ],
 )

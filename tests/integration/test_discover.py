@@ -255,8 +255,8 @@ def test_a_host_without_python(desk: Desk, server: sshd.Sshd) -> None:
 @pytest.mark.parametrize(
     ("parameters", "line"),
     [
-        ({"nodes": "-oProxyCommand=touch"}, "nodes: '-oProxyCommand=touch' is no host name"),
-        ({"nodes": "a;reboot"}, "nodes: 'a;reboot' is no host name"),
+        ({"nodes": "-oProxyCommand=touch"}, "nodes: '-oProxyCommand=touch' is not a host name"),
+        ({"nodes": "a;reboot"}, "nodes: 'a;reboot' is not a host name"),
         ({"nodes": "a,a"}, "nodes: a: a is given twice"),
         ({"nodes": "a", "user": "-l"}, "user: expected the name of a user"),
         ({"nodes": "a", "cluster": "../up"}, "cluster: expected 1 to 40 letters"),

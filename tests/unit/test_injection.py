@@ -169,7 +169,7 @@ def test_a_name_that_is_no_parameter(verb: str, texts: dict[str, str]) -> None:
         for raw in ({text: "1"}, {"_raw_params": text}):
             _values, lines = ask(verb, raw)
             assert all(line.isprintable() for line in lines)
-            assert any("unknown parameter" in line or "is no NAME=VALUE" in line for line in lines) or text == ""
+            assert any("unknown parameter" in line or "is not NAME=VALUE" in line for line in lines) or text == ""
 
 
 # The inventory

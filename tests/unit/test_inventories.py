@@ -23,7 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS, LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, settle
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, resolve_parameters
 from ansible_collections.muster.train.tests.support.plan_parts import POLICY, read_policy, request
 from ansible_collections.muster.train.tools._machine.machine import MACHINES
 from ansible_collections.muster.train.tools._machine.manifest import read
@@ -79,7 +79,7 @@ def plan(cluster: str) -> dict[str, Any]:
     own = variables(cluster)
     head = next(iter(own.values()))
     refusals: list[Refusal] = []
-    settings = settle("launch", {}, {}, head.get("launch_defaults", {}), refusals)
+    settings = resolve_parameters("launch", {}, {}, head.get("launch_defaults", {}), refusals)
     assert refusals == []
     names = [settings[name]["value"] for name in ("script", "config")]
     seen = cluster_of(dict(zip(own, (read(text), read(other)), strict=True)))

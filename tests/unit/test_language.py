@@ -33,7 +33,6 @@ NAMES_LEFT: set[str] = {
     "tests/unit",
     "tests/unit/action",
     "tests/unit/filter",
-    "tests/unit/inventory",
     "tests/unit/module_utils",
     "tests/unit/modules",
     "tests/unit/plugin_utils",
@@ -72,7 +71,6 @@ TEXT_LEFT: set[str] = {
     "plugins/plugin_utils/_findings",
     "plugins/plugin_utils/_nccl",
     "plugins/plugin_utils/_plan",
-    "plugins/plugin_utils/_request",
     "plugins/plugin_utils/_results",
     "plugins/plugin_utils/_setup",
 }

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings import origin
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
-from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, settle
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, resolve_parameters
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
 from ansible_collections.muster.train.tests.support import plan_parts
@@ -160,13 +160,13 @@ def decisions() -> Iterator[tuple[str, Any]]:
     yield "plan rdma", of_plan(mode="rdma")
     yield "plan nproc", of_plan(nproc=3)
     first: list[Refusal] = []
-    given = settle("launch", {"channels": 42, "label": "a"}, {"THREADS": "256"}, DEFAULTS, first)
+    given = resolve_parameters("launch", {"channels": 42, "label": "a"}, {"THREADS": "256"}, DEFAULTS, first)
     yield "settings", (without_words(given), [refusal.name for refusal in first])
     refusals: list[Refusal] = []
-    again = settle(
+    again = resolve_parameters(
         "launch", {"threads": "x", "nonsense": 1}, {}, {"mode": "?", "nope": 1}, refusals, {"parameters": given}
     )
-    third = settle("launch", {}, {}, DEFAULTS, refusals, {"parameters": again})
+    third = resolve_parameters("launch", {}, {}, DEFAULTS, refusals, {"parameters": again})
     yield "launched again", (without_words(again), without_words(third), [refusal.name for refusal in refusals])
     settings, faults = standing({"mode": "?", "channels": -1})
     yield "standing", (without_words(settings), of_findings(faults))

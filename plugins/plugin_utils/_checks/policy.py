@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._findings.errors import display
 from .._findings.finding import Finding
-from .._request.parameters import display
 from . import rdma
 from .check import LEVELS
 from .model import Level

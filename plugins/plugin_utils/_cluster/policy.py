@@ -13,8 +13,9 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._findings.errors import display
 from .._findings.finding import Finding
-from .._request.parameters import SECRET, Parameter, display, expected, read
+from .._request.parameters import SECRET, Parameter, expected, read
 from .head_address import is_reachable
 from .ports import DEFAULT_RANGE, read_range
 
@@ -22,19 +23,19 @@ DAY = 86400
 LEAST_LOST_AFTER_S = 6
 
 VARIABLES = (
-    Parameter("launch_slot", "label", "Slot"),
-    Parameter("launch_runtime", "choice", "Runtime", choices=("host", "docker")),
-    Parameter("launch_compose_file", "path", "File"),
-    Parameter("launch_compose_service", "label", "Service"),
-    Parameter("launch_docker", "arguments", "Command"),
-    Parameter("launch_starter", "choice", "Starter", choices=("auto", "setsid", "systemd")),
-    Parameter("launch_stop_grace", "int", "Seconds", minimum=1, maximum=DAY),
-    Parameter("launch_abort_grace", "int", "Seconds", minimum=1, maximum=DAY),
-    Parameter("launch_join_timeout", "int", "Seconds", minimum=1, maximum=DAY),
-    Parameter("launch_lost_after", "int", "Seconds", minimum=0, maximum=DAY),
-    Parameter("launch_log_limit_mib", "int", "MiB", minimum=1, maximum=1 << 20),
+    Parameter("launch_slot", "label"),
+    Parameter("launch_runtime", "choice", choices=("host", "docker")),
+    Parameter("launch_compose_file", "path"),
+    Parameter("launch_compose_service", "label"),
+    Parameter("launch_docker", "arguments"),
+    Parameter("launch_starter", "choice", choices=("auto", "setsid", "systemd")),
+    Parameter("launch_stop_grace", "int", minimum=1, maximum=DAY),
+    Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
+    Parameter("launch_join_timeout", "int", minimum=1, maximum=DAY),
+    Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
+    Parameter("launch_log_limit_mib", "int", minimum=1, maximum=1 << 20),
 )
-HEAD_ADDRESS = Parameter("launch_head_address", "node", "Address")
+HEAD_ADDRESS = Parameter("launch_head_address", "node")
 NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env")
 # Of other roles, for verbs that tell what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")

@@ -19,10 +19,10 @@ from .._cluster.head_address import choose_address, interface_towards, is_reacha
 from .._cluster.machines import share_network
 from .._cluster.node import Answer, Node, UserLayer
 from .._cluster.policy import ClusterPolicy
+from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from .._findings.remedy import Option, sentence
-from .._request.parameters import display
 from . import variable_layers
 from .fabric import Fabric
 from .library import Library, library_of, numbers

@@ -19,7 +19,7 @@ Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name 
 
 MOST_OMP_THREADS = 16  # beyond it, the threads of one rank's operators gain little and fight its data loader's
 
-_ENVIRONMENT = Parameter("env", "environment", "Environment variables of the ranks.")
+_ENVIRONMENT = Parameter("env", "environment")
 
 
 def variable(name: str, value: str, origin: Origin, reason: str = "", rule: str = "") -> Variable:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands by which one goes on with a run."""
+"""The commands with which a user continues with a run."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-# What a verb is for, in the words of a hint.
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
 def call_of(argv: Sequence[str], collections: str | None) -> str:
-    """Return how the next ansible-playbook is to be called, after one with these words: with the same inventories.
+    """Return how to call the next ansible-playbook after this argv: with the same inventories.
 
-    `collections` is what ANSIBLE_COLLECTIONS_PATH must be for the collection to be found by its name, None: nothing.
+    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None.
     """
     assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
     return assignment + shlex.join(["ansible-playbook", *_inventories(argv)])
 
 
 def command(verb: str, run_id: str | None, call: str | None) -> str:
-    """Return the command of a verb, called as the request says (`call_of`)."""
+    """Return the command of a verb; `call` is what `call_of` returned."""
     words = [f"muster.train.{verb}", *(["-e", f"run_id={run_id}"] if run_id else [])]
     return clean(f"{call or 'ansible-playbook'} {shlex.join(words)}")
 

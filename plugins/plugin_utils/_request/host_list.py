@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts as a person names them: a list, ranges, or a node_ip_list.txt.
+"""Hosts as a person writes them: a list, ranges, or a node_ip_list.txt.
 
-A host is `[user@]host[:port]`, its name one of RFC 1123 or an IPv4 address: nothing that a shell or an option of ssh
-could be made of. `gpu[01-16]` and `10.0.0.[11-14,21]` are ranges; leading zeros are kept.
+A host is `[user@]host[:port]` with a name of RFC 1123 or an IPv4 address: neither a shell nor ssh can take one for
+anything else. `gpu[01-16]` and `10.0.0.[11-14,21]` are ranges; leading zeros are kept.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._findings.errors import UserError
+from .._findings.errors import UserError, display
 
-LIMIT = 4096  # more hosts than this are a slip of a range
+LIMIT = 4096  # a range of more hosts than this is taken for a mistake
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 NAME_LIMIT = 253
 NUMBERS = re.compile(r"[0-9.]+")
 USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-# Commas and blanks divide, but not inside brackets.
+# Hosts are separated by commas and blanks, but not inside brackets.
 PART = re.compile(r"(?:\[[^\[\]]*\]|[^\s,\[\]]|[\[\]])+")
 SSH_PORT = 22
-# What Ansible means something else by.
-TAKEN = ("localhost", "all", "ungrouped", "nodes")
+# Names that have another meaning in Ansible.
+RESERVED = ("localhost", "all", "ungrouped", "nodes")
 
 
 class HostsError(UserError):
-    """All that is wrong with a list of hosts, one line each."""
+    """Everything that is wrong with a list of hosts, one line each."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
@@ -42,7 +43,7 @@ class HostsError(UserError):
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A host as it was named; what is None was not said. `name` is what the node is called."""
+    """A host as the user wrote it, None for what was not written; `name` is the node's name."""
 
     host: str
     user: str | None = None
@@ -51,30 +52,27 @@ class Target:
 
     @property
     def endpoint(self) -> tuple[str, int]:
-        """Where it is reached: two with the same endpoint are one."""
+        """Where it is reached: two targets with the same endpoint are one node."""
         return self.host.lower(), self.port or SSH_PORT
 
     def variables(self) -> dict[str, object]:
         """Return Ansible's variables for it."""
-        options = {
-            "ansible_host": self.host if self.name != self.host else None,
-            "ansible_user": self.user,
-            "ansible_port": self.port,
-        }
-        return {name: value for name, value in options.items() if value is not None}
+        address = self.host if self.name != self.host else None
+        variables = {"ansible_host": address, "ansible_user": self.user, "ansible_port": self.port}
+        return {name: value for name, value in variables.items() if value is not None}
 
 
 def parse_hosts(raw: str | Iterable[object]) -> list[Target]:
-    """Return the hosts of a line (`a,b,gpu[01-16]`) or a list of such; raise HostsError with all that is wrong."""
+    """Return the hosts of a line (`a,b,gpu[01-16]`) or a list of lines; raise HostsError with all that is wrong."""
     texts = [raw] if isinstance(raw, str) else list(raw)
-    parts = [(part, part) for text in texts for part in _parts(text)]
+    parts = [(part, part) for text in texts for part in (PART.findall(text) if isinstance(text, str) else [str(text)])]
     return _targets(parts, "give HOST, USER@HOST:PORT or a range such as gpu[01-16]")
 
 
 def parse_node_list(text: str) -> list[Target]:
     """Return the hosts of a node_ip_list.txt, the head first; raise HostsError with the lines that are wrong.
 
-    Blank lines, `#` comments and blanks around a host are nothing.
+    Blank lines, `#` comments and blanks around a host are ignored.
     """
     parts = []
     for number, line in enumerate(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").splitlines(), 1):
@@ -84,45 +82,47 @@ def parse_node_list(text: str) -> list[Target]:
     return _targets(parts, "one host a line, as HOST or USER@HOST:PORT", ranges=False)
 
 
-def _parts(text: object) -> list[str]:
-    return PART.findall(text) if isinstance(text, str) else [str(text)]
-
-
 def _targets(parts: Iterable[tuple[str, str]], advice: str, ranges: bool = True) -> list[Target]:
-    """Read every part, which has a word for where it is."""
+    """Read every part, a pair of where it stands and its text."""
     lines: list[str] = []
     targets: list[Target] = []
     first: dict[tuple[str, int], str] = {}
     for where, text in parts:
-        shown = clean(where)[:80]
-        prefix = "" if where == text else f"{shown}: "
+        place = clean(where)[:80]
         try:
             for name in expand(text) if ranges else [text]:
                 target = parse_target(name)
-                before = first.get(target.endpoint)
-                if before is None:
-                    first[target.endpoint] = shown
-                    targets.append(target)
+                if before := first.get(target.endpoint):
+                    lines.append(f"{place}: {clean(name)} is given twice, first by {before}; keep one of them")
                 else:
-                    lines.append(f"{shown}: {clean(name)} is given twice, first by {before}; keep one of them")
+                    first[target.endpoint] = place
+                    targets.append(target)
                 if len(targets) > LIMIT:
-                    raise HostsError([f"{shown}: more than {LIMIT} hosts; give a smaller range"])
+                    raise HostsError([f"{place}: more than {LIMIT} hosts; give a smaller range"])
         except HostsError:
             raise
         except ValueError as error:
-            lines.append(f"{prefix}{error}; {advice}")
+            lines.append(f"{'' if where == text else f'{place}: '}{error}; {advice}")
     if not lines and not targets:
         lines.append(f"no host is named; {advice}")
     if lines:
         raise HostsError(lines)
-    return _named(targets)
+    # Several ports of one host are several nodes, and the name says which.
+    counts = Counter(target.host.lower() for target in targets)
+    return [
+        dataclasses.replace(
+            target,
+            name=target.host if counts[target.host.lower()] == 1 else f"{target.host}-{target.port or SSH_PORT}",
+        )
+        for target in targets
+    ]
 
 
 def expand(text: str) -> Iterator[str]:
     """Return the names of a range in order, the text itself where it has no brackets."""
     pieces = re.split(r"\[([^\[\]]*)\]", text)
     if any("[" in piece or "]" in piece for piece in pieces):
-        raise ValueError(f"{_seen(text)} has a bracket without its other")
+        raise ValueError(f"{display(text)} has an unmatched bracket")
     # Every second piece was in brackets.
     choices = [[piece] if index % 2 == 0 else list(_numbers(piece, text)) for index, piece in enumerate(pieces)]
     for words in product(*choices):
@@ -134,12 +134,12 @@ def _numbers(inside: str, text: str) -> Iterator[str]:
     for part in inside.split(","):
         match = RANGE.fullmatch(part.strip())
         if not match:
-            raise ValueError(f"{_seen(text)}: expected numbers such as [01-16] or [1,4-7], saw {_seen(inside)}")
+            raise ValueError(f"{display(text)}: expected numbers such as [01-16] or [1,4-7], saw {display(inside)}")
         begin, end = match[1], match[2] or match[1]
         if int(end) < int(begin):
-            raise ValueError(f"{_seen(text)}: the range {begin}-{end} runs backwards")
+            raise ValueError(f"{display(text)}: the range {begin}-{end} runs backwards")
         if int(end) - int(begin) >= LIMIT:
-            raise ValueError(f"{_seen(text)}: the range {begin}-{end} has more than {LIMIT} hosts")
+            raise ValueError(f"{display(text)}: the range {begin}-{end} has more than {LIMIT} hosts")
         yield from (str(number).zfill(len(begin)) for number in range(int(begin), int(end) + 1))
 
 
@@ -147,12 +147,12 @@ def parse_target(text: str) -> Target:
     """Return what `[user@]host[:port]` names; raise ValueError with what is wrong."""
     user, at, rest = text.rpartition("@")
     if at and not USER.fullmatch(user):
-        raise ValueError(f"{_seen(text)}: {_seen(user)} is no name of a user")
+        raise ValueError(f"{display(text)}: {display(user)} is not a valid user name")
     host, colon, port = rest.partition(":")
     if ":" in port:
-        raise ValueError(f"{_seen(text)} has two colons: an IPv6 address is not taken, give the host a name")
+        raise ValueError(f"{display(text)} has two colons: IPv6 addresses are not supported, give the host a name")
     if colon and not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65536):
-        raise ValueError(f"{_seen(text)}: {_seen(port)} is no port from 1 to 65535")
+        raise ValueError(f"{display(text)}: {display(port)} is not a port from 1 to 65535")
     check_host(host)
     return Target(host, user or None, int(port) if colon else None)
 
@@ -163,25 +163,8 @@ def check_host(host: str) -> None:
         try:
             ipaddress.IPv4Address(host)
         except ValueError as error:
-            raise ValueError(f"{_seen(host)} is no IPv4 address ({error})") from None
+            raise ValueError(f"{display(host)} is not an IPv4 address ({error})") from None
     elif len(host) > NAME_LIMIT or not all(LABEL.fullmatch(label) for label in host.split(".")):
-        raise ValueError(f"{_seen(host)} is no host name (letters, digits, '-' and '.', as in RFC 1123)")
-    elif host.lower() in TAKEN:
-        raise ValueError(f"{_seen(host)} means something else to Ansible")
-
-
-def _named(targets: list[Target]) -> list[Target]:
-    """Name the nodes: as their hosts, but several ports of one host are several nodes."""
-    hosts = [target.host.lower() for target in targets]
-    return [
-        dataclasses.replace(
-            target,
-            name=target.host if hosts.count(target.host.lower()) == 1 else f"{target.host}-{target.port or SSH_PORT}",
-        )
-        for target in targets
-    ]
-
-
-def _seen(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else shown[:60] + "…"
+        raise ValueError(f"{display(host)} is not a host name (letters, digits, '-' and '.', as in RFC 1123)")
+    elif host.lower() in RESERVED:
+        raise ValueError(f"{display(host)} has another meaning in Ansible")

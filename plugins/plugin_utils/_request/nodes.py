@@ -1,28 +1,26 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The groups `nodes` and `spares` as the inventory describes them, and their faults."""
+"""The groups `nodes` and `spares` as the inventory describes them, and what is wrong with them."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+from .._findings.errors import display
 from .host_list import SSH_PORT
-from .parameters import display
 
-# A node's name becomes a file's name: RFC 1123 and the underscore, which many inventories use.
+# A node's name becomes a file name: RFC 1123 and the underscore, which many inventories use.
 NODE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
-
-
-# What Ansible gives to ssh, kubectl and the like as a word of its own: names, IPv4, IPv6 with its interface, user@host.
+# What Ansible passes to ssh, kubectl and the like as one argument: names, IPv4, IPv6 with its interface, user@host.
 ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host of these groups before it is asked; without an address its name is its address."""
+    """A host of these groups before it is contacted; without an address, the name is the address."""
 
     name: str
     address: str | None = None
@@ -36,7 +34,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The group `nodes` in node-rank order, the group `spares`, where they were read from, and what `--limit` said."""
+    """The group `nodes` in node-rank order, the group `spares`, their sources, and the value of `--limit`."""
 
     nodes: tuple[Host, ...]
     sources: tuple[str, ...]
@@ -49,59 +47,58 @@ class Inventory:
         return [node.name for node in self.nodes]
 
     @property
-    def everybody(self) -> list[str]:
-        """The names of nodes and spares."""
-        return [node.name for node in (*self.nodes, *self.spares)]
+    def hosts(self) -> tuple[Host, ...]:
+        """Nodes and spares."""
+        return (*self.nodes, *self.spares)
 
 
 # What to do instead of --limit.
-FEWER = {
-    "launch": "Ansible would leave out nodes without a word, use -e nnodes=N for fewer nodes",
-    "logs": "logs asks all nodes of a run, leave it out or show one node's lines with -e node=NAME",
+LIMIT_ADVICE = {
+    "launch": "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes",
+    "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "detect": "detect compares all nodes of the cluster, leave it out",
     "preflight": "preflight compares all nodes of the cluster, leave it out",
-    "list": "list asks no node, leave it out",
-    "discover": "discover asks the hosts that it is given, leave it out",
-    "teardown": "teardown asks all nodes of the cluster, leave it out",
+    "list": "list contacts no node, leave it out",
+    "discover": "discover contacts the hosts that it is given, leave it out",
+    "teardown": "teardown contacts all nodes of the cluster, leave it out",
 }
 
 
 def errors(inventory: Inventory, verb: str) -> list[str]:
-    """Return what is wrong: most verbs want a node in the group, `launch` one name for each machine."""
-    needed, distinct = verb not in ("list", "discover"), verb == "launch"
+    """Return what is wrong: most verbs need a node in the group, and `launch` one name for each machine."""
     lines = []
     if inventory.limit:
-        advice = FEWER.get(verb, f"{verb} asks all nodes of a run, leave it out")
+        advice = LIMIT_ADVICE.get(verb, f"{verb} contacts all nodes of a run, leave it out")
         lines.append(f"--limit: expected none, saw {display(inventory.limit)}; {advice}")
-    if needed and not inventory.nodes:
+    if verb not in ("list", "discover") and not inventory.nodes:
         read = ", ".join(inventory.sources) or "no inventory"
         lines.append(
             f"inventory: the group 'nodes' is missing or empty (read: {read}); "
             "give -i inventories/<cluster>, or run from the checkout, whose ansible.cfg names a cluster"
         )
     lines += [
-        f"inventory: {display(node.name)} is no name for a node (letters, digits, '.', '_' and '-'); "
+        f"inventory: {display(node.name)} is not a valid node name (letters, digits, '.', '_' and '-'); "
         "give the node a plain name and its address as ansible_host"
-        for node in (*inventory.nodes, *inventory.spares)
+        for node in inventory.hosts
         if not NODE_NAME.fullmatch(node.name)
     ]
-    lines += [line for node in (*inventory.nodes, *inventory.spares) for line in _unreachable(node)]
-    endpoints: dict[str, str] = {}
-    for node in (*inventory.nodes, *inventory.spares) if distinct else ():
-        first = endpoints.setdefault(node.endpoint, node.name)
+    lines += [line for node in inventory.hosts for line in _address_errors(node)]
+    names: dict[str, str] = {}
+    for node in inventory.hosts if verb == "launch" else ():
+        first = names.setdefault(node.endpoint, node.name)
         if first != node.name:
             lines.append(
                 f"inventory: {first} and {node.name} are the same machine ({node.endpoint}); "
-                "keep one name of it in the groups 'nodes' and 'spares', or correct ansible_host"
+                "keep one of its names in the groups 'nodes' and 'spares', or correct ansible_host"
             )
     both = [node.name for node in inventory.spares if node.name in inventory.names]
     if both:
-        lines.append(f"inventory: {', '.join(both)}: in the group 'nodes' and in 'spares'; keep it in one of them")
+        lines.append(f"inventory: {', '.join(both)}: in both groups 'nodes' and 'spares'; keep each in one of them")
     return lines
 
 
-def _unreachable(node: Host) -> list[str]:
-    """Return what is wrong with where a node is reached; an address with a dash first would be an option of ssh."""
+def _address_errors(node: Host) -> list[str]:
+    """Return what is wrong with a node's address and port; an address that begins with a dash is an option of ssh."""
     lines = []
     if node.address and not ADDRESS.fullmatch(node.address):
         lines.append(

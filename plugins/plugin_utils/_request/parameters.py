@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a parameter is, and how a value of it is read.
+"""What a parameter is, and how its value is read.
 
 `read` takes what a person typed (text, or what JSON and YAML make of it) and returns the value, or raises ValueError
-with what was expected and what was seen. A value is kept to the letter or refused, never mended. The parameters of the
-verbs are in `_verbs.py`.
+with the expected and the observed value. A value is taken literally or refused, never corrected. The verbs' parameters
+are in `verbs.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._findings.errors import display
 from . import host_list, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
@@ -32,30 +33,28 @@ class Parameter:
 
     name: str
     type: str  # a key of READERS
-    description: str
     default: Value = None
     minimum: int = 0
     maximum: int = 0
     multiple: int = 1
     choices: tuple[str, ...] = ()
     environment: str | None = None
-    per_run: bool = False  # makes sense for one run only: not in a cluster's launch_defaults
+    per_run: bool = False  # not allowed in a cluster's launch_defaults
 
     def built_in(self) -> Value:
-        """Return the built-in default, one of its own for each caller."""
+        """Return a copy of the built-in default."""
         return copy.copy(self.default)
 
 
-CONTROL = frozenset(
-    {"Cc", "Cs", "Zl", "Zp"}
-)  # Unicode categories: control, lone surrogates, line and paragraph separators
+# Unicode categories: control, lone surrogates, line and paragraph separators.
+CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
 PATH_MAX = 4096  # limits.h
 ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can repeat as it is
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can quote unchanged
 # Set by Muster, set by torchrun's agent (local_elastic_agent.py: _start_workers), read by torchrun (argparse_util.py).
 OWNED = re.compile(
     r"(MUSTER|PET|TORCHELASTIC)_.*|RANK|(LOCAL|GROUP|ROLE)_RANK|((LOCAL|GROUP|ROLE)_)?WORLD_SIZE|ROLE_NAME"
@@ -66,23 +65,22 @@ SECRET = re.compile(
 )
 
 
-def display(value: object) -> str:
-    """Return a value as one printable line, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
+LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"
+PATH_HINT = ", not beginning with '-' and without control characters"
+STRING_HINT = "a string (in quotes) without control characters"
 
 
 def owned(name: str) -> bool:
-    """Say whether only Muster sets this environment variable."""
+    """Return whether only Muster sets this environment variable."""
     return OWNED.fullmatch(name) is not None
 
 
-def _a_mapping(example: dict[str, str]) -> str:
+def _mapping_hint(example: dict[str, str]) -> str:
     return "a mapping of names to values, such as -e " + shlex.quote(json.dumps({"env": example}))
 
 
 def expected(parameter: Parameter) -> str:
-    """Say in words which values a parameter takes."""
+    """Describe the values that a parameter takes."""
     if parameter.type == "int":
         text = f"a whole number from {parameter.minimum} to {parameter.maximum}"
         return text + (f" that is a multiple of {parameter.multiple}" if parameter.multiple > 1 else "")
@@ -90,32 +88,32 @@ def expected(parameter: Parameter) -> str:
         "bool": "true or false",
         "choice": "one of " + ", ".join(parameter.choices),
         "seconds": "seconds (90) or a number with s, m, h or d (30m), from 1 second to 365 days",
-        "label": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
-        "file": "a path on the controller, not beginning with '-' and without control characters",
-        "path": "a path on the node, not beginning with '-' and without control characters",
+        "label": LABEL_HINT,
+        "file": f"a path on the controller{PATH_HINT}",
+        "path": f"a path on the node{PATH_HINT}",
         "module": "a dotted Python name such as package.train",
         "node": "the name of a node",
-        "run_id": f"a run id such as {run_id.EXAMPLE}",
+        "run_id": f"a run ID such as {run_id.EXAMPLE}",
         "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
-        "environment": _a_mapping({"FOO": "bar"}),
-        "name": "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit",
-        "user": "the name of a user, such as train",
+        "environment": _mapping_hint({"FOO": "bar"}),
+        "name": LABEL_HINT,
+        "user": "a user name such as train",
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
 
 def read(parameter: Parameter, raw: object) -> Value:
-    """Return the value that `raw` means, or raise ValueError with what was expected and seen, in one line."""
+    """Return the value of `raw`, or raise ValueError with the expected and the observed value, in one line."""
     try:
         return READERS[parameter.type](parameter, raw)
-    except _Explained as explained:
-        raise ValueError(str(explained)) from None
+    except _Explained as error:
+        raise ValueError(str(error)) from None
     except (ValueError, RecursionError):
         raise ValueError(f"expected {expected(parameter)}, saw {display(raw)}") from None
 
 
 class _Explained(ValueError):
-    """A refusal that says more than `expected` can."""
+    """A refusal that is more specific than `expected`."""
 
 
 def _int(parameter: Parameter, raw: object) -> int:
@@ -144,7 +142,7 @@ def _choice(parameter: Parameter, raw: object) -> str:
 
 
 def _text(raw: object, longest: int = PATH_MAX) -> str:
-    """Return text as it is; a whole number is the one other thing that YAML and JSON spell as the person did."""
+    """Return text unchanged; of other types only whole numbers look the same in YAML and JSON as they were typed."""
     if isinstance(raw, bool) or not isinstance(raw, (str, int)):
         raise ValueError
     text = str(raw)
@@ -193,7 +191,7 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
         try:
             items = json.loads(raw)
         except (ValueError, RecursionError) as error:
-            raise _Explained(f"{display(raw)} is no JSON list ({error}); expected {expected(parameter)}") from None
+            raise _Explained(f"{display(raw)} is not a JSON list ({error}); expected {expected(parameter)}") from None
     elif isinstance(raw, str):
         line = _text(raw, longest=16 * ARGUMENT_MAX)
         try:
@@ -207,8 +205,7 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
         try:
             arguments.append(_text(item, ARGUMENT_MAX))
         except ValueError:
-            what = "a string (in quotes) without control characters"
-            raise _Explained(f"item {index}: expected {what}, saw {display(item)}") from None
+            raise _Explained(f"item {index}: expected {STRING_HINT}, saw {display(item)}") from None
     return arguments
 
 
@@ -217,7 +214,7 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
         mapping = json.loads(raw) if isinstance(raw, str) else raw
     except ValueError:
         if assignment := ASSIGNMENT.fullmatch(str(raw)):
-            example = _a_mapping({assignment[1]: assignment[2]})
+            example = _mapping_hint({assignment[1]: assignment[2]})
             raise _Explained(f"expected {example}, saw {display(raw)}") from None
         raise
     if not isinstance(mapping, dict):
@@ -225,21 +222,20 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
     environment = {}
     for name, value in mapping.items():
         if not isinstance(name, str) or not ENVIRONMENT_NAME.fullmatch(name):
-            raise _Explained(f"{display(name)} is no name of an environment variable (letters, digits and '_')")
+            raise _Explained(f"{display(name)} is not a valid environment variable name (letters, digits and '_')")
         if owned(name):
             raise _Explained(f"{name} is set by Muster for each rank; leave it out")
         if SECRET.fullmatch(name):
-            raise _Explained(f"{name} looks like a secret and would be saved in the open; give it in launch_secrets")
+            raise _Explained(f"{name} looks like a secret and would be saved as plain text; set it in launch_secrets")
         try:
             environment[name] = _text(value, ARGUMENT_MAX - len(name) - 1)
         except ValueError:
-            what = "a string (in quotes) without control characters"
-            raise _Explained(f"{name}: expected {what}, saw {display(value)}") from None
+            raise _Explained(f"{name}: expected {STRING_HINT}, saw {display(value)}") from None
     return environment
 
 
 def _hosts(parameter: Parameter, raw: object) -> list[str]:
-    """Return the hosts as they were given, a range as one, once all of them can be read."""
+    """Return the texts unchanged, ranges included, if all of them can be read."""
     texts = [raw] if isinstance(raw, str) else raw
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError

@@ -4,7 +4,7 @@
 """The request: what was asked of a verb, checked before any node is contacted.
 
 A pure function of the raw extra variables, the environment, the cluster's launch_defaults and the inventory. It returns
-the request, where every parameter has its value and where that came from, or raises `Refused` with all that is wrong.
+the request, where every parameter has its value and its origin, or raises `Refused` with everything that is wrong.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from typing import TypedDict
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._findings.errors import UserError
+from .._findings.errors import UserError, display
 from .._findings.origin import DEFAULT, Layer
 from . import hints
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
-from .parameters import display
 from .run_id import make as make_run_id
-from .settings import Refusal, Setting, refuse_unknown, setting_of, settle
+from .settings import Setting, refuse_unknown, resolve_parameters, setting_of
 from .verbs import VERBS
 
 SCHEMA = 1
@@ -35,7 +34,7 @@ SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", 
 
 @dataclass(frozen=True)
 class Situation:
-    """When, where, by whom and with which command the verb was called."""
+    """When, where, by whom and with what command the verb was called."""
 
     now: datetime  # UTC
     nonce: str
@@ -49,7 +48,7 @@ class Situation:
 
 
 class Request(TypedDict):
-    """What the playbooks of every verb work from."""
+    """What the playbooks of all verbs work with."""
 
     schema: int
     verb: str
@@ -87,17 +86,17 @@ def make_request(
     situation: Situation,
     earlier: object = None,
 ) -> Request:
-    """Return the request, or raise Refused. `earlier` is the plan of the run that is launched again, if it is known."""
+    """Return the request, or raise Refused. `earlier` is the plan of a run that is launched again, if it is known."""
     launch = verb == "launch"
     lines: list[str] = []
     if words := extra_vars.get("_raw_params"):
-        # Where Ansible's reading of -e puts the words of a value with blanks that was not quoted.
+        # Where Ansible puts the words of an unquoted value with blanks.
         lines.append(
-            f"-e: {display(words)} is no NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
+            f"-e: {display(words)} is not NAME=VALUE; quote a value with blanks: -e \"NAME='two words'\", "
             "or give one JSON object: -e '{\"NAME\": ...}'"
         )
-    refusals: list[Refusal] = refuse_unknown(verb, extra_vars, documented)
-    settings = settle(verb, extra_vars, environment, defaults if launch else {}, refusals, earlier)
+    refusals = refuse_unknown(verb, extra_vars, documented)
+    settings = resolve_parameters(verb, extra_vars, environment, defaults if launch else {}, refusals, earlier)
     lines += map(str, refusals)
     lines += nodes_errors(inventory, verb)
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
@@ -105,8 +104,8 @@ def make_request(
     if lines:
         raise Refused(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
-    # Only a launch tells spares from nodes, any other verb asks them all.
-    nodes = inventory.names if launch else inventory.everybody
+    # Only a launch distinguishes spares from nodes, all other verbs contact both.
+    nodes = inventory.names if launch else [host.name for host in inventory.hosts]
     if launch:
         nodes = nodes[: _number(values["nnodes"])]
         if values["launcher"] == "python" and values["nproc"] is None:
@@ -136,13 +135,13 @@ def make_request(
 
 
 def _pattern(nnodes: int | None, inventory: Inventory) -> str:
-    """Return the pattern for the play on so many nodes, all for None, and on the spares."""
+    """Return the host pattern of the first nodes (None: of all) and the spares."""
     nodes = "nodes" if nnodes in (None, len(inventory.nodes)) else f"nodes[0:{nnodes - 1}]"
     return f"{nodes}:spares" if inventory.spares else nodes
 
 
 def _assignments(verb: str, settings: Mapping[str, Setting], environment: Mapping[str, str]) -> str:
-    """Return what gave parameters their values from the environment, as one types it in front of a command."""
+    """Return the environment variables that gave parameters their values, as typed in front of a command."""
     return "".join(
         f"{parameter.environment}={shlex.quote(environment[parameter.environment])} "
         for parameter in VERBS[verb]
@@ -154,14 +153,14 @@ def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:
     """Return the command to type again, without the extra variables that may be secret."""
     words = [posixpath.basename(argv[0]), *argv[1:]]
     for option in extra_vars_options:
-        # The name of a file (@FILE) is no secret; whatever else mentions one is left out whole.
+        # The name of a file (@FILE) is not secret; any other text that mentions a secret is removed entirely.
         if not option.startswith("@") and SECRET_OPTION.search(option):
             words = [word.replace(option, "<redacted>") for word in words]
     return shlex.join(words)
 
 
 def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
-    """Return what is wrong between parameters; one that could not be read has its line and is not in `settings`."""
+    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
     given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
     saw = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
     lines = []
@@ -178,8 +177,8 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
             "script: neither a script nor a module is given; "
             "give -e script=PATH or -e module=NAME, or set one in the cluster's launch_defaults"
         )
-    python = "launcher" in given and given["launcher"]["value"] == "python"
-    if python and "nproc" in given and given["nproc"]["value"] != 1:
+    launcher, nproc = (given[name]["value"] if name in given else None for name in ("launcher", "nproc"))
+    if launcher == "python" and nproc not in (None, 1):
         lines.append(
             f"nproc: the launcher python starts one rank per node, expected 1, {saw['nproc']}; "
             "give -e nproc=1 or -e launcher=torchrun"
@@ -188,14 +187,14 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
 
 
 def _node_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
-    node = settings.get("node")
-    if node is None or node["value"] in (None, *inventory.everybody):
+    node, names = settings.get("node"), [host.name for host in inventory.hosts]
+    if node is None or node["value"] in (None, *names):
         return []
-    return [f"node: expected one of {', '.join(inventory.everybody)}, saw {display(node['value'])} ({node['origin']})"]
+    return [f"node: expected one of {', '.join(names)}, saw {display(node['value'])} ({node['origin']})"]
 
 
 def _discover_errors(settings: Mapping[str, Setting]) -> list[str]:
-    """Return what is wrong between parameters; one that could not be read has its line and is not in `settings`."""
+    """Return what is wrong between parameters; those that could not be read are not in `settings`."""
     lines = []
     if "cluster" in settings and settings["cluster"]["value"] is None:
         lines.append("cluster: expected the name of the new inventory, saw none; give -e cluster=NAME")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run ID: how it is made, what a valid one is, and what it tells (a node asks `_records.job.RUN_ID` only)."""
+"""The run ID: how it is made, what a valid one is, and the settings in it (nodes check `_records.job.RUN_ID` only)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ EXAMPLE = "multinode_42ch_256th_20261120_143052[_label]"
 
 
 def make(channels: int | None, threads: int | None, created: datetime, label: str | None) -> str:
-    """Return the id of a run created at that moment (UTC); a number that NCCL decides appears as `auto`."""
-    stamp = f"{created:%Y%m%d_%H%M%S}"
-    parts = ["multinode", f"{channels or 'auto'}ch", f"{threads or 'auto'}th", stamp]
-    return "_".join([*parts, label] if label else parts)
+    """Return the ID of a run created at that time (UTC); a number that NCCL decides appears as `auto`."""
+    suffix = f"_{label}" if label else ""
+    return f"multinode_{channels or 'auto'}ch_{threads or 'auto'}th_{created:%Y%m%d_%H%M%S}{suffix}"
 
 
 def check(text: str) -> str:
-    """Return the run id as it is, or raise ValueError saying what is expected."""
+    """Return the run ID unchanged, or raise ValueError with what is expected."""
     if "/" in text or "\\" in text or text in (".", ".."):
-        # A run id becomes a directory's name on the nodes and on the controller.
-        raise ValueError(f"a run id (a name, not a path) such as {EXAMPLE}")
+        # A run ID becomes the name of a directory on the nodes and on the controller.
+        raise ValueError(f"a run ID (a name, not a path) such as {EXAMPLE}")
     if not RUN_ID.fullmatch(text):
-        raise ValueError(f"a run id such as {EXAMPLE}")
+        raise ValueError(f"a run ID such as {EXAMPLE}")
     return text
 
 
 def settings_in(text: str) -> list[str]:
-    """Return the settings that a run ID shows, for example `channels=42`; none of a text that is no run ID."""
+    """Return the settings that a run ID shows, for example `channels=42`; none of a text that is not one."""
     match = RUN_ID.fullmatch(text)
     return [f"{name}={value}" for name, value in match.groupdict().items()] if match else []

@@ -12,18 +12,19 @@ from typing import TypedDict
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._findings.errors import display
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
-from .parameters import Parameter, Value, display, read
+from .parameters import Parameter, Value, read
 from .verbs import VERBS
 
-# What a run's plan says of parameters that were given for it holds when it is launched again under its run id.
+# Parameters that were given for a run hold again when it is launched again under its run ID.
 AGAIN = ", as in the run's plan"
 OF_ONE_LAUNCH = ("run_id", "follow")
-# What parameters are called elsewhere.
+# Other programs' names of parameters.
 OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
 PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "script_args")
-# Types for which an empty -e NAME= takes away what a lower layer gives; an empty number or choice is a slip.
+# Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
 CLEARABLE = ("label", "path", "module", "arguments", "environment")
 
 
@@ -37,7 +38,7 @@ class Setting(TypedDict):
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """What is wrong with a parameter; without an origin, problem says where it stands."""
+    """What is wrong with a parameter; without an origin, problem names the place."""
 
     name: str
     problem: str
@@ -52,7 +53,7 @@ def setting_of(value: Value, origin: Origin) -> Setting:
     return Setting(value=value, origin=origin.label, layer=origin.layer.value)
 
 
-def settle(
+def resolve_parameters(
     verb: str,
     extra_vars: Mapping[str, object],
     environment: Mapping[str, str],
@@ -60,16 +61,15 @@ def settle(
     refusals: list[Refusal],
     earlier: object = None,
 ) -> dict[str, Setting]:
-    """Return the setting of every parameter of the verb; one that is wrong is left out and is in `refusals`.
+    """Return the setting of every parameter of the verb; invalid ones are left out and added to `refusals`.
 
     `earlier` is the plan of an earlier launch of the same run, if there is one.
     """
     cluster: Mapping[str, object] = {}
     plan = _plan_layer(earlier, extra_vars)
     if isinstance(defaults, Mapping):
-        cluster = _cluster_layer(
-            defaults, [extra_vars, {name: given[0] for name, given in plan.items()}], verb, refusals
-        )
+        above = [extra_vars, {name: value for name, (value, _origin) in plan.items()}]
+        cluster = _cluster_layer(defaults, above, verb, refusals)
     else:
         refusals.append(Refusal("launch_defaults", f"expected a mapping of launch parameters, saw {display(defaults)}"))
     settings = {}
@@ -100,8 +100,7 @@ def _highest(
     if parameter.name in extra_vars:
         return extra_vars[parameter.name], Origin(Layer.EXTRA_VARS, f"-e {parameter.name}")
     if parameter.environment and environment.get(parameter.environment):
-        origin = Origin(Layer.ENVIRONMENT, f"environment {parameter.environment}")
-        return environment[parameter.environment], origin
+        return environment[parameter.environment], Origin(Layer.ENVIRONMENT, f"environment {parameter.environment}")
     if parameter.name in plan:
         return plan[parameter.name]
     if parameter.name in cluster:
@@ -110,13 +109,13 @@ def _highest(
 
 
 def _plan_layer(earlier: object, extra_vars: Mapping[str, object]) -> dict[str, tuple[object, Origin]]:
-    """Return (value, origin) of what was given for the run when it was launched before; a file may say anything."""
+    """Return (value, origin) of what was given for the run when it was launched before; the file may hold anything."""
     settings = earlier.get("parameters") if isinstance(earlier, Mapping) else None
     layer = {}
     for name, setting in settings.items() if isinstance(settings, Mapping) else ():
-        given = setting.get("layer") if isinstance(setting, Mapping) else None
-        if given in FOR_ONE_RUN and name not in OF_ONE_LAUNCH:
-            label = f"{setting.get('origin')}{'' if given == Layer.EARLIER else AGAIN}"
+        source = setting.get("layer") if isinstance(setting, Mapping) else None
+        if source in FOR_ONE_RUN and name not in OF_ONE_LAUNCH:
+            label = f"{setting.get('origin')}{'' if source == Layer.EARLIER else AGAIN}"
             layer[str(name)] = (setting.get("value"), Origin(Layer.EARLIER, label))
     if _names_a_program(extra_vars):
         for name in OF_A_PROGRAM:
@@ -134,12 +133,12 @@ def _cluster_layer(
     cluster = {str(name): value for name, value in defaults.items()}
     refusals += _unknown(verb, LAUNCH_DEFAULTS.label, list(cluster), ())
     refusals += [
-        Refusal(p.name, f"belongs to one run and may not stand in the cluster's launch_defaults; give -e {p.name}")
+        Refusal(p.name, f"belongs to one run and is not allowed in the cluster's launch_defaults; give -e {p.name}")
         for p in VERBS[verb]
         if p.per_run and cluster.pop(p.name, None) is not None
     ]
     if any(map(_names_a_program, above)) and any(name in cluster for name in PROGRAM):
-        # The cluster's configuration and arguments are for the cluster's program, not for one's own.
+        # The cluster's configuration and arguments are for the cluster's program, not for another one.
         for name in OF_A_PROGRAM:
             cluster.pop(name, None)
     return cluster

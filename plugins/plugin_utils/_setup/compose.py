@@ -19,7 +19,8 @@ import yaml
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from .._request.parameters import SECRET, display
+from .._findings.errors import display
+from .._request.parameters import SECRET
 from .compose_devices import requests_for, vendor_of
 
 HEADER = "# Written by the role muster.train.container: what is changed here is overwritten.\n"

@@ -80,7 +80,7 @@ def test_a_request(run: Run, tmp_path: Path) -> None:
     assert json.loads(json.dumps(request)) == request
 
 
-def test_a_run_is_launched_again_as_its_plan_says(run: Run, tmp_path: Path) -> None:
+def test_a_relaunched_run_takes_its_plan_s_parameters(run: Run, tmp_path: Path) -> None:
     first = run("channels=42", "label=base", "launch_experiments_dir=runs")["request"]
     home = tmp_path / "experiments" / first["run_id"]
     home.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_a_run_is_launched_again_as_its_plan_says(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", [None, "{", "[1]"])
-def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_path: Path, text: str | None) -> None:
+def test_a_given_run_id_without_a_plan_causes_a_warning(run: Run, tmp_path: Path, text: str | None) -> None:
     run_id = "multinode_42ch_autoth_20261120_143052"
     (tmp_path / "experiments" / run_id).mkdir(parents=True)
     if text is not None:
@@ -107,16 +107,16 @@ def test_without_its_plan_a_run_id_that_was_given_is_warned_of(run: Run, tmp_pat
     result = run(f"run_id={run_id}")
     assert value(result, "channels") is None
     assert result["warnings"] == [
-        f"no plan of {run_id} is in {tmp_path}/experiments: if it was launched before, what was given for it is not "
-        f"known here; to have it, collect it first: ansible-playbook muster.train.collect -e run_id={run_id}"
+        f"there is no plan of {run_id} in {tmp_path}/experiments: if it was launched before, its parameters are not known "
+        f"here; to reuse them, collect it first: ansible-playbook muster.train.collect -e run_id={run_id}"
     ]
     assert "warnings" not in run(f"run_id={run_id}", verb="status")
     assert run("run_id=../../x")["failed"] is True
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, paths: list[Path], origin: str) -> None:
-    found = Mock(return_value=([str(path) for path in paths], origin))
-    monkeypatch.setattr(constants.config, "get_config_value_and_origin", found)
+    lookup = Mock(return_value=([str(path) for path in paths], origin))
+    monkeypatch.setattr(constants.config, "get_config_value_and_origin", lookup)
 
 
 def test_the_next_command_finds_the_collection(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_templates_in_extra_vars_are_not_evaluated(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "evaluated").exists()
 
 
-def test_values_carry_no_permission_to_be_templated(run: Run, tmp_path: Path) -> None:
+def test_values_are_not_trusted_as_templates(run: Run, tmp_path: Path) -> None:
     # What comes from a file is tagged as trusted; a tag that survives would have it evaluated where it is used.
     (tmp_path / "run.yml").write_text(
         "script: '{{ 1 }}'\nenv: {X: '{{ 2 }}'}\nscript_args: ['{{ 3 }}']\nlauncher: python\n"
@@ -172,7 +172,7 @@ def test_extra_vars_from_a_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_loose_words(run: Run) -> None:
-    assert run("label=two words")["msg"].startswith("-e: 'words' is no NAME=VALUE")
+    assert run("label=two words")["msg"].startswith("-e: 'words' is not NAME=VALUE")
 
 
 def test_the_environment_of_the_controller(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_no_nodes_names_the_sources(run: Run) -> None:
     ("options", "line"),
     [
         ({"tags": ("foo",)}, "--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"),
-        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb is done whole, leave it out"),
+        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb runs as a whole, leave it out"),
     ],
 )
 def test_options_that_leave_out_tasks(run: Run, options: dict[str, Any], line: str) -> None:
@@ -257,8 +257,8 @@ def test_a_vaulted_value_is_refused_and_not_shown(run: Run, tmp_path: Path) -> N
     block = "!vault |\n" + "".join(f"      {line}\n" for line in encrypted.splitlines())
     (tmp_path / "vars.yml").write_text(f"label: {block}env:\n  X: {block}launch_secrets:\n  HF_TOKEN: {block}")
     assert run("@vars.yml")["msg"].split("\n") == [
-        "label: is encrypted, but would be saved in the open; give secrets in launch_secrets",
-        "env: is encrypted, but would be saved in the open; give secrets in launch_secrets",
+        "label: is encrypted, but would be saved as plain text; set secrets in launch_secrets",
+        "env: is encrypted, but would be saved as plain text; set secrets in launch_secrets",
     ]
 
 

@@ -33,22 +33,22 @@ def inventory(source: Path, **environment: str) -> tuple[dict[str, Any], str]:
 def test_a_node_ip_list_is_an_inventory(tmp_path: Path) -> None:
     source = tmp_path / "node_ip_list.txt"
     source.write_text("zeta\n\nann@10.0.0.7:2222  # rack 2\nalpha\n")
-    found, said = inventory(source)
-    assert found["nodes"]["hosts"] == ["zeta", "10.0.0.7", "alpha"]
+    groups, stderr = inventory(source)
+    assert groups["nodes"]["hosts"] == ["zeta", "10.0.0.7", "alpha"]
     # Text from a plain file is data: a template in it would not be one.
-    assert found["_meta"]["hostvars"]["10.0.0.7"] == {
+    assert groups["_meta"]["hostvars"]["10.0.0.7"] == {
         "ansible_user": {"__ansible_unsafe": "ann"},
         "ansible_port": 2222,
     }
-    assert said == ""
+    assert stderr == ""
 
 
 def test_group_vars_beside_the_list_are_its_policy(tmp_path: Path) -> None:
     (tmp_path / "a.node_list.txt").write_text("one\ntwo\n")
     (tmp_path / "group_vars").mkdir()
     (tmp_path / "group_vars" / "nodes.yml").write_text("launch_slot: mine\n")
-    found, _said = inventory(tmp_path / "a.node_list.txt")
-    assert found["nodes"]["vars"] == {"launch_slot": "mine"}
+    groups, _stderr = inventory(tmp_path / "a.node_list.txt")
+    assert groups["nodes"]["vars"] == {"launch_slot": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -63,29 +63,29 @@ def test_a_configuration_file(text: str, hosts: list[str], tmp_path: Path) -> No
     (tmp_path / "lists" / "mine").write_text("b\na\n")
     (tmp_path / "node_list.yml").write_text(f"plugin: muster.train.node_list\ngroup: mine\n{text}\n")
     # In the directory, and without the line in ansible.cfg.
-    found, _said = inventory(tmp_path / "node_list.yml", ANSIBLE_INVENTORY_ENABLED="auto")
-    assert found["mine"]["hosts"] == hosts
+    groups, _stderr = inventory(tmp_path / "node_list.yml", ANSIBLE_INVENTORY_ENABLED="auto")
+    assert groups["mine"]["hosts"] == hosts
 
 
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
         ("node_ip_list.txt", "a\nb\nA\n", "line 3: A is given twice, first by line 1"),
-        ("node_ip_list.txt", "a\n-oProxyCommand=x\n", "line 2: '-oProxyCommand=x' is no host name"),
+        ("node_ip_list.txt", "a\n-oProxyCommand=x\n", "line 2: '-oProxyCommand=x' is not a host name"),
         ("node_list.yml", "plugin: muster.train.node_list\n", "expected either path or hosts"),
         ("node_list.yml", "plugin: muster.train.node_list\npath: no\nhosts: [a]\n", "expected either path or hosts"),
-        ("node_list.yml", "plugin: muster.train.node_list\npath: absent.txt\n", "absent.txt: cannot be read"),
+        ("node_list.yml", "plugin: muster.train.node_list\npath: absent.txt\n", "absent.txt: could not be read"),
         ("node_list.yml", "plugin: muster.train.node_list\nhosts: [a, a]\n", "a is given twice"),
     ],
 )
-def test_what_is_wrong_is_said_and_no_group_is_made(name: str, text: str, line: str, tmp_path: Path) -> None:
+def test_an_error_is_reported_and_no_group_is_made(name: str, text: str, line: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    found, said = inventory(tmp_path / name)
-    assert "nodes" not in found
-    assert line in " ".join(said.split())
+    groups, stderr = inventory(tmp_path / name)
+    assert "nodes" not in groups
+    assert line in " ".join(stderr.split())
 
 
 def test_other_files_are_not_taken(tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("[nodes]\nb\na\n")
-    found, _said = inventory(tmp_path / "hosts.txt")
-    assert found["nodes"]["hosts"] == ["b", "a"], "Ansible's own plugins read it"
+    groups, _stderr = inventory(tmp_path / "hosts.txt")
+    assert groups["nodes"]["hosts"] == ["b", "a"], "Ansible's own plugins read it"

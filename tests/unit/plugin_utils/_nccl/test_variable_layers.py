@@ -95,7 +95,7 @@ def test_a_users_values_are_kept_to_the_letter(value: Any, text: str) -> None:
         ({"X": ["a"]}, "X: expected a string (in quotes)"),
         ({"X": "a\nb"}, "X: expected a string (in quotes)"),
         ({"X": "a\0b"}, "X: expected a string (in quotes)"),
-        ({"X Y": "1"}, "'X Y' is no name of an environment variable"),
+        ({"X Y": "1"}, "'X Y' is not a valid environment variable name"),
         ({"RANK": "0"}, "RANK is set by Muster"),
         ({"MASTER_ADDR": "a"}, "MASTER_ADDR is set by Muster"),
         ({"MUSTER_ANYTHING": "a"}, "MUSTER_ANYTHING is set by Muster"),

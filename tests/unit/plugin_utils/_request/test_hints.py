@@ -42,7 +42,7 @@ def test_command_where_the_collection_is_not_found_by_its_name() -> None:
     assert call_of(["ansible-playbook", "launch.yml"], "/a b/c") == "ANSIBLE_COLLECTIONS_PATH='/a b/c' ansible-playbook"
 
 
-def test_nothing_in_a_command_reaches_a_shell_unquoted() -> None:
+def test_a_shell_gets_every_word_of_a_command_quoted() -> None:
     typed = shlex.join(["ansible-playbook", "-i", "$(id);`id`", "launch.yml"])
     assert shlex.split(command("stop", "a; id", call_of(shlex.split(typed), "/x; id:/y"))) == [
         "ANSIBLE_COLLECTIONS_PATH=/x; id:/y",

@@ -84,14 +84,14 @@ def test_user_and_port_become_ansibles_variables() -> None:
         "",
     ],
 )
-def test_what_is_no_host_is_refused_and_shown(text: str) -> None:
+def test_an_invalid_host_is_refused_and_shown(text: str) -> None:
     with pytest.raises(HostsError) as caught:
         parse_hosts([text])
     assert caught.value.lines
     assert all(line.isprintable() for line in caught.value.lines)
 
 
-def test_a_range_too_large_is_refused_before_it_is_made() -> None:
+def test_a_range_too_large_is_refused_before_it_is_expanded() -> None:
     for text in ("h[0-999999999]", f"h[0-{LIMIT}]", "a[0-2000]b[0-2000]"):
         with pytest.raises(HostsError, match=f"more than {LIMIT} hosts"):
             parse_hosts(text)
@@ -107,7 +107,7 @@ def test_a_range_too_large_is_refused_before_it_is_made() -> None:
         ("a,x@a", "x@a: x@a is given twice, first by a; keep one of them"),
     ],
 )
-def test_a_host_that_is_there_twice(text: str, line: str) -> None:
+def test_a_duplicate_host(text: str, line: str) -> None:
     with pytest.raises(HostsError) as caught:
         parse_hosts(text)
     assert caught.value.lines == (line,)
@@ -115,14 +115,14 @@ def test_a_host_that_is_there_twice(text: str, line: str) -> None:
 
 def test_a_node_ip_list() -> None:
     text = "\ufeff# the head first\n\n10.0.0.1   # rack 1\n\tann@gpu-02:2222\r\n   \ngpu-03\t\n"
-    assert [(each.host, each.user, each.port) for each in parse_node_list(text)] == [
+    assert [(target.host, target.user, target.port) for target in parse_node_list(text)] == [
         ("10.0.0.1", None, None),
         ("gpu-02", "ann", 2222),
         ("gpu-03", None, None),
     ]
 
 
-def test_what_is_wrong_in_a_node_ip_list_has_its_line() -> None:
+def test_an_error_in_a_node_ip_list_has_its_line_number() -> None:
     with pytest.raises(HostsError) as caught:
         parse_node_list("a\n\nb c\n-x\n# b\na\nn[1-2]\n")
     assert [line.partition(":")[0] for line in caught.value.lines] == ["line 3", "line 4", "line 6", "line 7"]
@@ -132,12 +132,12 @@ def test_what_is_wrong_in_a_node_ip_list_has_its_line() -> None:
 
 
 @given(st.text(max_size=40))
-def test_nothing_but_hosts_comes_out(text: str) -> None:
+def test_only_hosts_come_out(text: str) -> None:
     try:
-        found = parse_hosts(text) + parse_node_list(text)
+        targets = parse_hosts(text) + parse_node_list(text)
     except HostsError:
         return
-    for target in found:
+    for target in targets:
         again = parse_target(target.host)
         assert again.host == target.host
         assert not target.host.startswith("-")

@@ -67,9 +67,9 @@ def refusal(name: str, raw: object, table: dict[str, parameters.Parameter] = LAU
     ],
 )
 def test_read(name: str, raw: object, value: object) -> None:
-    seen = parameters.read(LAUNCH[name], raw)
-    assert seen == value
-    assert type(seen) is type(value)
+    result = parameters.read(LAUNCH[name], raw)
+    assert result == value
+    assert type(result) is type(value)
 
 
 CHANNELS = "expected a whole number from 1 to 128, saw "
@@ -160,7 +160,7 @@ def test_path_refused(name: str, raw: object) -> None:
     ("raw", "part"),
     [
         ("--note 'open", "No closing quotation"),
-        ('["a", ', "is no JSON list"),
+        ('["a", ', "is not a JSON list"),
         ('["a\\nb"]', "item 0"),
         ("a 'x\ny'", "control characters"),
         ([0.1], "item 0"),
@@ -168,7 +168,7 @@ def test_path_refused(name: str, raw: object) -> None:
         ([["a"]], "item 0"),
         (42, "a list of strings"),
         ({"a": 1}, "a list of strings"),
-        ("[" * 100000, "is no JSON list"),
+        ("[" * 100000, "is not a JSON list"),
     ],
 )
 def test_script_args_refused(raw: object, part: str) -> None:
@@ -181,12 +181,12 @@ def test_script_args_refused(raw: object, part: str) -> None:
         ("A=1,B=2", "a mapping"),
         ("[1]", "a mapping"),
         (["A=1"], "a mapping"),
-        ({"A B": "1"}, "'A B' is no name of an environment variable"),
-        ({"1A": "1"}, "'1A' is no name of an environment variable"),
-        ({"A=B": "1"}, "'A=B' is no name of an environment variable"),
-        ({"": "1"}, "'' is no name of an environment variable"),
-        ({"A\n": "1"}, "'A\\n' is no name of an environment variable"),
-        ({1: "1"}, "1 is no name of an environment variable"),
+        ({"A B": "1"}, "'A B' is not a valid environment variable name"),
+        ({"1A": "1"}, "'1A' is not a valid environment variable name"),
+        ({"A=B": "1"}, "'A=B' is not a valid environment variable name"),
+        ({"": "1"}, "'' is not a valid environment variable name"),
+        ({"A\n": "1"}, "'A\\n' is not a valid environment variable name"),
+        ({1: "1"}, "1 is not a valid environment variable name"),
         ({"A": "x\ny"}, "A: expected"),
         ({"A": "x\0"}, "A: expected"),
         ({"A": True}, "A: expected"),

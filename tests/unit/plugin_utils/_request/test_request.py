@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
 from ansible_collections.muster.train.plugins.plugin_utils._request import verbs
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
-from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import display as parameters_display
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
     Refused,
     Request,
@@ -133,7 +133,7 @@ def test_two_requests_share_nothing() -> None:
     assert make()["parameters"]["env"]["value"] == {}
 
 
-def test_what_the_environment_gave_stands_in_front_of_the_command() -> None:
+def test_environment_variables_precede_the_command() -> None:
     request = make(
         {"channels": 42}, {"CHANNELS": "8", "THREADS": "256", "LABEL": "", "CONFIG_FILE": "my c.yml", "HOME": "/"}
     )
@@ -143,11 +143,11 @@ def test_what_the_environment_gave_stands_in_front_of_the_command() -> None:
 
 def test_how_the_next_command_is_called() -> None:
     argv = ("/venv/bin/ansible-playbook", "-i", "labs/a b", "/muster/launch.yml", "-e", "channels=42")
-    there = replace(SITUATION, argv=argv, collections="/muster/collections")
-    assert (
-        make(situation=there)["call"] == "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
+    elsewhere = replace(SITUATION, argv=argv, collections="/muster/collections")
+    assert make(situation=elsewhere)["call"] == (
+        "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
     )
-    assert make(situation=there, verb="status")["call"] == make(situation=there)["call"]
+    assert make(situation=elsewhere, verb="status")["call"] == make(situation=elsewhere)["call"]
 
 
 def test_a_given_run_id_is_kept() -> None:
@@ -161,7 +161,7 @@ def plan_of(request: Request) -> dict[str, Any]:
     return {"run_id": request["run_id"], "parameters": request["parameters"]}
 
 
-def test_launched_again_by_its_run_id_a_run_keeps_what_was_given_for_it() -> None:
+def test_a_relaunched_run_keeps_its_parameters() -> None:
     first = make({"channels": 42, "label": "base", "env": {"A": "1"}, "follow": False}, {"THREADS": "256"})
     again = make({"run_id": first["run_id"], "env": {"A": "2"}}, {"CONFIG_FILE": "c.yml"}, earlier=plan_of(first))
     assert again["run_id"] == first["run_id"]
@@ -188,14 +188,14 @@ def test_launched_again_by_its_run_id_a_run_keeps_what_was_given_for_it() -> Non
     }
 
 
-def test_launched_again_an_empty_value_takes_away_what_the_plan_has() -> None:
+def test_an_empty_value_clears_the_plan_s_on_a_relaunch() -> None:
     first = make({"label": "base", "script_args": ["--x"]})
     again = make({"run_id": first["run_id"], "label": "", "script_args": []}, earlier=plan_of(first))
     assert again["parameters"]["label"] == {"value": None, "origin": "-e label", "layer": "extra_vars"}
     assert again["parameters"]["script_args"] == {"value": [], "origin": "-e script_args", "layer": "extra_vars"}
 
 
-def test_launched_again_a_program_keeps_its_own_arguments_only() -> None:
+def test_another_program_does_not_get_the_plan_s_arguments() -> None:
     cluster = {"script": "train.py", "config": "c.yml", "script_args": ["--x"]}
     first = make({"module": "mine", "script_args": ["--y"]}, defaults=cluster)
     again = make({"run_id": first["run_id"]}, defaults=cluster, earlier=plan_of(first))
@@ -222,11 +222,11 @@ def test_launched_again_a_program_keeps_its_own_arguments_only() -> None:
         },
     ],
 )
-def test_a_plan_that_is_none_says_nothing(earlier: object) -> None:
+def test_an_invalid_plan_is_ignored(earlier: object) -> None:
     assert make({"run_id": RUN_ID}, earlier=earlier) == make({"run_id": RUN_ID})
 
 
-def test_what_a_plan_says_is_checked_like_everything_else() -> None:
+def test_a_plan_s_values_are_checked_too() -> None:
     earlier = {"parameters": {"channels": {"value": 1000, "origin": "-e channels", "layer": "extra_vars"}}}
     assert only_line({"run_id": RUN_ID}, earlier=earlier) == (
         "channels: expected a whole number from 1 to 128, saw 1000 (-e channels, as in the run's plan)"
@@ -272,8 +272,10 @@ def test_extra_vars_win_over_the_environment_and_that_over_the_cluster() -> None
         "MASTER_PORT": "29500",
     }
     request = make({"channels": "42"}, environment, {"script": "t.py", "channels": 1, "threads": 64, "mode": "tcp"})
-    seen = {name: (p["value"], p["origin"]) for name, p in request["parameters"].items() if p["origin"] != "default"}
-    assert seen == {
+    settings = {
+        name: (p["value"], p["origin"]) for name, p in request["parameters"].items() if p["origin"] != "default"
+    }
+    assert settings == {
         "channels": (42, "-e channels"),
         "threads": (512, "environment THREADS"),
         "config": ("a.yaml", "environment CONFIG_FILE"),
@@ -293,7 +295,7 @@ def test_an_empty_environment_variable_is_unset() -> None:
     }
 
 
-def test_empty_text_and_null_from_extra_vars_clear_what_the_cluster_gives() -> None:
+def test_empty_text_and_null_clear_the_cluster_s_value() -> None:
     defaults = {"script": "t.py", "config": "c.yaml", "channels": 8, "launcher": "torchrun", "env": {"A": "1"}}
     request = make({"config": "", "channels": None, "env": ""}, {"CHANNELS": "9"}, defaults)
     assert request["parameters"]["config"] == {"value": None, "origin": "-e config", "layer": "extra_vars"}
@@ -301,11 +303,11 @@ def test_empty_text_and_null_from_extra_vars_clear_what_the_cluster_gives() -> N
     assert request["parameters"]["env"] == {"value": {}, "origin": "-e env", "layer": "extra_vars"}
 
 
-def test_an_empty_number_is_a_mistake_not_a_wish() -> None:
+def test_an_empty_number_is_refused() -> None:
     assert only_line({"channels": ""}) == "channels: expected a whole number from 1 to 128, saw '' (-e channels)"
 
 
-def test_a_script_of_one_s_own_leaves_the_cluster_s_config_and_arguments_behind() -> None:
+def test_another_script_drops_the_cluster_s_config_and_arguments() -> None:
     defaults = {"script": "example.py", "config": "example.yaml", "script_args": ["--steps", "5"], "nproc": 2}
     request = make({"script": "mine.py"}, None, defaults)
     assert request["parameters"]["script"] == {"value": "mine.py", "origin": "-e script", "layer": "extra_vars"}
@@ -378,7 +380,7 @@ def test_no_suggestion_where_nothing_is_near(name: str) -> None:
         (3, '{"env": {"FOO": "bar"}}'),
     ],
 )
-def test_an_environment_that_is_no_mapping_comes_with_an_example(value: object, example: str) -> None:
+def test_an_environment_must_be_a_mapping_and_the_refusal_has_an_example(value: object, example: str) -> None:
     assert only_line({"env": value}) == (
         f"env: expected a mapping of names to values, such as -e '{example}', saw {value!r} (-e env)"
     )
@@ -398,7 +400,7 @@ def test_ansible_s_own_and_documented_variables_pass() -> None:
 
 def test_loose_words_among_the_extra_vars() -> None:
     line = only_line({"label": "two", "_raw_params": "words"})
-    assert line.startswith("-e: 'words' is no NAME=VALUE")
+    assert line.startswith("-e: 'words' is not NAME=VALUE")
     assert "quote" in line
 
 
@@ -411,17 +413,17 @@ def test_unknown_key_in_launch_defaults() -> None:
 
 def test_a_run_id_for_the_whole_cluster_is_refused() -> None:
     assert only_line(defaults={"script": "t.py", "run_id": RUN_ID}) == (
-        "run_id: belongs to one run and may not stand in the cluster's launch_defaults; give -e run_id"
+        "run_id: belongs to one run and is not allowed in the cluster's launch_defaults; give -e run_id"
     )
 
 
-def test_launch_defaults_that_are_no_mapping() -> None:
+def test_launch_defaults_must_be_a_mapping() -> None:
     assert "launch_defaults: expected a mapping of launch parameters, saw ['channels']" in refused(
         defaults=["channels"]
     )
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_everything_wrong_is_reported_at_once() -> None:
     lines = refused({"channels": "abc", "threads": "0", "wat": 1, "nnodes": 9}, {"MASTER_PORT": "80"}, {"mode": "ib"})
     assert [line.split(":")[0] for line in lines] == [
         "wat",
@@ -439,7 +441,7 @@ def test_neither_script_nor_module() -> None:
     assert line.startswith("script: neither a script nor a module is given")
 
 
-def test_a_wrong_script_is_not_also_called_missing() -> None:
+def test_an_invalid_script_is_not_also_reported_missing() -> None:
     assert only_line({"script": "-c"}, script=False).startswith("script: expected a path")
 
 
@@ -520,7 +522,7 @@ def test_limit_is_refused(verb: str) -> None:
 def test_two_names_for_one_machine(pair: tuple[Host, Host]) -> None:
     line = only_line(nodes=Inventory(pair, (), None))
     assert line.startswith("inventory: a and b are the same machine (")
-    assert "one name" in line
+    assert "one of its names" in line
 
 
 @pytest.mark.parametrize(
@@ -535,11 +537,11 @@ def test_two_machines(pair: tuple[Host, Host]) -> None:
     assert make(nodes=Inventory(pair, (), None))["nodes"] == [pair[0].name, pair[1].name]
 
 
-def test_two_names_do_not_keep_anyone_from_stopping() -> None:
+def test_duplicate_names_do_not_prevent_a_stop() -> None:
     assert make(verb="stop", nodes=Inventory((Host("a", "x"), Host("b", "x")), (), None))["hosts"] == "nodes"
 
 
-def test_a_launch_knows_its_spares_and_any_other_verb_asks_them_all() -> None:
+def test_a_launch_separates_spares_and_other_verbs_do_not() -> None:
     inventory = Inventory((Host("a"), Host("b"), Host("c")), (), None, (Host("s"),))
     launch = make({"nnodes": 2}, nodes=inventory)
     assert (launch["nodes"], launch["spares"], launch["hosts"]) == (["a", "b"], ["s"], "nodes[0:1]:spares")
@@ -551,7 +553,7 @@ def test_a_launch_knows_its_spares_and_any_other_verb_asks_them_all() -> None:
 
 def test_a_host_is_a_node_or_a_spare() -> None:
     line = only_line(nodes=Inventory((Host("a"), Host("b")), (), None, (Host("b"),)))
-    assert line == "inventory: b: in the group 'nodes' and in 'spares'; keep it in one of them"
+    assert line == "inventory: b: in both groups 'nodes' and 'spares'; keep each in one of them"
     line = only_line(nodes=Inventory((Host("a", "x"),), (), None, (Host("b", "x"),)))
     assert line.startswith("inventory: a and b are the same machine (x port 22)")
 
@@ -559,10 +561,8 @@ def test_a_host_is_a_node_or_a_spare() -> None:
 @pytest.mark.parametrize(
     "name", ["node/0", "..", "-x", "node 0", "node;id", "$(id)", "fe80::1", "x" * 254, "nœud", "a\n", ".hidden", "a."]
 )
-def test_names_of_nodes_that_make_no_file_name(name: str) -> None:
-    assert only_line(nodes=inventory(name, "ok")).startswith(
-        f"inventory: {parameters_display(name)} is no name for a node"
-    )
+def test_node_names_that_are_not_valid_file_names(name: str) -> None:
+    assert only_line(nodes=inventory(name, "ok")).startswith(f"inventory: {display(name)} is not a valid node name")
 
 
 @pytest.mark.parametrize("name", ["gpu-01.example.org", "10.0.0.1", "gpu_1", "N0", "x" * 253])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the run id: how it is made and what is refused as one."""
+"""Tests of the run ID: how it is made and what is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_longest_label_still_makes_a_run_id() -> None:
     "text", ["/etc/passwd", "../multinode_42ch_256th_20261120_143052", "experiments/x", "..", "a\\b"]
 )
 def test_a_path_is_refused_as_a_path(text: str) -> None:
-    with pytest.raises(ValueError, match=r"a run id \(a name, not a path\)"):
+    with pytest.raises(ValueError, match=r"a run ID \(a name, not a path\)"):
         check_run_id(text)
 
 

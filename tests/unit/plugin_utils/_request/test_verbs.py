@@ -10,7 +10,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request import param
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 
 
-def test_the_launch_parameters_are_those_of_the_contract() -> None:
+def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config script module script_args launcher label master_port "
         "max_restarts env follow time_limit mode run_id"
@@ -33,7 +33,7 @@ def test_the_other_verbs() -> None:
     }
 
 
-def test_the_environment_names_of_the_seed() -> None:
+def test_the_environment_variables() -> None:
     assert {p.environment: p.name for p in LAUNCH.values() if p.environment} == {
         "CHANNELS": "channels",
         "THREADS": "threads",
@@ -44,14 +44,14 @@ def test_the_environment_names_of_the_seed() -> None:
     }
 
 
-def test_the_defaults_hold_under_their_own_rules() -> None:
+def test_the_defaults_are_valid_values() -> None:
     for table in verbs.VERBS.values():
         for parameter in table:
             if parameter.default is not None:
                 assert parameters.read(parameter, parameter.default) == parameter.default, parameter.name
 
 
-def test_the_built_in_default_is_one_s_own() -> None:
+def test_the_built_in_default_is_a_copy() -> None:
     first = LAUNCH["env"].built_in()
     assert isinstance(first, dict)
     first["X"] = "1"
@@ -63,4 +63,3 @@ def test_every_type_can_be_read_and_is_explained() -> None:
         for parameter in table:
             assert parameter.type in parameters.READERS
             assert parameters.expected(parameter)
-            assert parameter.description.endswith(".")
