@@ -107,8 +107,8 @@ def test_a_given_run_id_without_a_plan_causes_a_warning(run: Run, tmp_path: Path
     result = run(f"run_id={run_id}")
     assert value(result, "channels") is None
     assert result["warnings"] == [
-        f"there is no plan of {run_id} in {tmp_path}/experiments: if it was launched before, its parameters are not known "
-        f"here; to reuse them, collect it first: ansible-playbook muster.train.collect -e run_id={run_id}"
+        f"there is no plan of {run_id} in {tmp_path}/experiments: if it was launched before, its parameters are not "
+        f"known here; to reuse them, collect it first: ansible-playbook muster.train.collect -e run_id={run_id}"
     ]
     assert "warnings" not in run(f"run_id={run_id}", verb="status")
     assert run("run_id=../../x")["failed"] is True
