@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a launch costs over the same torchrun commands by hand, both in one go.
+"""What a launch costs compared to the same torchrun commands by hand.
 
 usage: python tests/benchmark/launch_overhead.py [--rounds 3] [--steps 20]
 
-Prints seconds and ratio, the controller's peak memory (its whole process tree, summed at each sample), and of the
-overhead what Ansible takes by itself to run as many modules as a launch does: facts, start and collect, as pings.
+Prints seconds and ratio, the peak memory of the controller (its whole process tree, summed at each sample), and how
+much of the overhead is Ansible's own: three pings stand for the facts, start and collect modules of a launch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PINGS = """\
     - ansible.builtin.ping:
     - ansible.builtin.ping:
 """
-# The plan's rule, so that both sides compute alike: the cores of the machine for all ranks on it, 1 to 16 each.
+# The plan's rule: the machine's cores divided by its ranks, 1 to 16 each.
 THREADS = max(1, min(16, len(os.sched_getaffinity(0)) // (NODES * RANKS)))
 
 
@@ -86,10 +86,10 @@ class Memory(threading.Thread):
             time.sleep(0.25)
 
 
-def launch(home: Path, arguments: list[str], weighed: bool) -> tuple[float, float]:
+def launch(home: Path, arguments: list[str], with_memory: bool) -> tuple[float, float]:
     """Launch on the embedded cluster and follow to the end; return seconds and the controller's peak memory in MiB.
 
-    To weigh it takes a tenth of a core, which the launch would be charged for: where it is weighed it is not timed.
+    Measuring memory takes a tenth of a core, so the round that measures it is not timed.
     """
     values = {"script_args": arguments, "channels": 42, "launch_experiments_dir": str(home / "experiments")}
     begun = time.monotonic()
@@ -103,13 +103,13 @@ def launch(home: Path, arguments: list[str], weighed: bool) -> tuple[float, floa
         start_new_session=True,
     )
     memory = Memory(controller.pid)
-    if weighed:
+    if with_memory:
         memory.start()
     out, _err = controller.communicate()
     seconds = time.monotonic() - begun
     if controller.returncode != 0:
         raise SystemExit(f"launch failed:\n{out}")
-    if weighed:
+    if with_memory:
         memory.join()
     return seconds, memory.peak_mib
 
@@ -135,7 +135,7 @@ def main() -> None:
         home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
         try:
             seconds = by_hand(home, 29700 + number, arguments)
-            launched, peak = launch(home, arguments, weighed=number == 0)
+            launched, peak = launch(home, arguments, with_memory=number == 0)
             pings = ansible_alone(home)
         finally:
             shutil.rmtree(home)

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `setup` and `preflight` take over three real hosts that nothing was done to, and again when nothing changes.
+"""How long `setup` and `preflight` take on three new hosts, and again when nothing changes.
 
 usage: python tests/benchmark/setup_times.py [--runtime docker]
 
-Makes the tests' own hosts (tests/cluster, needs a Docker Engine) and removes them. Aims on 2 cores: 90 s the first time
-(the image is there), 15 s when nothing changes.
+Creates the tests' hosts (tests/cluster, needs a Docker Engine) and removes them. Targets on 2 cores: 90 s the first
+time with the image present, 15 s when nothing changes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,9 @@ from ansible_collections.muster.train.tests.support import real_hosts
 
 
 def play(verb: str, runtime: str) -> float:
-    """Play a verb over the hosts; return the seconds."""
-    command = [
-        "playbook",
-        "-i",
-        str(real_hosts.ALIKE.inventory),
-        f"muster.train.{verb}",
-        "-e",
-        f"launch_runtime={runtime}",
-    ]
+    """Run a verb's playbook on the hosts; return the seconds."""
+    inventory, variable = str(real_hosts.ALIKE.inventory), f"launch_runtime={runtime}"
+    command = ["playbook", "-i", inventory, f"muster.train.{verb}", "-e", variable]
     begun = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "ansible", *command],

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a node needs to stop a run, and what is left of it then: against the promise of grace + 5 s.
+"""How long a node needs to stop a run (at most grace + 5 s), and how many processes are left then.
 
 usage: python tests/benchmark/stop_times.py
 """
@@ -41,9 +41,9 @@ def freeze(pid: int) -> None:
 CASES = {
     "a script that obeys": (OBEYS, None, None),
     "a script that ignores SIGTERM": (DEAF, None, None),
-    "a launcher killed, its deaf rank not": (PARENT, "launcher", kill),
-    "a runner killed, its deaf script not": (DEAF, "runner", kill),
-    "a runner frozen": (DEAF, "runner", freeze),
+    "a killed launcher with a deaf rank": (PARENT, "launcher", kill),
+    "a killed runner with a deaf script": (DEAF, "runner", kill),
+    "a frozen runner": (DEAF, "runner", freeze),
 }
 
 
@@ -66,8 +66,8 @@ def main() -> None:
             begun = time.monotonic()
             stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False, ["docker"])
             seconds = time.monotonic() - begun
-            left = len(process_tree.of_run(job.run_id, job.run_dir))
-            print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {left} processes left", flush=True)
+            remaining = len(process_tree.of_run(job.run_id, job.run_dir))
+            print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {remaining} processes left", flush=True)
 
 
 if __name__ == "__main__":

@@ -44,17 +44,17 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
         store = socket.create_server((host, int(port)))
         store.set_inheritable(False)
     ranks: dict[int, int] = {}
-    asked: list[int] = []
+    signals: list[int] = []
 
     def end(how: signal.Signals) -> None:
         for pid in ranks:
             os.kill(pid, how)
 
-    def be_asked(number: int, _frame: object) -> None:
-        asked.append(number)
+    def on_sigterm(number: int, _frame: object) -> None:
+        signals.append(number)
         end(signal.SIGTERM)
 
-    signal.signal(signal.SIGTERM, be_asked)
+    signal.signal(signal.SIGTERM, on_sigterm)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     for local_rank in range(nproc):
         pid = os.fork()
@@ -66,7 +66,7 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
     while ranks:
         pid, status = os.wait()
         local_rank, code = ranks.pop(pid), os.waitstatus_to_exitcode(status)
-        if asked:
+        if signals:
             continue
         if not failures:
             os.write(report, b'[{"closing": true}]\n')
@@ -77,7 +77,7 @@ def main(node_rank: int, nproc: int, deaf: bool) -> int:
         failures.append({"rank": number, "local_rank": local_rank, "code": code, "time": time.time(), "error": None})
     if failures:
         os.write(report, json.dumps(failures).encode() + b"\n")
-    return 128 + asked[0] if asked else 1
+    return 128 + signals[0] if signals else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Anything, at any moment from the start on: what is hit, where and when, the seed decides."""
+"""Any fault at any moment after the start: the seed decides what, where and when."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ansible_collections.muster.train.tests.faults import containers, disks, gan
 from ansible_collections.muster.train.tests.support.gang import Running
 
 MOMENTS_S = 2.5
-# Who waits for a runner that will not come waits no longer.
+# A runner waits no longer for one that will never join.
 JOIN_S = 10
-# Where not all have come yet there mostly is a controller still, that takes the rest back; else they wait for a minute.
+# How often no controller stops the other runners of a launch that is not complete: they then wait for a minute.
 ALONE = 0.15
 
 
 @contextlib.contextmanager
 def at_any_moment(home: Path, turn: random.Random) -> Iterator[Running]:
-    """Give a gang at any moment, with deaf ranks on some of its nodes."""
+    """Yield a gang at a random moment; on some nodes the ranks ignore SIGTERM."""
     deaf = [rank for rank in range(gangs.NODES) if turn.random() < 0.2]
     with gangs.started(gangs.make(home, deaf, join_timeout=JOIN_S)) as running:
         time.sleep(turn.random() * MOMENTS_S)
@@ -33,14 +33,14 @@ def at_any_moment(home: Path, turn: random.Random) -> Iterator[Running]:
 
 
 def finish(running: Running, turn: random.Random, begun: bool, began: float) -> float:
-    """Wait for the end of all runners; return the seconds."""
+    """Wait until all runners have ended; return the seconds."""
     if not begun and turn.random() >= ALONE:
         gangs.stop_launch(running.jobs)
     return gangs.wait_for_end(running, began)
 
 
-def asked(running: Running, turn: random.Random, bad: int) -> float:
-    """Ask a node to stop, and wait for the end."""
+def stop_on(running: Running, turn: random.Random, bad: int) -> float:
+    """Stop the run on this node, and wait for the end."""
     began = time.monotonic()
     begun = gangs.all_run(running)
     gangs.request_stop(running, bad)
@@ -51,7 +51,7 @@ def asked(running: Running, turn: random.Random, bad: int) -> float:
 
 def stop(home: Path, turn: random.Random) -> float:
     with at_any_moment(home, turn) as running:
-        return asked(running, turn, turn.randrange(gangs.NODES))
+        return stop_on(running, turn, turn.randrange(gangs.NODES))
 
 
 def rank(home: Path, turn: random.Random) -> float:
@@ -59,7 +59,7 @@ def rank(home: Path, turn: random.Random) -> float:
     with at_any_moment(home, turn) as running:
         alive = gangs.ranks(running, bad)
         if not alive:
-            return asked(running, turn, bad)
+            return stop_on(running, turn, bad)
         number, process = turn.choice(sorted(alive.items()))
         began = time.monotonic()
         process_tree.send(process, signal.SIGKILL)
@@ -74,7 +74,7 @@ def agent(home: Path, turn: random.Random) -> float:
         pid = (running.state(bad).get("launcher") or {}).get("pid")
         launcher = process_tree.look(pid) if pid else None
         if launcher is None:
-            return asked(running, turn, bad)
+            return stop_on(running, turn, bad)
         began = time.monotonic()
         process_tree.send(launcher, signal.SIGKILL)
         seconds = gangs.wait_for_end(running, began)
@@ -83,7 +83,7 @@ def agent(home: Path, turn: random.Random) -> float:
 
 
 def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
-    """Return the fault that a runner is killed, or all of a node with it."""
+    """Return the fault that a runner is killed, alone or with all processes of its node."""
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = turn.randrange(gangs.NODES)
@@ -101,7 +101,7 @@ def node(runner_only: bool) -> Callable[[Path, random.Random], float]:
 
 
 def disk(home: Path, turn: random.Random) -> float:
-    """A node's disk fills up; what was running by then goes on, and can be stopped on any node."""
+    """A node's disk fills up; a run that has started continues, and can be stopped on any node."""
     bad = turn.randrange(gangs.NODES)
     with disks.small(home / f"node{bad}") as place, at_any_moment(home, turn) as running:
         began = time.monotonic()
@@ -112,7 +112,7 @@ def disk(home: Path, turn: random.Random) -> float:
             assert gangs.all_run(running), f"a full disk ended it: {running.phases()}"
         gangs.stop_module(running.jobs[turn.randrange(gangs.NODES)], gangs.STOP_GRACE_S)
         seconds = finish(running, turn, begun, began)
-        # A runner that finds no room before its first word is as one that does not come.
+        # A runner that cannot write its first state is like one that never joins.
         gangs.check(running, ["stopped"] if begun else gangs.NOT_STARTED)
         return seconds
 
@@ -134,7 +134,7 @@ OFTEN = ("a rank is killed", "an agent is killed", "a runner is killed", "a node
 
 
 def anything(home: Path, turn: random.Random) -> float:
-    """Make one of all these faults."""
+    """Inject one of these faults."""
     ways = [way for way in WAYS if way not in NEEDS or NEEDS[way]() is None]
     way = turn.choice([*ways, *OFTEN, *OFTEN])
     try:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A controller that dies at any moment of a real launch: the run goes on as a whole, or is gone within a minute."""
+"""A controller dies at any moment of a real launch: the run continues on all nodes, or ends within a minute."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 NODES = ["node0", "node1", "node2"]
 GRACE = 5
-# Of the moments, those before any node has a job: nothing can be left of them.
+# How often it dies before any node has a job, and within how many seconds.
 EARLY, EARLY_S = 0.15, 3.0
-# From the first job that is laid out to the end of a launch that is not followed, in what it took until then.
+# The time from the first job to the end of the launch, as a share of the time before the first job.
 STARTING = 0.22
-# A launch with the machine for itself takes some seconds.
+# Generous: a launch on an idle machine takes some seconds.
 LAUNCH_S = 180.0
-# The gang's minute, and what a runner needs to end.
+# A runner waits for its gang for a minute, and needs some time to end.
 GONE_S = 75.0
-# What was born of a dead controller's last task is there by then.
+# By then, the last task of a dead controller has started what it starts.
 QUIET_S = 2.0
 
 
 def dies(home: Path, turn: random.Random) -> float:
     """Kill the controller; return the seconds until the run ran on all nodes or on none."""
-    # Nodes of one round share no port with those of another.
+    # Each round has its own ports.
     low = 20000 + turn.randrange(600) * 20
     policy = {"launch_port_range": f"{low}-{low + 19}", "launch_experiments_dir": str(home / "experiments")}
     cluster = Cluster(home, NODES, policy=policy)
@@ -68,7 +68,7 @@ def _jobs(cluster: Cluster) -> bool:
 
 
 def _settle(cluster: Cluster, began: float) -> float:
-    """Wait until the run is on all nodes or on none, and stays so; return the seconds until then."""
+    """Wait until the run stays on all nodes or on none; return the seconds until then."""
     since = began
     while time.monotonic() - began < GONE_S:
         phases = [cluster.state(node).get("phase") for node in cluster.names]
@@ -79,12 +79,12 @@ def _settle(cluster: Cluster, began: float) -> float:
             assert len({cluster.state(node).get("nonce") for node in cluster.names if phases[0] == "running"}) <= 1
             return since - began
         time.sleep(0.1)
-    raise AssertionError(f"after {GONE_S:.0f} s it is neither on all nodes nor on none: {death.phases(cluster)}")
+    raise AssertionError(f"after {GONE_S:.0f} s it runs neither on all nodes nor on none: {death.phases(cluster)}")
 
 
 def _stop(cluster: Cluster, by_verb: bool) -> None:
-    """Stop what is left, by the verb or as its module does; nothing is left, and no secret on any disk."""
-    # Where nothing came to any node the verb has nothing to stop, and says so.
+    """Stop the run by the verb or as its module does; then no process is left, and no secret on any disk."""
+    # The verb fails where no node has the run.
     if by_verb and any(cluster.run_dir(node).exists() for node in cluster.names):
         stopped = cluster.verb("stop")
         assert stopped.rc == 0, stopped.out
@@ -95,4 +95,4 @@ def _stop(cluster: Cluster, by_verb: bool) -> None:
     left = cluster.processes()
     assert left == [], f"{len(left)} processes are left after stop: {[process_tree.command(p.pid) for p in left]}"
     laid_out = [name for node in cluster.names for name in death.names(cluster.run_dir(node)) if "private" in name]
-    assert laid_out == [], f"what was prepared is left: {laid_out}"
+    assert laid_out == [], f"prepared files are left: {laid_out}"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node whose disk is full, or hangs: small file systems of its own, which only root can mount."""
+"""A node's disk is full or hangs: each has a small file system, which only root can mount."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def skip_reason() -> str | None:
 
 @contextlib.contextmanager
 def small(place: Path) -> Iterator[Path]:
-    """Give a disk of 1 MiB."""
+    """Yield a disk of 1 MiB."""
     place.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={FULL}", "tmpfs", place], check=True)
     try:
@@ -48,7 +48,7 @@ def small(place: Path) -> Iterator[Path]:
 
 
 def fill(place: Path) -> None:
-    """Write until no more fits."""
+    """Write until the disk is full."""
     with (place / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
         for size in (4096, 1):
             with contextlib.suppress(OSError):
@@ -58,7 +58,7 @@ def fill(place: Path) -> None:
 
 @contextlib.contextmanager
 def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
-    """Give a disk, and a function that freezes it (writers hang until it is thawed) or thaws it."""
+    """Yield a function that freezes a disk (writers hang until it is thawed) or thaws it."""
     image = place.with_name(f"{place.name}.image")
     with image.open("wb") as stream:
         stream.truncate(HANGING)
@@ -77,12 +77,12 @@ def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
 
 
 def full(home: Path, turn: random.Random) -> float:
-    """It fills up while the run goes on; then the run is stopped on that very node, as the module does."""
+    """A disk fills up during the run, which is then stopped on that node as the module does."""
     bad = turn.randrange(gangs.NODES)
     with small(home / f"node{bad}") as disk, gangs.running_gang(home, turn) as running:
         fill(disk)
         time.sleep(1.5)
-        assert gangs.all_run(running), f"a full disk ended it: {running.phases()}"
+        assert gangs.all_run(running), f"a full disk ended the run: {running.phases()}"
         job = running.jobs[bad]
         began = time.monotonic()
         gangs.stop_module(job, gangs.STOP_GRACE_S)
@@ -92,7 +92,7 @@ def full(home: Path, turn: random.Random) -> float:
 
 
 def hangs(head: bool) -> Callable[[Path, random.Random], float]:
-    """Return the fault that a node's disk takes no write until the others have given the node up."""
+    """Return the fault that a node's disk hangs until the other nodes have given the node up."""
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
@@ -111,9 +111,9 @@ def hangs(head: bool) -> Callable[[Path, random.Random], float]:
 
 
 def holds_a_rank(home: Path, turn: random.Random) -> float:
-    """A node's launcher can't be killed, as a disk takes no write; the run is stopped on that node, as the module does.
+    """A launcher cannot be killed because its disk hangs; the run is stopped on that node as the module does.
 
-    The node's runner, whose own disk is another, names it and ends.
+    The runner is on another disk: it names the launcher and ends.
     """
     bad = turn.randrange(gangs.NODES)
     disk = home / "disk"
@@ -137,12 +137,16 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
             assert "uninterruptible" in state["why"] and str(state["launcher"]["pid"]) in state["why"], state["why"]
             verdict = gangs.verdict_of(running)
             assert verdict.verdict in ("stopped", "failed"), f"verdict {verdict.verdict} ({verdict.why})"
-            wait_for(lambda: not process_tree.of_run(job.run_id, job.run_dir), "it ends when it can", gangs.PATIENCE_S)
+            wait_for(
+                lambda: not process_tree.of_run(job.run_id, job.run_dir),
+                "it ends when thawed",
+                gangs.PATIENCE_S,
+            )
             return seconds
 
 
 def hangs_shortly(home: Path, turn: random.Random) -> float:
-    """A disk that takes no write for less than `lost_after`: nothing comes of it."""
+    """A disk hangs for less than `lost_after`: the run continues."""
     bad = turn.randrange(gangs.NODES)
     with freezable(home / f"node{bad}") as freeze, gangs.running_gang(home, turn) as running:
         freeze(True)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node that is cut off the network: each node has a network namespace of its own, tied to the others by a switch."""
+"""A node is cut off the network: each node has its own network namespace, connected to the others by a switch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _ip(*words: str) -> None:
 
 @functools.cache
 def skip_reason() -> str | None:
-    """Why no network can be made here; None where one can."""
+    """Return why no network can be made here, None where one can."""
     if shutil.which("ip") is None:
         return "iproute2 is not installed"
     if os.geteuid() != 0:
@@ -45,7 +45,7 @@ def skip_reason() -> str | None:
 
 @dataclass(frozen=True)
 class Network:
-    """The nodes' namespaces, and the switch between them, which is one too: no rule of this machine's is in the way."""
+    """The nodes' namespaces and the switch's, a separate one so that this machine's firewall does not interfere."""
 
     switch: str
     nodes: list[str]
@@ -55,14 +55,14 @@ class Network:
         return f"10.0.0.{node + 1}"
 
     def cut(self, node: int, silently: bool) -> None:
-        """Cut a node off: its port goes down, or silently forwards nothing any more."""
+        """Cut a node off: its port goes down or, silently, stops forwarding."""
         how = ["nomaster"] if silently else ["down"]
         _ip("-n", self.switch, "link", "set", f"port{node}", *how)
 
 
 @contextlib.contextmanager
 def switched(count: int) -> Iterator[Network]:
-    """Give a network of so many nodes."""
+    """Yield a network of this many nodes."""
     name = f"muster{os.getpid()}x{next(_numbers)}"
     network = Network(f"{name}-switch", [f"{name}-{node}" for node in range(count)])
     with contextlib.ExitStack() as stack:
@@ -82,7 +82,7 @@ def switched(count: int) -> Iterator[Network]:
 
 
 def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
-    """Return the fault that a node can't reach any other; the seconds are until all have ended, itself too."""
+    """Return the fault that a node cannot reach the others; the seconds are until all nodes have ended."""
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
@@ -92,7 +92,7 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
             began = time.monotonic()
             network.cut(bad, silently=turn.random() < 0.5)
             seconds = gangs.wait_for_end(running, began)
-            # A head that hears of nobody can't know that it is itself who was cut off.
+            # A head that hears no other node cannot know that it was cut off itself.
             gangs.check(running, ["lost"], None if head else bad)
             return seconds
 
@@ -101,7 +101,7 @@ def cut_off(head: bool) -> Callable[[Path, random.Random], float]:
 
 @contextlib.contextmanager
 def apart(running: Running) -> Iterator[tuple[Running, Network]]:
-    """Start a gang each of whose nodes has a network namespace of its own."""
+    """Start a gang whose nodes have separate network namespaces."""
     with switched(len(running.jobs)) as network:
         head_at = network.address(0)
         running.jobs[:] = [replace(job, rendezvous=Rendezvous(head_at, job.rendezvous.port)) for job in running.jobs]
@@ -111,9 +111,9 @@ def apart(running: Running) -> Iterator[tuple[Running, Network]]:
 
 
 def replaced(home: Path, turn: random.Random) -> float:
-    """A node whose ranks ignore SIGTERM is cut off; the seconds are those until a spare has its ranks.
+    """A node whose ranks ignore SIGTERM is cut off; the seconds are those until a spare takes its ranks.
 
-    They begin when those of the node have ended, not before: two of one rank would write one checkpoint.
+    They must not start before the node's ranks have ended: two processes of one rank would write one checkpoint.
     """
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
     with apart(gangs.with_spare(home, [bad])) as (running, network):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node that dies, stands still or does not come, and a rank or a runner of it that does."""
+"""A node, a runner or a rank that dies, is paused, or never starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner import process
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
-# So long a node stands still without being lost.
+# Shorter than `lost_after`.
 PAUSE_S = 6.0
 JOIN_S = 5
 
@@ -34,7 +34,7 @@ def rank_crashes(home: Path, turn: random.Random) -> float:
 
 
 def rank_crashes_beside_deaf_ones(home: Path, turn: random.Random) -> float:
-    """SIGTERM ends no other rank, on no node."""
+    """A rank crashes, and SIGTERM does not end the others."""
     bad = turn.randrange(gangs.NODES)
     with gangs.running_gang(home, turn, deaf=range(gangs.NODES)) as running:
         began = time.monotonic()
@@ -45,7 +45,7 @@ def rank_crashes_beside_deaf_ones(home: Path, turn: random.Random) -> float:
 
 
 def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[[Path, random.Random], float]:
-    """Return the fault that a node's runner, and all below it, are killed or stand still."""
+    """Return the fault that a node's runner, and all processes below it, get a signal: SIGKILL or SIGSTOP."""
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
@@ -65,7 +65,7 @@ def hit(how: signal.Signals, head: bool, runner_only: bool = False) -> Callable[
 
 
 def pauses(home: Path, turn: random.Random) -> float:
-    """A node stands still for a while that is shorter than `lost_after`: nothing comes of it."""
+    """A node is paused for less than `lost_after`: the run continues."""
     bad = turn.randrange(gangs.NODES)
     with gangs.running_gang(home, turn) as running:
         before = [gangs.ranks(running, rank) for rank in range(gangs.NODES)]
@@ -77,7 +77,7 @@ def pauses(home: Path, turn: random.Random) -> float:
             process_tree.send(process, signal.SIGCONT)
         time.sleep(1.0)
         now = [{rank: p.pid for rank, p in gangs.ranks(running, node).items()} for node in range(gangs.NODES)]
-        assert now == [{rank: p.pid for rank, p in each.items()} for each in before], "the ranks are others"
+        assert now == [{rank: p.pid for rank, p in node.items()} for node in before], "the ranks were restarted"
         assert gangs.all_run(running), f"the pause ended it: {running.phases()}"
         began = time.monotonic()
         gangs.request_stop(running, turn.randrange(gangs.NODES))
@@ -87,7 +87,7 @@ def pauses(home: Path, turn: random.Random) -> float:
 
 
 def does_not_come(home: Path, turn: random.Random) -> float:
-    """The seconds are those beyond `join_timeout`."""
+    """A node never joins; the seconds are those after `join_timeout`."""
     missing = turn.randrange(1, gangs.NODES)
     running = gangs.make(home, join_timeout=JOIN_S)
     try:
@@ -103,7 +103,7 @@ def does_not_come(home: Path, turn: random.Random) -> float:
 
 
 def replaced(home: Path, turn: random.Random) -> float:
-    """The seconds are those until the spare's ranks run."""
+    """A spare replaces a killed node; the seconds are those until its ranks run."""
     bad, spare = turn.randrange(1, gangs.NODES), gangs.NODES
     with gangs.started(gangs.with_spare(home)) as running:
         gangs.wait_for_spare(running)
@@ -131,7 +131,7 @@ def replaced(home: Path, turn: random.Random) -> float:
 
 
 def stopped(deaf: bool) -> Callable[[Path, random.Random], float]:
-    """Return the event that a run is stopped on one of its nodes."""
+    """Return the event that a run is stopped on one node; deaf: its ranks ignore SIGTERM."""
 
     def fault(home: Path, turn: random.Random) -> float:
         with gangs.running_gang(home, turn, deaf=range(gangs.NODES) if deaf else ()) as running:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two launches of one run at the same moment, over all nodes, in any order."""
+"""Two launches of one run at the same moment on all nodes, in any order."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ REFUSED = 3
 
 
 def two_launches(home: Path, turn: random.Random) -> float:
-    """Start the runners of both in any order; the seconds are from the last start until one runs on all nodes."""
+    """Start both launches' runners in any order; the seconds: from the last start until one runs everywhere."""
     first = gangs.make(home)
     first.jobs[:] = [_of_launch(job, "a" * 32, job.gang.port) for job in first.jobs]
-    # Each controller looks for a port by itself: they may have found the same.
+    # Each controller chooses a port on its own, so both may have chosen the same.
     port = first.jobs[0].gang.port + turn.choice([0, 4])
     second = Running([_of_launch(job, "b" * 32, port) for job in first.jobs])
     rivals = [first, second]
@@ -67,9 +67,9 @@ def two_launches(home: Path, turn: random.Random) -> float:
 
 
 def _of_launch(job: Job, nonce: str, port: int) -> Job:
-    environment = [replace(one, value=nonce) if one.name == "MUSTER_NONCE" else one for one in job.environment]
-    meeting = replace(job.rendezvous, port=port + 1)
-    return replace(job, nonce=nonce, environment=environment, rendezvous=meeting, gang=replace(job.gang, port=port))
+    environment = [replace(item, value=nonce) if item.name == "MUSTER_NONCE" else item for item in job.environment]
+    rendezvous = replace(job.rendezvous, port=port + 1)
+    return replace(job, nonce=nonce, environment=environment, rendezvous=rendezvous, gang=replace(job.gang, port=port))
 
 
 def _refused(rivals: list[Running]) -> Running | None:

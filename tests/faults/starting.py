@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stop that comes while the run is being started on a node, both by their modules."""
+"""A stop while the run is being started on a node, both by their modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner import process
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, state_of
 
-# From the first file to the ranks, on a machine that does much else.
+# From the first file to the ranks, on a busy machine.
 STARTING_S = 0.6
 SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(7200)"]
 
@@ -43,12 +43,12 @@ def stop_meets_start(home: Path, turn: random.Random) -> float:
         seconds = time.monotonic() - began
         starting.join(gangs.PATIENCE_S)
         assert not starting.is_alive(), "the start does not end"
-        if run.phase == "not_found":  # it came before there was anything to stop
+        if run.phase == "not_found":  # there was nothing to stop yet
             gangs.stop_module(job, 1.0)
         left = [process_tree.command(process.pid) for process in process_tree.of_run(job.run_id, job.run_dir)]
         assert left == [], f"stop returned {run.phase}, and now these run: {left}"
         phase = state_of(job).get("phase")
-        # Of what was gone before there was a job nothing is told.
+        # A start that was stopped before it wrote a job leaves no state.
         assert phase in ("stopped", None), f"stop returned {run.phase}, and the state is {phase}"
         return seconds
     finally:

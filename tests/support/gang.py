@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous
+from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
 KEY = "0123456789abcdef" * 4
@@ -62,7 +62,7 @@ def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Jo
                 "world_size": nnodes,
                 "first_rank": rank,
                 "rendezvous": Rendezvous("127.0.0.1", port + 1),
-                "gang": Gang(port, lost_after, restarts, names if rank == 0 else []),
+                "gang": GangSettings(port, lost_after, restarts, names if rank == 0 else []),
                 "join_timeout": 60,
                 **changes,
             },

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs for tests: one node, any command, its directories below tmp_path."""
+"""Jobs for tests: one node, any command, directories below tmp_path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
@@ -46,7 +46,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         code_dir=str(tmp_path),
         slot="default",
         rendezvous=Rendezvous("127.0.0.1", 29400),
-        gang=Gang(29399, 12, 0, ["node0"]),
+        gang=GangSettings(29399, 12, 0, ["node0"]),
         argv=argv,
         environment=[Variable(name, value, "muster", "") for name, value in marks.items()],
         starter="setsid",
@@ -64,7 +64,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
 
 
 def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
-    """Lay the job out as the module does and return the command line of its runner."""
+    """Write the job's files as the module does; return the command line of its runner."""
     os.makedirs(job.run_dir, mode=0o700, exist_ok=True)
     os.makedirs(job.workdir + "/.muster/slots", exist_ok=True)
     archive = job.run_dir + "/runner.pyz"
@@ -77,7 +77,7 @@ def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
 
 
 def spawn(job: Job, private: dict[str, Any] | None = None, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start the job's runner as the module would: marked, in a session of its own; `inside` is a command before it."""
+    """Start the job's runner as the module does, marked and in its own session; `inside` is a prefix of the command."""
     marks = {"MUSTER_ROLE": "runner", "MUSTER_RUN_ID": job.run_id, "MUSTER_RUN_DIR": job.run_dir}
     environment = {**os.environ, **marks, "MUSTER_NONCE": job.nonce}
     return subprocess.Popen([*inside, *prepare(job, private)], env=environment, start_new_session=True)
@@ -97,7 +97,7 @@ def state_of(job: Job) -> dict[str, Any]:
 
 
 def wait_for(condition: Callable[[], Any], what: str, seconds: float = 180.0) -> Any:
-    """Return the condition's first true value; fail, naming it, when it does not come."""
+    """Return the condition's first true value; fail with its name after so many seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()

@@ -336,7 +336,7 @@ def test_a_units_command_line_is_the_runners(user: bool, texts: dict[str, str], 
             continue
         job = dataclasses.replace(planned(), run_dir=f"/work/{text}/x", workdir=f"/work/{text}")
         runner = start.runner_command(job, "systemd")
-        command = detached.Systemd(user=user).command(job, runner)
+        command = detached.SystemdStarter(user=user).command(job, runner)
         own = command[command.index("--") + 1 :]
         assert [as_systemd_runs(word) for word in own] == runner
         assert all(word.startswith("--property=") for word in command[command.index("--unit") + 2 : -len(runner) - 1])

@@ -26,7 +26,6 @@ NO_MESSAGE = "<NONE>"
 
 
 def container_name(run_id: str, node_rank: int) -> str:
-    """Return the name of a run's container on a node."""
     return f"muster-{run_id}-{node_rank}"
 
 
@@ -69,7 +68,7 @@ class JobContainer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Gang:
+class GangSettings:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
     nodes are the names in node-rank order, the spares behind them; only the head's job has them.
@@ -105,7 +104,7 @@ class Job:
     code_dir: str
     slot: str
     rendezvous: Rendezvous
-    gang: Gang
+    gang: GangSettings
     argv: list[str]
     environment: list[Variable]
     starter: str
@@ -137,7 +136,7 @@ class Job:
         nested = {
             "container": None if container is None else JobContainer(**container),
             "rendezvous": Rendezvous(**data["rendezvous"]),
-            "gang": Gang(**data["gang"]),
+            "gang": GangSettings(**data["gang"]),
             "environment": [Variable(**item) for item in data["environment"]],
         }
         return cls(**{**data, **nested})

@@ -93,7 +93,7 @@ class Code(Record):
 
     changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
     source is git, or the name of the file that the role code left. why says what could not be read and for which
-    reason; without it a commit that is None is no checkout.
+    reason; without it a commit of None means that it is not a checkout.
     """
 
     path: str

@@ -23,7 +23,7 @@ from .known import as_dict
 MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES = 4096, 100, 64, 16384
 
 T = TypeVar("T")
-P = TypeVar("P", bound="Part")
+P = TypeVar("P", bound="Document")
 
 
 def as_text(value: object) -> str | None:
@@ -42,7 +42,6 @@ def as_number(value: object) -> float | None:
 
 
 def as_flag(value: object) -> bool:
-    """Return whether it is true."""
     return value is True
 
 
@@ -79,7 +78,7 @@ def _item(read: Callable[[Any], T]) -> T:
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class Document:
     """A record that is read from any JSON value."""
 
     @classmethod
@@ -89,7 +88,7 @@ class Part:
 
     @classmethod
     def optional(cls: type[P], data: object) -> P | None:
-        """Return the record, None for a value that is no JSON object."""
+        """Return the record, None for any other value than a JSON object."""
         return cls.from_dict(data) if isinstance(data, dict) else None
 
     @classmethod
@@ -103,7 +102,7 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
-class Progress(Part):
+class Progress(Document):
     """How far the training is, as the lowest rank of a node writes it."""
 
     step: float | None = _item(as_number)
@@ -114,7 +113,7 @@ class Progress(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class Heartbeat(Part):
+class Heartbeat(Document):
     """`heartbeat.json`: a counter, the seconds since the launcher's start, and the bytes of log that were lost."""
 
     count: int = _item(as_count)
@@ -124,7 +123,7 @@ class Heartbeat(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class StopRequest(Part):
+class StopRequest(Document):
     """A stop file: why, and the seconds from SIGTERM to SIGKILL; None: the job's own."""
 
     why: str | None = _item(as_text)
@@ -132,7 +131,7 @@ class StopRequest(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class UnitEnd(Part):
+class UnitEnd(Document):
     """`unit.<nonce>.json`: how the runner's systemd unit ended (systemd.exec(5), ExecStopPost)."""
 
     service_result: str | None = _item(as_text)
@@ -141,7 +140,7 @@ class UnitEnd(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class JobOwner(Part):
+class JobOwner(Document):
     """What a job file says of whose it is; in_container: its runner lives in a container."""
 
     run_id: str | None = _item(as_text)
@@ -152,7 +151,7 @@ class JobOwner(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class Memlock(Part):
+class MemlockLimits(Document):
     """The limit of locked memory in bytes, -1 for none."""
 
     soft: int | None = _item(as_integer)
@@ -160,7 +159,7 @@ class Memlock(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class RankFailure(Part):
+class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
     likeness is how much it looks like the cause (`cause.Likeness`).
@@ -179,7 +178,7 @@ class RankFailure(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class Report(Part):
+class NodeReport(Document):
     """What the head knows of how a node's part of an attempt ended; cause: the run's end began there."""
 
     node: str | None = _item(as_text)
@@ -202,19 +201,17 @@ class Report(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class GangSummary(Part):
-    """What the head knows of all nodes."""
-
+class GangSummary(Document):
     nodes: int | None = _item(as_integer)
     joined: int | None = _item(as_integer)
     started: int | None = _item(as_integer)
     attempt: int | None = _item(as_integer)
-    reports: list[Report] = _item(Report.several)
+    reports: list[NodeReport] = _item(NodeReport.several)
     phases: dict[str, str | None] = _item(as_phases)
 
 
 @dataclasses.dataclass(frozen=True)
-class End(Part):
+class End(Document):
     """How the whole run ended, where that began, and (note) why it was not started again where it could have been."""
 
     verdict: str | None = _item(as_text)
@@ -225,7 +222,7 @@ class End(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class RunRecord(Part):
+class RunRecord(Document):
     """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each)."""
 
     run_id: str | None = _item(as_text)
@@ -255,7 +252,7 @@ class RunRecord(Part):
     failures: list[RankFailure] = _item(RankFailure.several)
     log_tail: list[str] = _item(as_lines)
     starter: str | None = _item(as_text)
-    memlock: Memlock | None = _item(Memlock.optional)
+    memlock: MemlockLimits | None = _item(MemlockLimits.optional)
     boot_id: str | None = _item(as_text)
     pid: int | None = _item(as_integer)
     attempt: int | None = _item(as_integer)
@@ -264,7 +261,7 @@ class RunRecord(Part):
 
 
 @dataclasses.dataclass(frozen=True)
-class ListedRun(Part):
+class ListedRun(Document):
     """A run of a work directory: its phase as last written, and whether its runner lives."""
 
     run_id: str | None = _item(as_text)

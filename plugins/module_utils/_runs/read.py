@@ -34,9 +34,9 @@ def run_directory(workdir: str, run_id: str) -> str:
 
 
 def strange(host: Host, workdir: str, directory: str) -> str | None:
-    """Say which part of the way to a run is a link or another user's, whose word nobody takes; None where all is well.
+    """Return which part of the path to a run is a link or another user's, and so not trusted; None where all are.
 
-    root's word is taken, and that of the work directory's owner, for whom root and containers write.
+    root is trusted, and so is the owner of the work directory, for whom root and containers write.
     """
     real = os.path.realpath(workdir)
     trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
@@ -59,8 +59,8 @@ def judge(
 ) -> tuple[str, str | None]:
     """Return (phase, why) of a run: what the runner wrote, unless the lock says that it cannot hold any more.
 
-    state is None without a state file; one that is no state has the phase `unknown`. No living runner writes `lost`:
-    the lock is free and the state is not terminal. `ended` is how, in systemd's words.
+    state is None without a state file; any other file has the phase `unknown`. No living runner writes `lost`: the
+    lock is free and the state is not terminal. `ended` is how, in systemd's words.
     """
     if state is None:
         if prepared:

@@ -196,7 +196,6 @@ def _prepared(host: Host, directory: str, nonce: str | None) -> list[str]:
 
 
 def _beats(directory: str) -> bool:
-    """Return whether a runner wrote a heartbeat recently."""
     with contextlib.suppress(OSError):
         return time.time() - os.stat(os.path.join(directory, HEARTBEAT)).st_mtime < BEATS_WITHIN_S
     return False

@@ -50,7 +50,6 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
 
 
 def _is_head_listening(job: Job) -> bool:
-    """Return whether a process listens at the address of this run's head."""
     try:
         socket.create_connection((job.rendezvous.address, job.gang.port), timeout=HEAD_LOOK_S).close()
     except OSError:
@@ -59,6 +58,5 @@ def _is_head_listening(job: Job) -> bool:
 
 
 def _describe(holder: dict[str, Any], slot: str) -> str:
-    """Describe the holder of a slot in one line."""
     run_id, nonce, node, since = (str(holder.get(name, "?")) for name in ("run_id", "nonce", "node", "since"))
     return f"slot '{slot}' is held by run {run_id} (launch {nonce[:8]}) on {node} since {since}"

@@ -129,7 +129,6 @@ def write_request(path: str, value: Any) -> None:
 
 
 def release_reserve(directory: str) -> None:
-    """Release the reserved space."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(directory, RESERVE))
 

@@ -76,5 +76,4 @@ def slot_path(workdir: str, slot: str) -> str:
 
 
 def run_path(run_dir: str) -> str:
-    """Return the lock file of one run on this node."""
     return os.path.join(run_dir, "lock")

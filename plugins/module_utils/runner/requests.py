@@ -25,7 +25,6 @@ class StopRequests:
         self._signal: int | None = None
 
     def note_signal(self, number: int, _frame: object) -> None:
-        """Remember a signal sent to the runner."""
         self._signal = number
 
     @property
@@ -49,6 +48,5 @@ class StopRequests:
         return float(self._default_grace if request.grace is None else request.grace)
 
     def remove(self) -> None:
-        """Remove the request file, once the run has ended."""
         with contextlib.suppress(OSError):
             os.unlink(self._file)

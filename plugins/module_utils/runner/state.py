@@ -59,7 +59,6 @@ class State:
 
     @property
     def phase(self) -> str:
-        """Return the phase last written."""
         return str(self.fields["phase"])
 
     def change(self, phase: str, **fields: Any) -> bool:

@@ -114,7 +114,6 @@ class Supervisor:
         return now
 
     def _next_order(self, state: State, gang: Gang) -> dict[str, Any]:
-        """Wait for the gang's next order."""
         while not gang.orders:
             now = self._turn(gang)
             self._report_waiting(state, gang, now)

@@ -23,7 +23,6 @@ def unit_path(run_dir: str, nonce: str) -> str:
 
 
 def note_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
-    """Write down how the unit ended."""
     files.write_json(unit_path(run_dir, nonce), {name.lower(): environment.get(name) for name in NAMES})
     return 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
 
 from .._cluster import ports
@@ -93,7 +93,7 @@ def job_of(run: Run, node: Node, place: Place, environment: Sequence[Variable]) 
         code_dir=facts.code.path if facts.code else facts.workdir.path,
         slot=policy.slot,
         rendezvous=run.rendezvous,
-        gang=Gang(
+        gang=GangSettings(
             port=ports.of_gang(run.rendezvous.port),
             lost_after=policy.lost_after,
             max_restarts=settings["max_restarts"]["value"],

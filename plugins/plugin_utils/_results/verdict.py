@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, NOT_BEGUN, SILENT
-from ansible_collections.muster.train.plugins.module_utils._records.run import End, RankFailure, Report, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import End, NodeReport, RankFailure, RunRecord
 
 from .._text.table import names, one_line
 from . import causes
@@ -161,7 +161,7 @@ def _with_reports(parts: Sequence[RunRecord]) -> list[RunRecord]:
     return answers
 
 
-def _reported(run: RunRecord, report: Report) -> RunRecord:
+def _reported(run: RunRecord, report: NodeReport) -> RunRecord:
     first = None if report.rank is None else RankFailure.from_dict(report.to_dict())
     return dataclasses.replace(
         run, phase=report.phase, why=report.why, exit_code=report.exit_code, signal=report.signal, first=first

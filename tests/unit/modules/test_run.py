@@ -78,13 +78,13 @@ def test_check_mode_starts_and_stops_nothing(tmp_path: Path, capsys: pytest.Capt
     assert stop(capsys, tmp_path, _ansible_check_mode=True)["changed"] is False
 
 
-def test_a_job_that_cannot_start_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_that_cannot_start_gives_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failed = call(capsys, "run", job=make_job(tmp_path, ["/no/such/python"]).to_dict())
     assert failed["failed"]
     assert failed["msg"] == f"node0: failed: cannot start /no/such/python in {tmp_path}: No such file or directory"
 
 
-def test_a_job_in_a_taken_slot_says_by_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_in_a_taken_slot_names_the_holder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "run", job=make_job(tmp_path, SLEEP).to_dict())
     rival = make_job(tmp_path, SLEEP, run_id="rival", nonce="b" * 32)
     refused = call(capsys, "run", job=rival.to_dict())
@@ -126,7 +126,7 @@ def test_a_run_is_launched_again_under_its_id(tmp_path: Path, capsys: pytest.Cap
     assert stop(capsys, tmp_path)["run"]["phase"] == "stopped"
 
 
-def test_stop_cleans_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stop_removes_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = make_job(tmp_path, SLEEP)
     prepare(job, {"secrets": {"TOKEN": "s3cret"}})
     half_written = Path(job.run_dir, f"private.{'b' * 32}.json.4711.new")
@@ -160,7 +160,7 @@ def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize("part", [".muster", ".muster/runs", ".muster/slots", ".muster/runs/test_run"])
 @pytest.mark.parametrize("kind", ["link", "stranger"])
-def test_what_is_a_link_or_somebody_elses_is_refused_by_name(
+def test_a_link_or_another_users_directory_is_refused_by_name(
     part: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
@@ -186,7 +186,7 @@ def test_a_directory_that_others_could_write_is_closed(tmp_path: Path, capsys: p
     assert (tmp_path / ".muster").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_a_rank_says_reaches_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_ranks_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ansible prints a message as it is."""
     job = make_job(tmp_path, ["/nowhere/\x1b[2J\x1b]0;title\x07\u202e"])
     failed = call(capsys, "run", job=job.to_dict())

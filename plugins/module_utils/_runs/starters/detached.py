@@ -31,7 +31,7 @@ def quote(argv: list[str]) -> str:
     return " ".join(f'"{word}"' for word in escaped)
 
 
-class Systemd(Starter):
+class SystemdStarter(Starter):
     """A transient unit: outlives the login even where logind kills its processes, and raises the memory lock limit.
 
     Never ``--setenv``: every user of the host can read a unit's environment.
@@ -42,7 +42,6 @@ class Systemd(Starter):
         self._user = user
 
     def command(self, job: Job, argv: list[str]) -> list[str]:
-        """Return the systemd-run command line."""
         archive = os.path.join(job.run_dir, "runner.pyz")
         properties = {
             "KillMode": "mixed",
@@ -67,7 +66,7 @@ class Systemd(Starter):
 
 
 STARTERS: dict[str, Starter] = {
-    starter.name: starter for starter in (Setsid(), Systemd(user=False), Systemd(user=True), Docker())
+    starter.name: starter for starter in (Setsid(), SystemdStarter(user=False), SystemdStarter(user=True), Docker())
 }
 
 

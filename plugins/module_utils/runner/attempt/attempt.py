@@ -71,7 +71,6 @@ class Attempt:
         return progress.read_progress(self._job.output_dir, self.began_at)
 
     def has_saved(self) -> bool:
-        """Return whether it has written a checkpoint."""
         return progress.has_saved(self._job.output_dir, self.began_at)
 
     def stop(self, why: str, grace: float) -> None:

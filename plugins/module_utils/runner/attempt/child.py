@@ -86,7 +86,6 @@ class Child:
                 process_tree.send(process, signal.SIGTERM)
 
     def signal_tree(self, number: signal.Signals) -> None:
-        """Signal everything below the runner."""
         for process in self.tree():
             process_tree.send(process, number)
 

@@ -30,7 +30,6 @@ class Gang:
         raise NotImplementedError
 
     def report_running(self) -> None:
-        """Report that this node's launcher runs."""
         raise NotImplementedError
 
     def report_failure(self, report: dict[str, Any]) -> None:
@@ -42,7 +41,6 @@ class Gang:
         raise NotImplementedError
 
     def request_stop(self, why: str, grace: float) -> None:
-        """Ask for the run to be stopped."""
         raise NotImplementedError
 
     def waiting_reason(self) -> str:
@@ -58,12 +56,10 @@ class Gang:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close every connection."""
         raise NotImplementedError
 
 
 def heartbeat_s(nnodes: int, lost_after: float) -> float:
-    """Return the seconds between two heartbeats."""
     interval, beats = BEATS if nnodes <= LARGE else LARGE_BEATS
     return min(interval, lost_after / beats) if lost_after else interval
 

@@ -28,7 +28,7 @@ GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
 
 @dataclasses.dataclass(frozen=True)
-class Cause:
+class EndCause:
     """Why an attempt ended early: verdict failed, lost or stopped, and the node and rank where it began.
 
     note: why the run was not restarted, although restarts were allowed.
@@ -41,8 +41,8 @@ class Cause:
     note: str = ""
 
 
-def _failure_cause(name: str, report: dict[str, Any]) -> Cause:
-    return Cause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
+def _failure_cause(name: str, report: dict[str, Any]) -> EndCause:
+    return EndCause("failed", short(f"{name}: {report.get('why')}", MAX_WHY_BYTES), name, report.get("rank"))
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -59,13 +59,13 @@ class Coordinator:
         self.nodes = self._ranks.nodes
         self.phase = GATHER
         self.attempt = 0
-        self.cause: Cause | None = None
+        self.cause: EndCause | None = None
         self._limits = limits
         self._gather_start = self._last_join = now
         self._orders: list[tuple[int, dict[str, Any]]] = []
         self._stop_requested = False
         self._cause_at = now
-        self._disconnects: list[Cause] = []
+        self._disconnects: list[EndCause] = []
         self._now = now
         self._reports = Reports()
         self._restarts = RestartPolicy(self._ranks, limits)
@@ -86,7 +86,6 @@ class Coordinator:
         return True
 
     def on_heartbeat(self, number: int, now: float) -> None:
-        """Note that a node's runner was heard."""
         self._now = now
         if self.nodes[number].state != LOST:
             self.nodes[number].last_heard = now
@@ -97,7 +96,6 @@ class Coordinator:
             self.on_heartbeat(number, now)
 
     def on_start(self, number: int) -> None:
-        """Note that a node's launcher is running."""
         if self.nodes[number].state == JOINED:
             self.nodes[number].state = RUNNING
 
@@ -132,10 +130,10 @@ class Coordinator:
         why = short(why, MAX_WHY_BYTES)
         self._stop_requested = True
         if self.phase == GATHER:
-            self.cause = Cause("stopped", why)
+            self.cause = EndCause("stopped", why)
             self._end_run()
         elif self.phase != OVER:
-            self._end_attempt(Cause("stopped", why), grace)
+            self._end_attempt(EndCause("stopped", why), grace)
             self._conclude()  # the run may have been waiting to replace a node
 
     def on_loss(self, number: int, why: str, silent: bool = False, head_pause_s: float = 0.0) -> None:
@@ -149,11 +147,11 @@ class Coordinator:
         previous_state, node.state = node.state, LOST
         if node.rank is None:
             return  # one spare fewer
-        cause = Cause("lost", f"{node.name}: {why}", node.name)
+        cause = EndCause("lost", f"{node.name}: {why}", node.name)
         if head_pause_s:
             head = self.nodes[0].name
             pause = f"its runner was paused for {head_pause_s:.0f} s; the other nodes gave it up"
-            cause = Cause("lost", f"{head}: {pause}", head)
+            cause = EndCause("lost", f"{head}: {pause}", head)
         if self.phase == GATHER:
             if self._ranks.can_replace([node]):
                 self._ranks.replace([node])
@@ -230,7 +228,7 @@ class Coordinator:
         total = len(self._ranks.ranked_nodes())
         joined = total - len(self.missing_nodes())
         names = join_names(self.missing_nodes())
-        self.cause = Cause("failed", f"{names} did not join; {joined} of {total} nodes waited {timeout:.0f} s")
+        self.cause = EndCause("failed", f"{names} did not join; {joined} of {total} nodes waited {timeout:.0f} s")
         self._end_run()
 
     def _start_attempt(self) -> None:
@@ -239,7 +237,7 @@ class Coordinator:
             if node.rank is not None:
                 self._orders.append((number, {"type": "go", "attempt": self.attempt, "node_rank": node.rank}))
 
-    def _end_attempt(self, cause: Cause, grace: float | None = None) -> None:
+    def _end_attempt(self, cause: EndCause, grace: float | None = None) -> None:
         """Stop the attempt on all nodes; the first cause stays, a later stop request may shorten the grace period."""
         if self.cause is None:
             self.cause = cause
@@ -270,7 +268,7 @@ class Coordinator:
             self.cause = dataclasses.replace(cause, why=f"{cause.why}; {reason}", note=reason)
             self._end_run()
 
-    def _restart(self, cause: Cause) -> None:
+    def _restart(self, cause: EndCause) -> None:
         self._restarts.replace_unavailable_nodes()
         self._reports.drop_all_but_cause(self.attempt, cause.node)
         self.attempt += 1
@@ -281,7 +279,7 @@ class Coordinator:
 
     def _end_run(self) -> None:
         self.phase = OVER
-        cause = self.cause or next(iter(self._disconnects), Cause("succeeded", ""))
+        cause = self.cause or next(iter(self._disconnects), EndCause("succeeded", ""))
         outcome = dataclasses.asdict(cause)
         if not cause.note:
             del outcome["note"]

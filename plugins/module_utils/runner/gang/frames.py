@@ -76,7 +76,6 @@ class Lines:
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """Add data that has arrived."""
         self._rest += data
 
     def take(self) -> bytes | None:
@@ -101,7 +100,6 @@ class Session:
         self._sent = self._received = 0
 
     def seal(self, message: dict[str, Any]) -> bytes:
-        """Return the line of a message."""
         body = json.dumps(message).encode()
         mac = self._mac(self._outgoing, self._sent, body)
         self._sent += 1

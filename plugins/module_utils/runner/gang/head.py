@@ -19,7 +19,7 @@ from ..._records.job import Job
 from .base import Gang, heartbeat_s
 from .coordinator import OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
-from .link import Link
+from .link import Connection
 from .restarts import Limits
 
 # A connection that has not proven the key by then is closed.
@@ -59,8 +59,8 @@ class Head(Gang):
         self._lost_after = gang.lost_after
         self._stop_grace = float(job.stop_grace)
         self._pause_s = self._pause_until = 0.0
-        self._pending: dict[str, tuple[float, Link]] = {}  # by the head's nonce: since when, and the connection
-        self._members: dict[int, tuple[Link, Session]] = {}
+        self._pending: dict[str, tuple[float, Connection]] = {}  # by the head's nonce: since when, and the connection
+        self._members: dict[int, tuple[Connection, Session]] = {}
         self._closed: list[tuple[int, str]] = []
         self._max_pending = 0
         self._leaving_since: float | None = None
@@ -162,7 +162,7 @@ class Head(Gang):
                 self._drop(next(iter(self._pending)))
             nonce = new_nonce()
             authenticate, drop = functools.partial(self._authenticate, nonce), functools.partial(self._drop, nonce)
-            link = Link(sock, self._selector, authenticate, drop)
+            link = Connection(sock, self._selector, authenticate, drop)
             self._pending[nonce] = (time.monotonic(), link)
             link.send(plain({"type": "hello", "nonce": nonce}))
 

@@ -18,7 +18,7 @@ READ_BYTES = 1 << 16
 MAX_UNSENT_BYTES = 1 << 16
 
 
-class Link:
+class Connection:
     """A connected socket that carries lines; `on_line` gets every line, `on_end` the reason why no more will come."""
 
     def __init__(

@@ -14,7 +14,7 @@ from ..._records.job import Job
 from .base import Gang, end_order, heartbeat_s
 from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
 from .head import GOODBYE_S, launch_identity
-from .link import Link
+from .link import Connection
 
 # Before the start, a member that hears nothing from its head for so long ends itself.
 HEAD_TIMEOUT_S = 60.0
@@ -44,7 +44,7 @@ class Member(Gang):
         self._retry_s = MIN_RETRY_S
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
         self._next_beat = now
-        self._link: Link | None = None
+        self._link: Connection | None = None
         self._session: Session | None = None
         self._nonces = ("", "")
         self._authenticated = False
@@ -137,7 +137,7 @@ class Member(Gang):
         except OSError as error:
             self._why = error.strerror or str(error)
             return
-        self._link = Link(sock, self._selector, self._receive, self._on_close)
+        self._link = Connection(sock, self._selector, self._receive, self._on_close)
 
     def _receive(self, line: bytes) -> None:
         if self._session is None:

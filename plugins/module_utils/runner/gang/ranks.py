@@ -54,7 +54,6 @@ class RankAssignment:
         return len(self._spares()) >= len(nodes) and self.nodes[0] not in nodes
 
     def has_absent_spares(self) -> bool:
-        """Return whether a spare has not joined yet."""
         return any(node.rank is None and node.state == ABSENT for node in self.nodes)
 
     def replace(self, nodes: Sequence[GangNode]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.cause import likeliest_first
-from ..._records.run import Report
+from ..._records.run import NodeReport
 from .ranks import ABSENT, DRAINED, LOST, RUNNING, GangNode
 
 # In a large cluster the first failures explain the others.
@@ -39,7 +39,7 @@ class Reports:
         """Return the report of the node where an attempt most likely failed first, among equals the first to come."""
         failed = [report for report in self._reports if (report["attempt"], report.get("phase")) == (attempt, "failed")]
         # The clocks of nodes differ: the order of arrival tells more than their times.
-        records = [Report.from_dict({**report, "time": index}) for index, report in enumerate(failed)]
+        records = [NodeReport.from_dict({**report, "time": index}) for index, report in enumerate(failed)]
         return failed[int(likeliest_first(records)[0].time or 0)] if records else None
 
     def drop_all_but_cause(self, attempt: int, node: str | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
-from ansible_collections.muster.train.plugins.module_utils._records.job import Gang, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Holder, NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import SUBSETS
@@ -62,15 +62,15 @@ JOB: dict[str, Any] = {
 }
 
 
-def test_a_job_survives_the_way_to_the_node() -> None:
+def test_a_job_survives_json() -> None:
     job = Job.from_dict(json.loads(json.dumps(JOB)))
     assert job.rendezvous == Rendezvous("10.0.0.1", 29500)
-    assert job.gang == Gang(29499, 12, 0, ["n1"])
+    assert job.gang == GangSettings(29499, 12, 0, ["n1"])
     assert job.environment == [Variable("OMP_NUM_THREADS", "1", "muster", "2 cores", layer="machine")]
     assert job.to_dict() == {**JOB, "container": None}
 
 
-def test_a_job_is_taken_whole_or_not_at_all() -> None:
+def test_a_job_with_unknown_or_missing_keys_is_refused() -> None:
     with pytest.raises(TypeError, match="surprise"):
         Job.from_dict({**JOB, "surprise": 1})
     with pytest.raises(TypeError, match="run_id"):
@@ -79,15 +79,15 @@ def test_a_job_is_taken_whole_or_not_at_all() -> None:
 
 @pytest.mark.parametrize("name", ["laptop", "hgx_h100", "mi300x", "container"])
 @pytest.mark.parametrize("subset", [SUBSETS, ()])
-def test_facts_survive_the_way_to_the_controller(tmp_path: Path, name: str, subset: tuple[str, ...]) -> None:
-    asked = FactsQuery(
+def test_facts_survive_json(tmp_path: Path, name: str, subset: tuple[str, ...]) -> None:
+    query = FactsQuery(
         "/home/me/muster", "/home/me/code", files=("train.py",), config="c.yaml", ports=(29500,), subset=subset
     )
-    facts = gather(load(name, tmp_path), asked).node
+    facts = gather(load(name, tmp_path), query).node
     assert NodeFacts.from_dict(json.loads(json.dumps(facts.to_dict()))) == facts
 
 
-def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+def test_unknown_and_missing_keys_are_ignored(tmp_path: Path) -> None:
     facts = gather(load("laptop", tmp_path), FactsQuery("/home/me/muster", "/home/me/code")).node
     data = facts.to_dict()
     data["new"] = 1
@@ -99,9 +99,9 @@ def test_facts_of_another_version_are_read_as_far_as_they_go(tmp_path: Path) -> 
     assert NodeFacts.from_dict(data) == facts
 
 
-def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
-    asked = FactsQuery("/home/me/muster", "/home/me/code", subset=("net", "limits"))
-    facts = gather(load("laptop", tmp_path), asked).node
+def test_facts_of_an_older_version_are_read(tmp_path: Path) -> None:
+    query = FactsQuery("/home/me/muster", "/home/me/code", subset=("net", "limits"))
+    facts = gather(load("laptop", tmp_path), query).node
     data = facts.to_dict()
     for name in ("limits", "container", "disks", "versions", "tools", "kernel", "timings"):
         del data[name]
@@ -113,11 +113,11 @@ def test_facts_from_before_there_were_more_subsets(tmp_path: Path) -> None:
     assert (old.limits, old.container, old.disks, old.versions, old.tools, old.kernel) == (None,) * 6
 
 
-def test_a_holder_with_more_to_say() -> None:
+def test_unknown_keys_of_a_holder_are_ignored() -> None:
     assert Holder.from_dict({"run_id": "r", "start_time": 5}) == Holder("r")
 
 
-def test_modules_for_gpudirect_rdma_that_nobody_could_look_for_are_not_absent() -> None:
+def test_unreadable_gpudirect_modules_are_not_absent() -> None:
     assert Gdr(None, None, None, None).loaded is None
     assert Gdr(False, False, None, False).loaded == []
     assert Gdr(True, False, None, True).loaded == ["nvidia_peermem", "amdkfd"]

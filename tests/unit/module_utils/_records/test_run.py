@@ -21,8 +21,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
     MOST_TEXT,
     Heartbeat,
     JobOwner,
+    NodeReport,
     Progress,
-    Report,
     RunRecord,
     StopRequest,
 )
@@ -32,7 +32,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progre
 from ansible_collections.muster.train.plugins.plugin_utils._results import verdict
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import read_sample
 
-NAMES = sorted({*RunRecord().to_dict(), *Report().to_dict(), *Heartbeat().to_dict(), "grace", "container", "first"})
+NAMES = sorted({*RunRecord().to_dict(), *NodeReport().to_dict(), *Heartbeat().to_dict(), "grace", "container", "first"})
 SCALARS = (
     st.none()
     | st.booleans()
@@ -101,11 +101,11 @@ def test_any_metrics(pool: list[Any], seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 5000, "1" * 5000, "", None, "{", b"\xff", "NaN x"])
-def test_a_text_that_is_no_document(text: str | bytes | None) -> None:
+def test_a_text_that_is_not_json_is_none(text: str | bytes | None) -> None:
     assert parse_json(text) is None or isinstance(parse_json(text), int)
 
 
-def test_what_is_long_is_cut() -> None:
+def test_long_values_are_cut() -> None:
     run = RunRecord.from_dict(
         {"why": "x" * 9999, "log_tail": list(map(str, range(999))), "gang": {"reports": [{}] * 99}}
     )

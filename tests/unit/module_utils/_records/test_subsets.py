@@ -11,7 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.subsets impo
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
+    ("words", "subsets"),
     [
         (["all"], SUBSETS),
         ([], SUBSETS),
@@ -25,11 +25,11 @@ from ansible_collections.muster.train.plugins.module_utils._records.subsets impo
         (["gpu", "!gpu"], ()),
     ],
 )
-def test_select(asked: list[str], meant: tuple[str, ...]) -> None:
-    assert select(asked) == meant
+def test_select(words: list[str], subsets: tuple[str, ...]) -> None:
+    assert select(words) == subsets
 
 
-def test_every_choice_means_something() -> None:
+def test_every_choice_selects_or_removes() -> None:
     assert len(set(CHOICES)) == len(CHOICES) == 2 * len(SUBSETS) + 4
     for name in SUBSETS:
         assert select([name]) == (name,)

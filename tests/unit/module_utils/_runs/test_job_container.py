@@ -57,7 +57,7 @@ class Engine:
     def __init__(self, labels: dict[str, str] | None = None, **state: Any) -> None:
         self.labels = labels
         self.state = {**ENDED, **state}
-        self.told: list[str] = []
+        self.verbs: list[str] = []
         self.run_answer = CommandResult(0, "", "")
 
     @property
@@ -71,7 +71,7 @@ class Engine:
             if self.labels is None:
                 return ABSENT
             return CommandResult(0, json.dumps([{"State": self.state, "Config": {"Labels": self.labels}}]), "")
-        self.told.append(verb if verb != "compose" else "run")
+        self.verbs.append(verb if verb != "compose" else "run")
         if verb == "rm":
             self.labels = None
         if verb == "stop":
@@ -87,7 +87,7 @@ def labels_of(job: Job) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "description"),
     [
         ({"ExitCode": 0}, "ended (exit code 0)"),
         ({"ExitCode": 3}, "ended (exit code 3)"),
@@ -96,14 +96,14 @@ def labels_of(job: Job) -> dict[str, str]:
         ({"Status": "created", "Error": "no runtime"}, "was not started (no runtime)"),
     ],
 )
-def test_how_a_container_ended(state: dict[str, Any], told: str) -> None:
+def test_how_a_container_ended(state: dict[str, Any], description: str) -> None:
     container = job_container.parse_inspect(json.dumps([{"State": {**ENDED, **state}, "Config": {"Labels": None}}]))
     assert container is not None
-    assert container.describe_end() == told
+    assert container.describe_end() == description
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[1]", '[{"State": 1}]', '[{"State": {"Running": true}}]', "null"])
-def test_what_docker_does_not_print_is_nothing(text: str) -> None:
+def test_invalid_inspect_output_is_none(text: str) -> None:
     assert job_container.parse_inspect(text) is None
 
 
@@ -129,23 +129,23 @@ def test_the_command_gives_the_container_its_name_and_no_variable(tmp_path: Path
     assert command[-4:] == ["python3.11", f"{job.run_dir}/runner.pyz", job.run_dir, job.nonce]
 
 
-def test_an_ended_container_of_this_run_makes_way(tmp_path: Path) -> None:
+def test_an_ended_container_of_this_run_is_replaced(tmp_path: Path) -> None:
     job = in_container(tmp_path)
     engine = Engine({**labels_of(job), "muster.nonce": "f" * 32})
     assert Docker().start(engine.host, job, ["/usr/bin/env"]) is None
-    assert engine.told == ["rm", "ps", "run"]
+    assert engine.verbs == ["rm", "ps", "run"]
 
 
 @pytest.mark.parametrize("changes", [{"muster.run_dir": "/elsewhere"}, {}])
-def test_a_running_one_or_a_strangers_does_not(tmp_path: Path, changes: dict[str, str]) -> None:
+def test_a_running_container_or_a_strangers_is_not_replaced(tmp_path: Path, changes: dict[str, str]) -> None:
     job = in_container(tmp_path)
     engine = Engine({**labels_of(job), **changes}, Running=not changes)
     with pytest.raises(StartError, match=f"the container {NAME} already exists: run test_run .launch aaaaaaaa.,"):
         Docker().start(engine.host, job, ["/usr/bin/env"])
-    assert engine.told == []
+    assert engine.verbs == []
 
 
-def test_whoever_is_slower_is_told_who_was_faster(tmp_path: Path) -> None:
+def test_the_slower_launch_names_the_faster_one(tmp_path: Path) -> None:
     job, engine = in_container(tmp_path), Engine()
 
     def race(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
@@ -161,7 +161,7 @@ def test_whoever_is_slower_is_told_who_was_faster(tmp_path: Path) -> None:
         Docker().start(Host(run=race), job, ["/usr/bin/env"])
 
 
-def test_a_start_that_fails_is_told_in_dockers_words(tmp_path: Path) -> None:
+def test_a_start_that_fails_shows_dockers_message(tmp_path: Path) -> None:
     engine = Engine()
     engine.run_answer = CommandResult(
         1, "", "Error response from daemon: no space\nError: failed to start containers: 5a\n"
@@ -182,7 +182,7 @@ def test_a_start_that_fails_leaves_no_container_and_no_files(tmp_path: Path) -> 
 
     with pytest.raises(StartError, match=r"the runner did not start: the container .* ended .exit code 2."):
         start.start(Host(run=failing), job, RUNNER)
-    assert engine.told[-2:] == ["stop", "rm"]
+    assert engine.verbs[-2:] == ["stop", "rm"]
     assert not list(Path(job.run_dir).glob("private.*"))
 
 
@@ -210,7 +210,7 @@ def lost(tmp_path: Path) -> Job:
     return job
 
 
-def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> None:
+def test_status_says_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> None:
     job = lost(tmp_path)
     run = read_run(Engine(labels_of(job), ExitCode=137, OOMKilled=True).host, "node0", job.workdir, job.run_id, DOCKER)
     assert run.phase == "lost"
@@ -218,7 +218,7 @@ def test_status_tells_how_the_container_of_a_lost_run_ended(tmp_path: Path) -> N
     assert run.left == 0
 
 
-def test_processes_of_a_container_that_nobody_supervises_are_counted(tmp_path: Path) -> None:
+def test_processes_of_a_container_without_a_runner_are_counted(tmp_path: Path) -> None:
     job = lost(tmp_path)
     assert read_run(Engine(labels_of(job), Running=True).host, "node0", job.workdir, job.run_id, DOCKER).left == 2
 
@@ -229,44 +229,42 @@ def test_stop_ends_and_removes_a_container_without_a_runner(tmp_path: Path) -> N
     changed, run, swept = stop(engine.host, "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
     assert (changed, run.phase, swept) == (True, "lost", Swept(2, []))
     assert "was killed by SIGKILL (exit code 137)" in str(run.why)
-    assert engine.told == ["top", "stop", "rm"]
+    assert engine.verbs == ["top", "stop", "rm"]
 
 
 def test_stop_in_check_mode_touches_no_container(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine(labels_of(job), Running=True)
     assert stop(engine.host, "node0", job.workdir, job.run_id, None, 1, True, DOCKER)[0]
-    assert not {"stop", "rm"} & set(engine.told)
+    assert not {"stop", "rm"} & set(engine.verbs)
 
 
 def test_stop_leaves_another_launchs_container_alone(tmp_path: Path) -> None:
     job = lost(tmp_path)
     engine = Engine({**labels_of(job), "muster.nonce": "f" * 32}, Running=True)
     stop(engine.host, "node0", job.workdir, job.run_id, job.nonce, 1, False, DOCKER)
-    assert not {"stop", "rm"} & set(engine.told)
+    assert not {"stop", "rm"} & set(engine.verbs)
 
 
 @pytest.mark.parametrize("forged", [{"docker": ["touch", "PWNED"], "name": "x"}, {"name": "-f"}, "text", 1, {}])
-def test_the_words_that_call_docker_never_come_from_a_file_that_the_container_can_write(
-    tmp_path: Path, forged: object
-) -> None:
+def test_docker_is_never_called_as_a_file_in_the_container_says(tmp_path: Path, forged: object) -> None:
     job = lost(tmp_path)
-    engine, asked = Engine(labels_of(job), Running=True), []
+    engine, commands = Engine(labels_of(job), Running=True), []
     Path(job.run_dir, "job.json").write_text(json.dumps({**job.to_dict(), "container": forged}))
 
     def run(argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-        asked.append(list(argv))
+        commands.append(list(argv))
         return engine(argv, timeout, cwd)
 
     read_run(Host(run=run), "node0", job.workdir, job.run_id, DOCKER)
     stop(Host(run=run), "node0", job.workdir, job.run_id, None, 1, False, DOCKER)
-    assert asked
-    assert all(argv[:3] == DOCKER and NAME in argv for argv in asked)
-    assert not [name for argv in asked for name in argv if name in ("PWNED", "-f")]
+    assert commands
+    assert all(argv[:3] == DOCKER and NAME in argv for argv in commands)
+    assert not [name for argv in commands for name in argv if name in ("PWNED", "-f")]
 
 
 @pytest.mark.parametrize("rank", ["0 --help", -1, True, None, 1.0, [0]])
-def test_a_rank_that_is_none_names_no_container(tmp_path: Path, rank: object) -> None:
+def test_an_invalid_rank_names_no_container(tmp_path: Path, rank: object) -> None:
     job = lost(tmp_path)
     Path(job.run_dir, "job.json").write_text(json.dumps({**job.to_dict(), "node_rank": rank}))
     assert job_container.recorded(Host(), job.run_dir, DOCKER) is None

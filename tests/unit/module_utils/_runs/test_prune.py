@@ -34,10 +34,10 @@ class Engine:
         self.refuses = refuses
         self.runs = (workdir or Path("/nowhere")) / ".muster" / "runs"
         self.created = NOW - 5400
-        self.asked: list[list[str]] = []
+        self.commands: list[list[str]] = []
 
     def run(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-        self.asked.append(list(argv))
+        self.commands.append(list(argv))
         assert list(argv[: len(DOCKER)]) == DOCKER
         verb = argv[len(DOCKER)]
         if verb == "ps":
@@ -89,7 +89,7 @@ def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
     assert (again["changed"], again["removed"]) == (False, [])
 
 
-def test_days_are_a_choice(tmp_path: Path) -> None:
+def test_days_can_be_chosen(tmp_path: Path) -> None:
     path = make(tmp_path, "old", 400)
     assert prune(tmp_path, days=None)["changed"] is False
     assert path.is_dir()
@@ -112,7 +112,7 @@ def test_a_run_that_lives_stays(tmp_path: Path) -> None:
     assert (path / "state.json").is_file()
 
 
-def test_a_runner_that_begins_after_the_look_keeps_its_run(tmp_path: Path) -> None:
+def test_a_runner_that_starts_after_the_check_keeps_its_run(tmp_path: Path) -> None:
     path = make(tmp_path, "again", 90)
     lock = locks.Lock(locks.run_path(str(path)))
     assert lock.acquire({"run_id": "again"})
@@ -131,13 +131,13 @@ def test_a_runner_that_begins_after_the_look_keeps_its_run(tmp_path: Path) -> No
         (lambda path: path.rename(path.with_name("x")) and path.symlink_to("x"), "it is a link"),
     ],
 )
-def test_what_is_not_a_runs_own_directory_stays(change: Any, why: str, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_clearly_a_run_stays(change: Any, why: str, tmp_path: Path) -> None:
     path = make(tmp_path, "old", 90)
     change(path)
     for name in ("state.json", "."):
         os.utime(path / name, (NOW - 90 * DAY,) * 2)
     done = prune(tmp_path)
-    kept = {each["name"]: each["why"] for each in done["kept"]}
+    kept = {item["name"]: item["why"] for item in done["kept"]}
     assert why in kept["old"]
     assert (path / "logs" / "rank_00.log").read_text() == "hello\n"
 
@@ -190,12 +190,14 @@ def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypat
     assert path.is_dir()
 
 
-def test_what_is_mounted_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = tmp_path / ".muster" / "runs" / ".gone.old"
-    (left / "data").mkdir(parents=True)
-    mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(left)}/data rw - ext4 /dev/sda1 rw\n")
-    assert prune(tmp_path)["failed_on"] == [f"{left}: something is mounted in it, at {os.path.realpath(left)}/data"]
-    assert (left / "data").is_dir()
+def test_what_is_mounted_after_the_check_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leftover = tmp_path / ".muster" / "runs" / ".gone.old"
+    (leftover / "data").mkdir(parents=True)
+    mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(leftover)}/data rw - ext4 /dev/sda1 rw\n")
+    assert prune(tmp_path)["failed_on"] == [
+        f"{leftover}: something is mounted in it, at {os.path.realpath(leftover)}/data"
+    ]
+    assert (leftover / "data").is_dir()
 
 
 def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
@@ -209,18 +211,18 @@ def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
     assert prune(tmp_path, days=1)["removed"] == [{"kind": "run", "name": "new"}]
 
 
-def test_an_interrupted_removal_is_ended(tmp_path: Path) -> None:
-    left = tmp_path / ".muster" / "runs" / ".gone.old"
-    left.mkdir(parents=True)
+def test_an_interrupted_removal_is_finished(tmp_path: Path) -> None:
+    leftover = tmp_path / ".muster" / "runs" / ".gone.old"
+    leftover.mkdir(parents=True)
     assert prune(tmp_path, check=True)["changed"] is True
-    assert left.is_dir()
+    assert leftover.is_dir()
     assert prune(tmp_path)["changed"] is True
-    assert not left.exists()
+    assert not leftover.exists()
     assert prune(tmp_path)["changed"] is False
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove anything")
-def test_what_cannot_be_removed_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     path = make(tmp_path, "old", 90)
     (path / "logs").chmod(0o500)
     try:
@@ -236,10 +238,10 @@ def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
     assert len(engine.containers) == 3
     done = prune(tmp_path, days=None, engine=engine)
     assert predicted == done
-    assert [each["name"] for each in done["removed"]] == ["muster-a-0", "muster-c-0"]
+    assert [item["name"] for item in done["removed"]] == ["muster-a-0", "muster-c-0"]
     assert done["kept"] == [{"kind": "container", "name": "muster-b-0", "why": "it is running: stop the run b first"}]
     assert list(engine.containers) == ["muster-b-0"]
-    assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.asked[0]
+    assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.commands[0]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +257,7 @@ def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
         ("exited", 60, None, None),
     ],
 )
-def test_a_container_that_may_begin_or_is_the_last_witness_stays(
+def test_a_container_stays_while_its_run_may_start_or_has_no_verdict(
     tmp_path: Path, state: str, age: float, phase: str | None, why: str | None
 ) -> None:
     if phase is not None:
@@ -267,11 +269,11 @@ def test_a_container_that_may_begin_or_is_the_last_witness_stays(
     assert list(engine.containers) == (["muster-a-0"] if why else [])
 
 
-def test_a_container_without_a_run_is_nobodys(tmp_path: Path) -> None:
+def test_a_container_without_a_run_is_ignored(tmp_path: Path) -> None:
     assert prune(tmp_path, engine=Engine({"postgres": ("exited", "")}))["removed"] == []
 
 
-def test_an_engine_that_does_not_answer_is_told_of_and_takes_nothing_along(tmp_path: Path) -> None:
+def test_an_engine_that_does_not_answer_is_reported_and_runs_are_still_removed(tmp_path: Path) -> None:
     make(tmp_path, "old", 90)
     done = prune(tmp_path, engine=Engine({}, refuses="permission denied while trying to connect"))
     assert done["engine"] == "permission denied while trying to connect"
@@ -280,7 +282,7 @@ def test_an_engine_that_does_not_answer_is_told_of_and_takes_nothing_along(tmp_p
     assert judge_containers(missing, str(tmp_path), DOCKER, NOW) == ([], None)
 
 
-def test_a_container_that_stays_is_a_failure(tmp_path: Path) -> None:
+def test_a_container_that_cannot_be_removed_is_a_failure(tmp_path: Path) -> None:
     done = prune(tmp_path, engine=Engine({"stuck": ("dead", "a")}))
     assert done["failed_on"] == ["container stuck: device busy"]
     assert done["removed"] == []

@@ -71,13 +71,13 @@ def test_the_unit_says_how_a_runner_ended(
     tmp_path: Path, result: str | None, code: str | None, status: str | None, how: str
 ) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
-    said = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
-    unit.note_end(str(run_dir), "n1", {name: value for name, value in said.items() if value})
+    result_of_unit = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
+    unit.note_end(str(run_dir), "n1", {name: value for name, value in result_of_unit.items() if value})
     run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
     assert run.why == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
 
 
-def test_the_word_of_another_launchs_unit_is_not_heard(tmp_path: Path) -> None:
+def test_the_unit_of_another_launch_is_ignored(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
     unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
     assert str(read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"]).why).endswith("killed?")
@@ -132,7 +132,7 @@ def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
     assert {run.alive for run in read.list_runs(Host(), str(tmp_path))} == {False}
 
 
-def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
+def test_other_directories_are_not_listed(tmp_path: Path) -> None:
     write_run(tmp_path, "real", phase="running")
     (tmp_path / ".muster/runs/notes").mkdir()
     (tmp_path / ".muster/runs/file").touch()
@@ -141,7 +141,7 @@ def test_what_is_no_run_is_not_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
-def test_a_run_id_that_is_a_path_is_none(tmp_path: Path, run_id: str) -> None:
+def test_a_run_id_that_is_a_path_is_refused(tmp_path: Path, run_id: str) -> None:
     with pytest.raises(ValueError, match="is not a valid run ID"):
         read.run_directory(str(tmp_path), run_id)
 
@@ -180,7 +180,7 @@ def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize("part", PARTS)
-def test_a_run_of_somebody_else_is_not_read(part: str, tmp_path: Path) -> None:
+def test_a_run_of_another_user_is_not_read(part: str, tmp_path: Path) -> None:
     finished_run(tmp_path)
     os.chown(tmp_path / part, NOBODY, NOBODY)
     why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: nothing of it is read"
@@ -188,7 +188,7 @@ def test_a_run_of_somebody_else_is_not_read(part: str, tmp_path: Path) -> None:
 
 
 @needs_root
-def test_roots_word_and_that_of_the_directorys_owner_are_taken(tmp_path: Path) -> None:
+def test_files_of_root_and_of_the_directorys_owner_are_trusted(tmp_path: Path) -> None:
     run_dir = finished_run(tmp_path)
     for path in (tmp_path, tmp_path / ".muster", run_dir):
         os.chown(path, NOBODY, NOBODY)

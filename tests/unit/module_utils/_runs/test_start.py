@@ -46,13 +46,13 @@ def test_secrets_become_text() -> None:
 
 
 @pytest.mark.parametrize("secrets", [{"A": True}, {"A": None}, {"A": ["x"]}, {"A": "x\0y"}, {"A=B": "x"}, {"": "x"}])
-def test_secrets_that_cannot_be_are_refused_without_their_value(secrets: dict[str, Any]) -> None:
+def test_invalid_secrets_are_refused_without_their_value(secrets: dict[str, Any]) -> None:
     with pytest.raises(StartError, match=r"^launch_secrets: ") as refused:
         start.check_secrets(secrets)
     assert "x" not in str(refused.value).replace("text", "")
 
 
-def test_a_systemd_that_takes_no_unit_is_done_without(tmp_path: Path) -> None:
+def test_the_fallback_starts_where_systemd_takes_no_unit(tmp_path: Path) -> None:
     host = Booted(run=lambda argv, timeout, cwd: _failed())
     job = make_job(tmp_path, SLEEP, starter="systemd", starter_fallback="setsid")
     try:
@@ -68,7 +68,7 @@ def _failed() -> Any:
     return Host().run([sys.executable, "-c", "import sys; sys.stderr.write('no bus'); sys.exit(1)"])
 
 
-def test_the_plan_lies_on_the_head_as_on_the_controller(tmp_path: Path) -> None:
+def test_the_plan_is_the_same_on_head_and_controller(tmp_path: Path) -> None:
     """To the letter, so that collecting it changes nothing, and for people's eyes."""
     job = make_job(tmp_path, [sys.executable, "-c", "pass"])
     plan = {"run_id": job.run_id, "jobs": {"node0": {"argv": ["ä"]}}}

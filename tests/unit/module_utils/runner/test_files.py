@@ -59,7 +59,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
         files.create(str(tmp_path / "link"), os.O_WRONLY)
 
 
-def test_the_reserve_buys_the_last_word(small_disk: Path) -> None:
+def test_the_reserve_makes_room_for_the_final_state(small_disk: Path) -> None:
     files.reserve(str(small_disk))
     fill(small_disk)
     with pytest.raises(OSError, match="No space"):
@@ -104,7 +104,7 @@ def test_a_run_on_a_full_disk_can_be_stopped(small_disk: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: Path) -> None:
+def test_give_back_changes_the_owner_inside_the_run_only(tmp_path: Path) -> None:
     mine, outside = tmp_path / "run", tmp_path / "outside"
     (mine / "checkpoints").mkdir(parents=True)
     outside.mkdir()
@@ -120,12 +120,12 @@ def test_what_root_wrote_for_others_is_given_back_and_nothing_outside(tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_directory_that_is_gone_for_a_moment_ends_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_give_back_survives_a_directory_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files.give_back(str(tmp_path / "absent"))
     mine = tmp_path / "run"
     mine.mkdir()
     os.chown(mine, 65534, 65534)
-    found = os.stat(mine)
-    monkeypatch.setattr(os, "stat", lambda path, **_more: found)
+    owner = os.stat(mine)
+    monkeypatch.setattr(os, "stat", lambda path, **_more: owner)
     mine.rmdir()  # between the look at its owner and the walk
     files.give_back(str(mine))

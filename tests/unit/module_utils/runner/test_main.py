@@ -200,7 +200,7 @@ def test_launcher_dies_with_a_killed_runner(tmp_path: Path) -> None:
     assert locks.Lock(locks.run_path(job.run_dir)).holder() is None
 
 
-def test_second_run_in_the_slot_is_refused_and_told_by_whom(tmp_path: Path) -> None:
+def test_a_second_run_in_the_slot_is_refused_with_the_holder_named(tmp_path: Path) -> None:
     first = make_job(tmp_path, python("import time; time.sleep(600)"), run_id="first", nonce="1" * 32)
     runner = spawn(first)
     wait_for(lambda: state_of(first).get("phase") == "running", "the first runs")
@@ -214,7 +214,7 @@ def test_second_run_in_the_slot_is_refused_and_told_by_whom(tmp_path: Path) -> N
     runner.wait(30)
 
 
-def test_a_launcher_that_is_the_rank_itself(tmp_path: Path) -> None:
+def test_a_python_launcher_is_its_own_rank(tmp_path: Path) -> None:
     code = "print('no GPU here'); raise SystemExit(7)"
     job = make_job(tmp_path, python(code), launcher="python", first_rank=1)
     spawn(job).wait(30)

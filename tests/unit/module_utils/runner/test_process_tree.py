@@ -21,7 +21,7 @@ def test_stat_with_a_name_that_looks_like_fields() -> None:
     assert process == process_tree.Process(pid=4242, ppid=1, start_time=98765, state="S")
 
 
-def test_stat_that_is_none() -> None:
+def test_an_invalid_stat_is_none() -> None:
     assert process_tree.parse_stat("") is None
     assert process_tree.parse_stat("4242 (x) S 1 2") is None
 
@@ -56,7 +56,7 @@ def test_a_reused_pid_is_never_signaled() -> None:
         assert not process_tree.send(now, signal.SIGKILL)
 
 
-def test_a_zombie_is_gone() -> None:
+def test_a_zombie_does_not_count() -> None:
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert process_tree.look(child.pid) is None
@@ -69,6 +69,6 @@ def test_descendants_are_found_below_a_shell() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         grandchild = int(parent.stdout.readline())
-        found = {process.pid for process in process_tree.descendants(os.getpid())}
-        assert {parent.pid, grandchild} <= found
+        pids = {process.pid for process in process_tree.descendants(os.getpid())}
+        assert {parent.pid, grandchild} <= pids
         os.kill(grandchild, signal.SIGKILL)

@@ -17,8 +17,8 @@ from ansible_collections.muster.train.plugins.module_utils._runs.starters.detach
 from ansible_collections.muster.train.tests.support.jobs import make_job
 
 
-def test_no_word_of_a_unit_names_a_variable(tmp_path: Path) -> None:
-    command = detached.Systemd(user=False).command(make_job(tmp_path, ["true"]), ["/usr/bin/env", "A=${HOME}$$"])
+def test_variables_in_a_unit_are_escaped(tmp_path: Path) -> None:
+    command = detached.SystemdStarter(user=False).command(make_job(tmp_path, ["true"]), ["/usr/bin/env", "A=${HOME}$$"])
     assert command[-2:] == ["/usr/bin/env", "A=$${HOME}$$$$"]
 
 
@@ -34,19 +34,19 @@ def test_a_starter_that_is_not_known_is_refused() -> None:
 
 def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> None:
     job = make_job(tmp_path, ["true"], stop_grace=30)
-    command = detached.Systemd(user=False).command(job, ["/usr/bin/env", "A=1", "python3"])
+    command = detached.SystemdStarter(user=False).command(job, ["/usr/bin/env", "A=1", "python3"])
     assert command[:4] == ["systemd-run", "--system", "--quiet", "--collect"]
     assert {"--property=LimitMEMLOCK=infinity", "--property=KillMode=mixed", "--property=TimeoutStopSec=45"} <= {
         *command
     }
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
-    assert detached.Systemd(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
+    assert detached.SystemdStarter(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
 
 
-def test_the_unit_leaves_its_word_when_the_runner_cannot(tmp_path: Path) -> None:
+def test_the_unit_records_how_a_killed_runner_ended(tmp_path: Path) -> None:
     job = make_job(tmp_path / 'a "b" $c', ["true"])
-    command = detached.Systemd(user=False).command(job, [])
+    command = detached.SystemdStarter(user=False).command(job, [])
     line = next(word for word in command if word.startswith("--property=ExecStopPost="))
     program, archive, run_dir, nonce, word = shlex.split(line.partition("=-")[2].replace("$$", "$"))
     assert (program, archive) == (sys.executable, f"{run_dir}/runner.pyz")

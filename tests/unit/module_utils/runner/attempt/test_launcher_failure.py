@@ -49,7 +49,7 @@ def test_ranks_that_torchrun_ended_come_last() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
-def test_no_report_is_no_failure_record(data: bytes) -> None:
+def test_an_invalid_report_has_no_failures(data: bytes) -> None:
     assert launcher_failure.parse_report(data) == []
 
 
@@ -71,7 +71,7 @@ def test_ranks_that_torchrun_killed_at_a_stop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("killed", "said"),
+    ("killed", "reason"),
     [
         ([], "why"),
         ([None, None], "why; the launcher did not exit after SIGTERM and was killed"),
@@ -79,5 +79,5 @@ def test_ranks_that_torchrun_killed_at_a_stop() -> None:
         (["10", "9", None], "why; ranks 9, 10 did not exit after SIGTERM and were killed"),
     ],
 )
-def test_why_a_run_was_stopped(killed: list[str | None], said: str) -> None:
-    assert launcher_failure.explain_stop("why", killed) == said
+def test_why_a_run_was_stopped(killed: list[str | None], reason: str) -> None:
+    assert launcher_failure.explain_stop("why", killed) == reason

@@ -22,7 +22,7 @@ def test_stamp_is_utc_with_milliseconds() -> None:
     assert stamp(0.25) == "1970-01-01T00:00:00.250Z"
 
 
-def test_lines_are_whole_however_they_come(tmp_path: Path) -> None:
+def test_lines_are_whole_however_they_arrive(tmp_path: Path) -> None:
     log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
     for piece in (b"a", b"b\nc", b"\n", b"\xff\n", b"no end"):
         log.feed(piece, 1.0)
@@ -44,7 +44,7 @@ def test_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
     assert int(previous[-1].split()[1]) + 1 == int(current[0].split()[1])
 
 
-def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:
+def test_an_endless_line_does_not_fill_the_memory(tmp_path: Path) -> None:
     log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
     log.feed(b"x" * (LONGEST_LINE + 10), 0.0)
     assert [len(line) for line in text_of(tmp_path / "rank_00.log")] == [LONGEST_LINE]
@@ -71,13 +71,13 @@ def test_a_log_never_follows_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\r\n", b"\n"])
-def test_carriage_returns_go(tmp_path: Path, data: bytes) -> None:
+def test_carriage_returns_are_removed(tmp_path: Path, data: bytes) -> None:
     log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
     log.feed(b"progress" + data, 0.0)
     assert text_of(tmp_path / "rank_00.log") == ["progress"]
 
 
-def test_the_tail_has_of_a_progress_bar_what_a_terminal_shows_and_of_a_long_line_its_beginning(tmp_path: Path) -> None:
+def test_the_tail_shows_progress_bars_as_terminals_do_and_cuts_long_lines(tmp_path: Path) -> None:
     log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
     log.feed(b"".join(b"\r%3d %%" % done for done in range(101)) + b"\n" + b"x" * 50_000 + b"\n", 0.0)
     assert list(log.tail) == ["100 %", "x" * 1024]

@@ -32,7 +32,7 @@ def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
     assert (progress.step, progress.first_loss) == (999, 1000.0)
 
 
-def test_an_earlier_launch_is_not_ours(tmp_path: Path) -> None:
+def test_metrics_of_an_earlier_launch_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "rank_00_metrics.jsonl"
     path.write_text(record(96, 2.0) + "\n")
     written = path.stat().st_mtime
@@ -47,13 +47,13 @@ def test_the_lowest_rank_is_the_lowest_number(tmp_path: Path) -> None:
     assert progress is not None and progress.step == 96
 
 
-def test_nothing_yet(tmp_path: Path) -> None:
+def test_no_progress_before_the_first_record(tmp_path: Path) -> None:
     assert read_progress(str(tmp_path / "none")) is None
     (tmp_path / "rank_00_metrics.jsonl").write_text("garbage\n{half")
     assert read_progress(str(tmp_path)) is None
 
 
-def test_a_checkpoint_is_a_file_or_a_directory_of_some(tmp_path: Path) -> None:
+def test_a_checkpoint_is_a_file_or_a_directory_of_files(tmp_path: Path) -> None:
     assert not has_saved(str(tmp_path), 0.0)
     old = tmp_path / "checkpoints" / "step_10"
     old.mkdir(parents=True)

@@ -184,11 +184,11 @@ sys.exit(1)
 def test_a_failure_is_reported_even_if_a_stop_comes_first(gang: Make) -> None:
     code = """
 import json, os, signal, sys, time
-def asked(*_):
+def on_sigterm(*_):
     record = {"rank": 1, "local_rank": 0, "code": 7, "time": 1.0, "error": None}
     os.write(int(os.environ["MUSTER_REPORT_FD"]), json.dumps([record]).encode())
     sys.exit(1)
-signal.signal(signal.SIGTERM, asked)
+signal.signal(signal.SIGTERM, on_sigterm)
 open("up", "w").close()
 time.sleep(600)
 """

@@ -80,7 +80,7 @@ def test_a_changed_line_does_not_open() -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b" ", b"0" * 64, b"\xff\xfe \xff", b"null", b"[1]", b'"x"', b"{", b"[" * 400])
-def test_what_is_no_message_is_forged(line: bytes) -> None:
+def test_a_line_that_is_not_a_message_is_forged(line: bytes) -> None:
     with pytest.raises(Forged):
         pair()[1].open(line)
     with pytest.raises(Forged):
@@ -102,22 +102,22 @@ def test_a_text_is_cut_to_the_bytes_that_its_json_takes() -> None:
     assert short("as it is", 100) == "as it is"
 
 
-def test_halves_of_letters_can_be_proven() -> None:
+def test_lone_surrogates_can_be_proven() -> None:
     assert not is_proof("\ud800", KEY, "\udfff")
 
 
-def test_lines_come_whole_however_they_arrive() -> None:
-    lines, seen = Lines(), []
+def test_lines_are_whole_however_they_arrive() -> None:
+    lines, complete = Lines(), []
     for byte in b"one\n\ntwo\nthr":
         lines.feed(bytes([byte]))
         while (line := lines.take()) is not None:
-            seen.append(line)
-    assert seen == [b"one", b"", b"two"]
+            complete.append(line)
+    assert complete == [b"one", b"", b"two"]
 
 
 @pytest.mark.parametrize("limit", [UNAUTHENTICATED_BYTES, AUTHENTICATED_BYTES])
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_a_line_has_a_longest(limit: int, end: bytes) -> None:
+def test_a_line_that_is_too_long_is_forged(limit: int, end: bytes) -> None:
     lines = Lines()
     lines.limit = limit
     lines.feed(b"x" * (limit - 1) + b"\n")
