@@ -192,7 +192,7 @@ def test_no_machine_is_an_exception(name: str) -> None:
         json.dumps(document, allow_nan=False)
         for one in document.values():
             assert list(one) == KEYS
-            assert [warning for warning in one["warnings"] if "could not look" in warning] == []
+            assert [warning for warning in one["warnings"] if "could not be read" in warning] == []
 
 
 def test_an_empty_manifest_and_one_of_a_single_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One time for all commands of a part of the facts.
+"""A time limit that all commands of a probe share.
 
-Each within its own cap is not enough: several slow ones together outlast what the part is given (_node.PROBE_CAP_S),
-and then what was read from files is lost with them.
+A cap per command is not enough: several slow commands together would exceed the probe's cap (PROBE_CAP_S in
+_facts/gather.py), and what the probe read from files would be lost.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import monotonic
 
-from .command import CommandResult
+from .command import NO_ANSWER, CommandResult
 from .host import Host
 
-# Leaves the files two of the ten seconds.
+# Leaves two of the probe's ten seconds for files.
 BUDGET_S = 8.0
 
 
 class Budget:
-    """Runs commands on a host until the time, which begins now, is up; one that comes later is not started."""
+    """Runs commands on a host within a time limit that starts now; later commands are not started."""
 
     def __init__(self, host: Host, seconds: float = BUDGET_S) -> None:
         self._host = host
         self._end = monotonic() + seconds
 
     def left(self, cap: float) -> float:
-        """Return how many seconds a command that may take cap s has."""
+        """Return the seconds left for a command with this cap."""
         return max(0.0, min(cap, self._end - monotonic()))
 
     def run(self, argv: Sequence[str], cap: float, cwd: str | None = None) -> CommandResult:
-        """Return what came of a command that is given cap s or what is left; without time left it is timed out."""
+        """Run a command for at most cap s or the time left; without time left it is timed out."""
         left = self.left(cap)
-        return self._host.run(argv, left, cwd) if left else CommandResult(None, "", "", timed_out=True)
+        return self._host.run(argv, left, cwd) if left else NO_ANSWER

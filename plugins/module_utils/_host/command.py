@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands: run one within a time, or start one and leave it."""
+"""Commands: run one within a time limit, or start one detached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 # More than any tool prints about a machine; the rest of a runaway command's output is read and dropped.
 OUTPUT_LIMIT = 16 * 1024 * 1024
-# A killed process needs a moment to go; one stuck in the kernel never goes, and is left behind.
+# A killed process needs a moment to end; one that hangs in the kernel is abandoned.
 REAP_S = 0.2
 LINE_LIMIT = 300
 DAEMON = "Error response from daemon: "
@@ -23,7 +23,7 @@ DAEMON = "Error response from daemon: "
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What came of a command; rc is None when it could not be started (missing) or was given up (timed_out)."""
+    """The result of a command; rc is None if it could not be started (missing) or was abandoned (timed_out)."""
 
     rc: int | None
     out: str
@@ -32,7 +32,7 @@ class CommandResult:
     missing: bool = False
 
     def why(self, timeout_s: float) -> str:
-        """Return in one line why the command failed; timeout_s is the time that it was given.
+        """Return in one line why the command failed; timeout_s is the time that it had.
 
         What Docker's daemon answered, or the last line of a traceback, or the first line: of stderr, else of stdout.
         """
@@ -49,6 +49,9 @@ class CommandResult:
                 place = -1 if any(line.startswith("Traceback ") for line in lines) else 0
                 return (answers or lines)[place][:LINE_LIMIT]
         return f"exit code {self.rc}" if self.rc else "no output"
+
+
+NO_ANSWER = CommandResult(None, "", "", timed_out=True)
 
 
 def run_command(argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
@@ -128,7 +131,7 @@ def spawn_detached(argv: Sequence[str], log_path: str, cwd: str) -> int:
 
 
 def child_ended(pid: int) -> bool:
-    """Return whether a process started by spawn_detached is no longer there."""
+    """Return whether a process started by spawn_detached has ended."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:

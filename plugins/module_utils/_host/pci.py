@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PCI devices: where they are, how far from each other, and their PCIe links.
+"""PCI devices: their places on the bus, their distances and their PCIe links.
 
 A PCI device's real path names every bridge above it: /sys/devices/pciDDDD:BB/<bridge>/…/<device>.
 """
@@ -60,7 +60,7 @@ def numa_node(host: Host, address: str | None) -> int | None:
 
 
 def is_gpu(host: Host, address: str) -> bool:
-    """Return whether a device is a GPU by its class; its audio, USB and bridges are devices of the same vendor."""
+    """Return whether a device is a GPU by its class: its audio and USB functions have the same vendor."""
     return is_class(host, address, *GPU_CLASSES)
 
 
@@ -109,12 +109,12 @@ def _chain(path: str) -> list[str]:
 
 
 class PcieLink(NamedTuple):
-    """None is unknown: a virtual function has no link of its own. An idle GPU may lower its generation."""
+    """The fields of Hca and GpuState; None is unknown, as of a virtual function. An idle GPU may lower link_gen."""
 
-    width: int | None = None
-    width_max: int | None = None
-    gen: int | None = None
-    gen_max: int | None = None
+    link_width: int | None = None
+    link_width_max: int | None = None
+    link_gen: int | None = None
+    link_gen_max: int | None = None
 
 
 def parse_generation(text: str | None) -> int | None:
@@ -124,16 +124,15 @@ def parse_generation(text: str | None) -> int | None:
 
 
 def parse_width(text: str | None) -> int | None:
-    """Return the lanes; 0 and 255 are the kernel's words for unknown."""
+    """Return the lanes; 0 and 255 mean unknown."""
     number = sysfs.number(text)
     return number if number is not None and 0 < number <= 64 else None
 
 
 def parse_link(attributes: Mapping[str, str]) -> PcieLink:
     """Return the link of a device's attributes."""
-    widths = [parse_width(attributes.get(name)) for name in ATTRIBUTES[:2]]
-    speeds = [parse_generation(attributes.get(name)) for name in ATTRIBUTES[2:]]
-    return PcieLink(widths[0], widths[1], speeds[0], speeds[1])
+    width, width_max, speed, speed_max = map(attributes.get, ATTRIBUTES)
+    return PcieLink(parse_width(width), parse_width(width_max), parse_generation(speed), parse_generation(speed_max))
 
 
 def read_link(host: Host, folder: str) -> PcieLink:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Look at several things side by side, each within its time."""
+"""Run several readers side by side, each within a time limit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Callable, NamedTuple
 
 
 class Probed(NamedTuple):
-    """Answers by name, None for a probe that failed or was too late, and a warning for each such."""
+    """Answers by name, None for a probe that failed or was late, with a warning for each of these."""
 
     answers: dict[str, Any]
     warnings: list[str]
 
 
 def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float, timings: dict[str, int] | None = None) -> Probed:
-    """Return what each probe answers within cap s; note in timings what each took in ms, at most what it was given.
+    """Return each probe's answer within cap s; add to timings what each took in ms, at most cap.
 
-    A thread each: nothing else gets away from a read on a file server that is gone. Such a thread is left behind.
+    One thread per probe: nothing else can abandon a read from a file server that is gone.
     """
     answers: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -48,5 +48,5 @@ def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float, timings: dic
         timings.update({name: round((min(ended.get(name, deadline), deadline) - begin) * 1000) for name in probes})
     return Probed(
         answers={name: in_time.get(name) for name in probes},
-        warnings=[f"{name}: could not look: {why}" for name, why in whys.items()],
+        warnings=[f"{name}: could not be read: {why}" for name, why in whys.items()],
     )

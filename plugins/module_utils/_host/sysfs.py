@@ -25,7 +25,7 @@ def text(host: Host, path: str) -> str | None:
 
 
 def texts(host: Host, folder: str, names: Iterable[str]) -> dict[str, str]:
-    """Return those attributes of a folder that say something."""
+    """Return the attributes of a folder that are not empty."""
     contents = host.read_folder(folder, names)
     lines = {name: _line(content.decode("utf-8", "replace")) for name, content in contents.items()}
     return {name: line for name, line in lines.items() if line is not None}
@@ -49,7 +49,7 @@ def word(value: str | None) -> str | None:
 
 
 def cannot_list(host: Host, path: str) -> str | None:
-    """Return why a directory cannot be listed; None when it can, or when it is simply not there."""
+    """Return why a directory cannot be listed; None if it can, or does not exist."""
     if host.list_dir(path) is not None:
         return None
     real = host.resolve(path)

@@ -18,10 +18,10 @@ from .._records.rdma import AMAZON, Hca, Rdma
 from .._text.order import natural
 from . import uverbs
 from .gdr import read_gdr
-from .port import Surroundings, read_port
+from .port import DeviceContext, read_port
 
 ATTRIBUTES = ("node_type", "hca_type", "board_id", "fw_ver", "node_guid", "parent")
-# Where a tree does not show whether there is a PCI device behind it, the name that `rdma link add` users give.
+# Names that users of `rdma link add` give; decisive only where the tree does not show a PCI device.
 _SOFTWARE_NAME = re.compile(r"(?:rxe|siw)[0-9_]")
 _VENDOR = re.compile(r"0x[0-9a-f]{4}")
 _PORT = re.compile(r"[0-9]{1,3}")
@@ -29,7 +29,7 @@ _PORT = re.compile(r"[0-9]{1,3}")
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a device is: its folder, the PCI address behind it, and the folders its PCI device may be seen in."""
+    """Where a device is: its folder, its PCI address, and folders that may show its PCI device."""
 
     folder: str
     address: str | None
@@ -38,7 +38,7 @@ class _Place:
 
 
 def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
-    """Return what there is; what could not be looked at is a warning."""
+    """Return the devices; what could not be read is a warning."""
     names = host.list_dir(sysfs.INFINIBAND)
     why = sysfs.cannot_list(host, sysfs.INFINIBAND)
     if why is None and not host.is_dir("/sys"):
@@ -53,9 +53,8 @@ def read_rdma(host: Host, warn: Callable[[str], None]) -> Rdma:
     hcas = []
     for name, place in places.items():
         hcas.append(_read_hca(host, name, place, nodes, grants, interfaces))
-        unseen = None if hcas[-1].ports else _unseen(host, place)
-        if unseen is not None:
-            warn(f"{name}: {unseen}")
+        if not hcas[-1].ports and host.list_dir(place.folder) is None:
+            warn(f"{name}: {sysfs.cannot_list(host, place.folder) or f'{place.folder} cannot be read'}")
     return Rdma(
         usable=None if why is not None else any(port.usable for hca in hcas for port in hca.ports),
         gdr=read_gdr(host),
@@ -67,21 +66,15 @@ def _place(host: Host, name: str) -> _Place:
     folder = f"{sysfs.INFINIBAND}/{name}"
     linked = host.resolve(f"{folder}/device")
     real = host.resolve(folder) or folder
-    # A link that leads nowhere (a tree copied in part) still names the device it stands for.
+    # A dangling link (in a partial copy of a tree) still names its device.
     address = pci.address_in(linked or "") or pci.address_in(real)
     devices = [f"{folder}/device"]
-    # A scalable function hangs on an auxiliary device, which has no vendor; a copied tree may have no device at all.
+    # A scalable function has an auxiliary device without a vendor; a copied tree may have no device at all.
     if address is not None and not (linked and linked.endswith(f"/{address}") and host.is_dir(linked)):
         devices.append(f"{pci.DEVICES}/{address}")
-    # The class holds links into /sys/devices: only where it does, no PCI device on the path means that there is none.
+    # Without a PCI device on the path there is none, but only where the class has links into /sys/devices.
     virtual = address is None and (real.startswith("/sys/devices/") or _SOFTWARE_NAME.match(name) is not None)
     return _Place(folder, address, devices, virtual)
-
-
-def _unseen(host: Host, place: _Place) -> str | None:
-    if host.list_dir(place.folder) is not None:
-        return None
-    return sysfs.cannot_list(host, place.folder) or f"{place.folder} cannot be read"
 
 
 def _read_hca(
@@ -103,17 +96,17 @@ def _read_hca(
         of_device = [attributes["parent"]]
     numbers = sorted(int(entry) for entry in host.list_dir(f"{place.folder}/ports") or [] if _PORT.fullmatch(entry))
     reasons = [
-        _why_not_ours(node_type, vendor_id, place.virtual or "parent" in attributes),
+        _why_unsupported(node_type, vendor_id, place.virtual or "parent" in attributes),
         closed,
         grants.why_not(name, place.address),
     ]
-    around = Surroundings(
+    context = DeviceContext(
         node_type=node_type,
         netdevs=_by_port(host, place, of_device, numbers),
         interfaces=interfaces,
         reasons=tuple(filter(None, reasons)),
     )
-    ports = [read_port(host, f"{place.folder}/ports/{number}", number, around) for number in numbers]
+    ports = [read_port(host, f"{place.folder}/ports/{number}", number, context) for number in numbers]
     of_ports = {port.netdev for port in ports if port.netdev is not None}
     return Hca(
         name=name,
@@ -130,20 +123,17 @@ def _read_hca(
         uverbs=node,
         netdevs=sorted({*of_device, *of_ports}, key=natural),
         ports=ports,
-        link_width=link.width,
-        link_width_max=link.width_max,
-        link_gen=link.gen,
-        link_gen_max=link.gen_max,
+        **link._asdict(),
     )
 
 
-def _why_not_ours(node_type: str | None, vendor_id: str | None, software: bool) -> str | None:
+def _why_unsupported(node_type: str | None, vendor_id: str | None, software: bool) -> str | None:
     if vendor_id == AMAZON or node_type == "unspecified":
-        return "EFA or alike: NCCL reaches it only through a network plugin (aws-ofi-nccl), not as InfiniBand or RoCE"
+        return "EFA or similar: NCCL reaches it only through a network plugin (aws-ofi-nccl), not as InfiniBand or RoCE"
     if node_type is not None and node_type.startswith(("switch", "router", "usNIC")):
-        return f"it is a {node_type}, which has no connections for NCCL"
+        return f"it is a {node_type}, which NCCL cannot use"
     if software:
-        return "it has no PCI device: RDMA in software"
+        return "it has no PCI device, because it is RDMA in software"
     return None
 
 
@@ -165,19 +155,16 @@ def _netdevs(host: Host, place: _Place) -> list[str]:
 
 
 def _by_port(host: Host, place: _Place, netdevs: list[str], numbers: list[int]) -> dict[int, str]:
-    """Return the first interface of each port: the only port's, or that with the port's number (from 0) as dev_port."""
+    """Return the first interface of each port: dev_port is the port's number, from 0."""
     if len(numbers) <= 1:
         return {number: netdevs[0] for number in numbers if netdevs}
     by_port: dict[int, str] = {}
     for netdev in netdevs:
+        folders = [f"/sys/class/net/{netdev}", *(f"{device}/net/{netdev}" for device in place.devices)]
         values = []
-        # IPoIB and drivers before Linux 3.15 say it in dev_id.
+        # IPoIB, and drivers before Linux 3.15, have it in dev_id.
         for attribute in ("dev_port", "dev_id"):
-            of_net = (sysfs.text(host, f"{folder}/{attribute}") for folder in _net_folders(place, netdev))
+            of_net = (sysfs.text(host, f"{folder}/{attribute}") for folder in folders)
             values.append(sysfs.number(next(filter(None, of_net), None)) or 0)
         by_port.setdefault(max(values) + 1, netdev)
     return by_port
-
-
-def _net_folders(place: _Place, netdev: str) -> list[str]:
-    return [f"/sys/class/net/{netdev}", *(f"{device}/net/{netdev}" for device in place.devices)]

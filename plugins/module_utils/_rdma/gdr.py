@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel has for GPUDirect RDMA.
+"""The kernel's support for GPUDirect RDMA.
 
-NCCL looks for the same files (src/transport/net_ib/gdr.cc), RCCL for those of amdkfd.
+NCCL checks the same files (src/transport/net_ib/gdr.cc), RCCL those of amdkfd.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from .._host.host import Host
 from .._records.rdma import Gdr
 
-# Where peer memory clients stand; RCCL looks in all three (transport/net_ib.cc), NCCL in the first.
+# Folders of peer memory clients; RCCL checks all three (transport/net_ib.cc), NCCL the first.
 MEMORY_PEERS = ("/sys/kernel/mm/memory_peers", "/sys/kernel/memory_peers", "/sys/memory_peers")
-# What a kernel exports that lets amdgpu register as peer; without the files above only this tells.
+# The kernel's export with which amdgpu registers as a peer, needed where the files above are missing.
 PEER_SYMBOL = b"ib_register_peer_memory_client"
 
 
 def read_gdr(host: Host) -> Gdr:
-    """Return what is loaded. dmabuf is None: only ibv_reg_dmabuf_mr can tell, kernels have it patched in or out."""
+    """Return what is loaded. dmabuf is None, because only a call of ibv_reg_dmabuf_mr determines it."""
     if not host.is_dir("/sys"):
         return Gdr(None, None, None, None)
     old = host.is_dir("/sys/module/nv_peer_mem")
@@ -34,5 +34,5 @@ def read_gdr(host: Host) -> Gdr:
 def _amd_peer(host: Host) -> bool:
     if any(host.exists(f"{folder}/amdkfd/version") for folder in MEMORY_PEERS):
         return True
-    # 10 MB and a tenth of a second: only where there is an AMD GPU.
+    # 10 MB and a tenth of a second, so it is read only with an AMD GPU.
     return host.is_dir("/sys/class/kfd") and PEER_SYMBOL in (host.read_bytes("/proc/kallsyms") or b"")

@@ -4,7 +4,7 @@
 """A port's GID table.
 
 Files of Documentation/ABI/stable/sysfs-class-infiniband: gids/N, gid_attrs/types/N, gid_attrs/ndevs/N. The last two
-answer EINVAL for an entry that is not set.
+return EINVAL for an entry that is not set.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def parse_gid(text: str) -> bytes | None:
 
 
 def gid_record(index: int, raw: bytes, kind: str | None, ndev: str | None) -> Gid:
-    """Return the record, with the GID written as the kernel does and the address it stands for."""
+    """Return the record, with the GID in the kernel's format and the address that it represents."""
     if raw.startswith(IPV4_MAPPED):
         address = socket.inet_ntop(socket.AF_INET, raw[12:])
     else:
@@ -47,15 +47,15 @@ def raw_of(gid: Gid) -> bytes:
 
 
 def is_link_local(gid: Gid) -> bool:
-    """Return whether its address is link-local, as every port has one."""
+    """Return whether its address is link-local."""
     return raw_of(gid).startswith(LINK_LOCAL)
 
 
 def read_gids(host: Host, port: str) -> list[Gid] | None:
-    """Return the entries that are set, in order; None when the port (its folder) has no table here.
+    """Return the entries that are set, in order; None if the port (its folder) has no table.
 
-    Every gids/N is read, as sysfs does not list which are set: the kernel fills the first free entry
-    (ib_cache_gid_add), so after addresses were removed any number of unset ones lies before the last that is set.
+    Every gids/N is read, because sysfs does not list which are set, and any number of unset entries may come before
+    the last one: the kernel fills the first free entry (ib_cache_gid_add).
     """
     names = host.list_dir(f"{port}/gids")
     if names is None:

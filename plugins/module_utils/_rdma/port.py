@@ -18,42 +18,25 @@ from .gids import is_link_local, read_gids
 ATTRIBUTES = ("state", "phys_state", "link_layer", "rate", "lid", "sm_lid")
 # Counters of a bad link or a lossy fabric; there are many more, and every driver has others.
 COUNTERS = (
-    "symbol_error",
-    "link_error_recovery",
-    "link_downed",
-    "port_rcv_errors",
-    "port_rcv_remote_physical_errors",
-    "port_xmit_discards",
-    "local_link_integrity_errors",
-    "excessive_buffer_overrun_errors",
-    "VL15_dropped",
+    *("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors"),
+    *("port_xmit_discards", "local_link_integrity_errors", "excessive_buffer_overrun_errors", "VL15_dropped"),
 )
 HW_COUNTERS = (
-    "out_of_sequence",
-    "packet_seq_err",
-    "local_ack_timeout_err",
-    "rnr_nak_retry_err",
-    "out_of_buffer",
-    "roce_adp_retrans",
-    "roce_slow_restart",
-    "roce_slow_restart_cnps",
-    "roce_slow_restart_trans",
-    "np_cnp_sent",
-    "np_ecn_marked_roce_packets",
-    "rp_cnp_handled",
-    "rx_icrc_encapsulated",
+    *("out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "out_of_buffer"),
+    *("roce_adp_retrans", "roce_slow_restart", "roce_slow_restart_cnps", "roce_slow_restart_trans", "np_cnp_sent"),
+    *("np_ecn_marked_roce_packets", "rp_cnp_handled", "rx_icrc_encapsulated"),
 )
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?Gb/sec\b.*")
-# include/rdma/ib_addr.h: iboe_get_mtu takes GRH, UDP, BTH, XRC, AtomicETH and ICRC off the interface's MTU.
+# include/rdma/ib_addr.h: iboe_get_mtu subtracts GRH, UDP, BTH, XRC, AtomicETH and ICRC from the interface's MTU.
 ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
 MTUS = (4096, 2048, 1024, 512, 256)
 
 
 @dataclasses.dataclass(frozen=True)
-class Surroundings:
-    """What a port needs to know of its device and of the machine; reasons are those that hold for all its ports.
+class DeviceContext:
+    """What a port needs of its device and the machine; reasons are those that apply to all ports of the device.
 
-    netdevs are the device's by port (None: not of one port), interfaces those of this network namespace.
+    netdevs are the device's interfaces by port, interfaces those of this network namespace.
     """
 
     node_type: str | None
@@ -75,12 +58,12 @@ def roce_mtu(interface_mtu: int | None) -> int | None:
     return next((mtu for mtu in MTUS if interface_mtu - ROCE_HEADERS >= mtu), None)
 
 
-def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Port:
+def read_port(host: Host, folder: str, number: int, context: DeviceContext) -> Port:
     """Return the port of that folder (ports/N)."""
     attributes = sysfs.texts(host, folder, ATTRIBUTES)
     gids = read_gids(host, folder)
     of_gids = gids_interfaces(gids or [])
-    netdev = of_gids[0] if of_gids else around.netdevs.get(number)
+    netdev = of_gids[0] if of_gids else context.netdevs.get(number)
     roce = attributes.get("link_layer") == "Ethernet"
     chosen = None if attributes.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
     port = Port(
@@ -100,14 +83,14 @@ def read_port(host: Host, folder: str, number: int, around: Surroundings) -> Por
         usable=False,
         reasons=[],
     )
-    reasons = [*why_not_up(port), *around.reasons]
+    reasons = [*why_not_up(port), *context.reasons]
     if not reasons:
-        reasons = why_not_reached(port, around, gids)
+        reasons = why_not_reached(port, context, gids)
     return dataclasses.replace(port, usable=not reasons, reasons=reasons)
 
 
 def _counters(host: Host, folder: str) -> dict[str, int]:
-    """Return those that are numbers: `N/A (no PMA)` and EINVAL are common."""
+    """Return the counters with a number: `N/A (no PMA)` and EINVAL are common."""
     texts = sysfs.texts(host, f"{folder}/counters", COUNTERS)
     texts.update(sysfs.texts(host, f"{folder}/hw_counters", HW_COUNTERS))
     numbers = ((name, sysfs.number(value)) for name, value in texts.items())
@@ -128,30 +111,30 @@ def why_not_up(port: Port) -> list[str]:
     return []
 
 
-def why_not_reached(port: Port, around: Surroundings, gids: Sequence[Gid] | None) -> list[str]:
-    """Return why no other node could be reached through a port that is up; a missing GID table is no reason."""
+def why_not_reached(port: Port, context: DeviceContext, gids: Sequence[Gid] | None) -> list[str]:
+    """Return why no other node could be reached through a port that is up; a missing GID table is not a reason."""
     if port.link_layer == "InfiniBand":
         return ["sm_lid is 0: there is no subnet manager"] if port.sm_lid == 0 else []
     if gids is None:
         return []
     if not gids:
-        return ["its GID table is empty: no interface of it has an address here"]
-    foreign = _foreign(gids, around)
+        return ["its GID table is empty, because none of its interfaces has an address here"]
+    foreign = _foreign(gids, context)
     if foreign:
         return [f"its GIDs belong to {', '.join(foreign)}, not an interface of this network namespace"]
     if any(gid.type == ROCE_V2 and not is_link_local(gid) for gid in gids):
         return []
     if any(gid.type is None for gid in gids):
-        return ["the types of its GIDs cannot be read, so that no RoCE v2 GID is known"]
+        return ["the types of its GIDs cannot be read, so no RoCE v2 GID is known"]
     if all(is_link_local(gid) for gid in gids):
         return [f"it has only link-local GIDs: {port.netdev or 'its interface'} has no address"]
-    return ["it has no RoCE v2 GID" + (": iWARP, which NCCL does not speak" if around.node_type == "RNIC" else "")]
+    return ["it has no RoCE v2 GID" + (": iWARP, which NCCL does not support" if context.node_type == "RNIC" else "")]
 
 
-def _foreign(gids: Sequence[Gid], around: Surroundings) -> list[str]:
-    """Return the interfaces behind the GIDs when none is here: every namespace sees all GIDs of a shared device."""
+def _foreign(gids: Sequence[Gid], context: DeviceContext) -> list[str]:
+    """Return the interfaces of the GIDs if all are elsewhere: every namespace sees all GIDs of a shared device."""
     behind = gids_interfaces(gids)
-    if not around.interfaces or any(gid.ndev is None for gid in gids):
+    if not context.interfaces or any(gid.ndev is None for gid in gids):
         return []
-    here = around.interfaces | set(around.netdevs.values())
+    here = context.interfaces | set(context.netdevs.values())
     return [] if here & set(behind) else behind

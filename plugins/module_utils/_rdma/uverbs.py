@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which RDMA devices a process here can open.
 
-A container sees every HCA of its host in sysfs, whatever it was given: what counts is the device node, and in a pod
-what the SR-IOV device plugin granted.
+A container sees every HCA of its host in sysfs, but can use only those with a device node and, in a pod, those that the
+SR-IOV device plugin granted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._records.known import as_dict, parse_json
 CLASS = "/sys/class/infiniband_verbs"
 NODES = "/dev/infiniband"
 _UVERBS = re.compile(r"uverbs[0-9]+")
-# `resourcePrefix_resourceName` in capitals; the plain variable lists addresses, _INFO (since plugin 3.6) says more.
+# `resourcePrefix_resourceName` in capitals; the plain variable lists addresses, _INFO (since plugin 3.6) has more.
 _GRANT = re.compile(r"PCIDEVICE_\w+")
 
 
@@ -34,7 +34,7 @@ def read_nodes(host: Host) -> dict[str, str]:
 
 
 def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> tuple[str | None, str | None]:
-    """Return the device node and why it cannot be opened; (None, None) when that cannot be known from here.
+    """Return the device node and why it cannot be opened; (None, None) if that is unknown.
 
     nodes is from read_nodes, devices are folders that may hold the device's infiniband_verbs/.
     """
@@ -44,7 +44,7 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
         present = host.list_dir(NODES)
         here = bool(host.list_dir("/dev")) if present is None else True
         if here and not any(map(_UVERBS.fullmatch, present or [])):
-            return None, f"no {NODES}/uverbs device is here: visible, but it cannot be opened"
+            return None, f"there is no {NODES}/uverbs device: visible, but it cannot be opened"
         return None, f"the kernel lists no uverbs device for it in {CLASS}" if host.is_dir(CLASS) else None
     node = f"{NODES}/{name}"
     if host.opens(node):
@@ -56,7 +56,7 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
 
 
 def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
-    """Return the only node that a PCI device has for itself."""
+    """Return the only node of a PCI device that no other device has."""
     for device in devices:
         names = {name for name in host.list_dir(f"{device}/infiniband_verbs") or [] if _UVERBS.fullmatch(name)}
         if len(names - of_others) == 1:
@@ -66,17 +66,17 @@ def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
 
 @dataclass(frozen=True)
 class Grants:
-    """What the SR-IOV device plugin gave to this pod: PCI addresses, names of HCAs; empty where it gave nothing."""
+    """PCI addresses and HCAs that the SR-IOV device plugin granted to this pod; empty without a grant."""
 
     addresses: frozenset[str]
     hcas: frozenset[str]
 
     def why_not(self, hca: str, address: str | None) -> str | None:
-        """Return why a device is not for this pod."""
+        """Return why this pod may not use a device."""
         if not self.addresses or address is None or address in self.addresses or hca in self.hcas:
             return None
         granted = ", ".join(sorted(self.addresses))
-        return f"{address} is not among what the SR-IOV device plugin granted to this pod: {granted}"
+        return f"the SR-IOV device plugin did not grant {address} to this pod, only {granted}"
 
 
 def parse_grants(environment: str) -> Grants:
@@ -100,7 +100,7 @@ def parse_grants(environment: str) -> Grants:
 
 
 def read_grants(host: Host, hcas: dict[str, str | None]) -> Grants:
-    """Return the grants of the pod this process runs in; hcas are the PCI addresses of the HCAs there are, by name.
+    """Return the grants of this pod; hcas are the PCI addresses of the HCAs, by name.
 
     Grants that name none of them are for other devices (DPDK, a GPU) and say nothing about RDMA.
     """

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How AMD's GPUs are, from /sys alone.
+"""The health of AMD's GPUs, from /sys alone.
 
-amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the pages of memory that it has
-put aside. A partition is reported with the counters of its whole device.
+amdgpu counts errors by block of the chip (Documentation/gpu/amdgpu/ras.rst), and lists the memory pages that it has
+retired. A partition is reported with the counters of its whole device.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COUNTER = "_err_count"
 PAGES_LIMIT = 1024 * 1024
 _COUNT = re.compile(r"^ue: ?([0-9]{1,18})$", re.MULTILINE | re.ASCII)
 _MASK = re.compile(r"feature mask: ?0x([0-9a-fA-F]{1,16})")
-# One a line: its number, size and R (reserved), P (pending) or F (failed).
+# One page per line: number, size and R (reserved), P (pending) or F (failed).
 _PAGE = re.compile(r"^0x[0-9a-fA-F]{1,16} : 0x[0-9a-fA-F]{1,16} : [RPF]\s*$", re.MULTILINE)
 
 
 def parse_count(text: str) -> int | None:
-    """Return the errors not corrected in a counter: lines `ue: 0` and `ce: 0`."""
+    """Return the uncorrected errors of a counter with the lines `ue: 0` and `ce: 0`."""
     match = _COUNT.search(text)
     return int(match.group(1)) if match else None
 
@@ -53,7 +53,6 @@ def _state(host: Host, index: int, address: str | None) -> GpuState:
     if address is None:
         return GpuState(index)
     folder = f"{pci.DEVICES}/{pci.physical(address)}"
-    link = read_link(host, folder)
     names = [name for name in host.list_dir(f"{folder}/ras") or [] if name.endswith(COUNTER)]
     counters = host.read_folder(f"{folder}/ras", names)
     counts = [parse_count(content.decode("utf-8", "replace")) for content in counters.values()]
@@ -64,9 +63,6 @@ def _state(host: Host, index: int, address: str | None) -> GpuState:
         pci_address=address,
         ecc_mode=parse_features(sysfs.text(host, f"{folder}/ras/features") or ""),
         ecc_uncorrected=sum(numbers) if numbers else None,
-        link_width=link.width,
-        link_width_max=link.width_max,
-        link_gen=link.gen,
-        link_gen_max=link.gen_max,
+        **read_link(host, folder)._asdict(),
         bad_pages=None if pages is None else parse_bad_pages(pages),
     )

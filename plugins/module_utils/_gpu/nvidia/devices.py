@@ -4,8 +4,8 @@
 """The NVIDIA GPUs of a node and what links them, from nvidia-smi.
 
 Three calls side by side: --query-gpu for the devices, topo -m for the links, and -q -d COMPUTE for the CUDA version
-alone. -q -x would tell the first and the last in one, but asks every GPU for every counter: only when --query-gpu is
-refused (an old driver) is it called. -L is called where MIG is on, since nothing else tells a partition's UUID.
+alone. -q -x has the first and the last in one, but reads every counter of every GPU, so it is called only when an old
+driver refuses --query-gpu. -L is called where MIG is on, because only it has a partition's UUID.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Callable
 
 from ..._host import pci
 from ..._host.budget import Budget
-from ..._host.command import CommandResult
+from ..._host.command import NO_ANSWER, CommandResult
 from ..._host.host import Host
 from ..._host.probe import run_probes
 from ..._records.gpu import Device, Gpu, Link, NicLink
@@ -36,7 +37,7 @@ CALL_CAP_S = 5.0
 # Many times what it prints for 16 GPUs; a longer answer is not read.
 ANSWER_LIMIT = 1024 * 1024
 UNKNOWN = {
-    DEVICES: "names, UUIDs and memory are unknown where the driver does not tell them itself",
+    DEVICES: "names, UUIDs and memory are unknown, except those that the driver lists",
     TOPOLOGY: "links are unknown",
     VERSIONS: "the CUDA version is unknown",
     LIST: "MIG devices are unknown",
@@ -44,45 +45,45 @@ UNKNOWN = {
 
 
 def present(host: Host) -> int:
-    """Return how many GPUs a process here can open: those with a device node."""
+    """Return how many GPUs a process can open: those with a device node."""
     return len(driver.minors(host))
 
 
 def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
     """Return the GPUs that nvidia-smi lists (without it, those of the driver or the bus), their links and NICs.
 
-    vendor is None when nvidia-smi is another maker's: its devices and words are reported, without interpretation.
+    vendor is None if nvidia-smi is another vendor's: its devices and words are reported without interpretation.
     """
     smi = _Smi(host, warn, cap)
     answers = smi.ask(DEVICES, TOPOLOGY, VERSIONS)
     topology = parse_topology(answers.get(TOPOLOGY, ""))
     if TOPOLOGY in answers and not topology.gpus:
         smi.fail(TOPOLOGY, f"no table: {CommandResult(0, answers[TOPOLOGY], '').why(cap)}")
-    asked = smi_output.parse_query(answers.get(DEVICES, ""))
+    answer = smi_output.parse_query(answers.get(DEVICES, ""))
     versions = smi_output.parse_log(answers.get(VERSIONS, ""))
-    if not asked.gpus and DEVICES not in smi.given_up:
-        asked = smi_output.parse_xml(smi.ask_again(EVERYTHING))
-        if asked.gpus:
+    if not answer.gpus and DEVICES not in smi.given_up:
+        answer = smi_output.parse_xml(smi.ask_again(EVERYTHING))
+        if answer.gpus:
             smi.forget(DEVICES)
-    for gpu in asked.gpus:
+    for gpu in answer.gpus:
         if gpu.trouble:
             warn(f"nvidia-smi reports for GPU {gpu.index}: {gpu.trouble}")
     partitions: dict[str, list[tuple[str, str]]] = {}
-    if any(gpu.mig for gpu in asked.gpus):
+    if any(gpu.mig for gpu in answer.gpus):
         partitions = smi_output.parse_list(smi.ask_again(LIST))
     foreign = bool(topology.gpus) and topology.vendor is None
     if foreign:
-        smi.fail(TOPOLOGY, "the table is another maker's")
+        smi.fail(TOPOLOGY, "the table is another vendor's")
     smi.report()
-    if foreign and (asked.gpus or driver.on_bus(host)):
-        topology = parse_topology("")  # whatever printed it, the GPUs are NVIDIA's
+    if foreign and (answer.gpus or driver.on_bus(host)):
+        topology = parse_topology("")  # whichever tool printed it, the GPUs are NVIDIA's
         foreign = False
-    devices, places = _devices(host, asked, topology, partitions, warn)
+    devices, places = _devices(host, answer, topology, partitions, warn)
     return Gpu(
         vendor=None if foreign else "nvidia",
-        count=0 if foreign else present(host) or len(asked.gpus) or len(topology.gpus),
-        driver_version=asked.driver_version or versions.driver_version or driver.driver_version(host),
-        runtime_version=versions.runtime_version or asked.runtime_version,
+        count=0 if foreign else present(host) or len(answer.gpus) or len(topology.gpus),
+        driver_version=answer.driver_version or versions.driver_version or driver.driver_version(host),
+        runtime_version=versions.runtime_version or answer.runtime_version,
         devices=devices,
         links=_links(topology, places, devices),
         nics=dict(topology.legend),
@@ -91,7 +92,7 @@ def read(host: Host, warn: Warn, cap: float = CALL_CAP_S) -> Gpu:
 
 
 class _Smi:
-    """nvidia-smi, and the complaints about it: one warning for all that comes of one reason."""
+    """nvidia-smi and its failures: one warning for each reason."""
 
     def __init__(self, host: Host, warn: Warn, cap: float) -> None:
         self._budget = Budget(host)
@@ -101,43 +102,40 @@ class _Smi:
         self.given_up: set[tuple[str, ...]] = set()
 
     def ask(self, *commands: tuple[str, ...]) -> dict[tuple[str, ...], str]:
-        """Run commands side by side and return what they printed; not those that failed."""
+        """Run commands side by side and return the output of those that succeeded."""
         names = {" ".join(command): command for command in commands}
-        calls = {name: self._call(command, self._cap) for name, command in names.items()}
-        # Each gives up by itself; the second is for a machine too busy to do so in time.
+        calls = {name: partial(self._budget.run, command, self._cap) for name, command in names.items()}
+        # Each call has its own limit; the extra second is for a machine too busy to keep it.
         results = run_probes(calls, self._cap + 1).answers
         answers = {}
         for name, command in names.items():
-            result = results[name] or CommandResult(None, "", "", timed_out=True)
+            result = results[name] or NO_ANSWER
             if self._judge(command, result, self._cap):
                 answers[command] = result.out
         return answers
 
     def ask_again(self, command: tuple[str, ...]) -> str:
-        """Run one more command and return what it printed, nothing when it failed."""
-        given = self._budget.left(self._cap)
+        """Run one more command and return its output, empty if it failed."""
+        limit_s = self._budget.left(self._cap)
         result = self._budget.run(command, self._cap)
-        return result.out if self._judge(command, result, given) else ""
+        return result.out if self._judge(command, result, limit_s) else ""
 
-    def _call(self, command: tuple[str, ...], cap: float) -> Callable[[], CommandResult]:
-        return lambda: self._budget.run(command, cap)
-
-    def _judge(self, command: tuple[str, ...], result: CommandResult, given: float) -> bool:
-        """Return whether there is something to read; given is the time in s that the command had."""
+    def _judge(self, command: tuple[str, ...], result: CommandResult, limit_s: float) -> bool:
+        """Return whether the output can be used; limit_s is the time in s that the command had."""
         if result.missing or result.timed_out:
             if result.timed_out:
                 self.given_up.add(command)
-            self.fail(command, result.why(given))
+            self.fail(command, result.why(limit_s))
         elif len(result.out) > ANSWER_LIMIT:
             self.fail(command, f"{len(result.out) // 1024} KiB of output, not read")
         elif command == DEVICES and smi_output.parse_query(result.out).gpus:
-            # Of a GPU that does not answer there is a line of another kind, and the exit code is not 0.
+            # For a GPU that does not answer there is another line, and the exit code is not 0.
             rest = dataclasses.replace(result, out=smi_output.other_lines(result.out))
             if rest.out.strip() or rest.err.strip():
-                self._warn(f"nvidia-smi --query-gpu: {rest.why(given)}")
+                self._warn(f"nvidia-smi --query-gpu: {rest.why(limit_s)}")
             return True
         elif result.rc != 0 or command == DEVICES or not result.out.strip():
-            self.fail(command, result.why(given))
+            self.fail(command, result.why(limit_s))
         else:
             return True
         return False
@@ -151,7 +149,7 @@ class _Smi:
         self._failures.pop(command, None)
 
     def report(self) -> None:
-        """Warn once for each reason, with the commands and what is unknown for it."""
+        """Warn once for each reason, with the commands and what is unknown."""
         reasons: dict[str, list[tuple[str, ...]]] = {}
         for command, why in self._failures.items():
             if command in UNKNOWN:
@@ -165,11 +163,11 @@ class _Smi:
 
 
 def _devices(
-    host: Host, asked: Answer, topology: Topology, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
+    host: Host, answer: Answer, topology: Topology, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> tuple[list[Device], dict[str, list[int]]]:
-    """Return the devices, and for each label of the topology where its devices are; a MIG device is one of its own."""
+    """Return the devices, MIG devices included, and for each label of the topology the indexes of its devices."""
     labeled: list[tuple[str, Device]] = []
-    for gpu in asked.gpus:
+    for gpu in answer.gpus:
         whole = Device(
             gpu.index, gpu.name, gpu.uuid, gpu.pci_address, pci.numa_node(host, gpu.pci_address), gpu.memory_mib
         )
@@ -207,7 +205,7 @@ def _cut(whole: Device, parts: Sequence[tuple[str, str]]) -> list[Device]:
 
 
 def _with_numa(device: Device, topology: Topology, label: str) -> Device:
-    """Fill in the NUMA node of the topology where sysfs has none and it is one node."""
+    """Fill in the NUMA node from the topology where sysfs has none."""
     affinity = topology.affinity.get(label)
     if device.numa_node is not None or affinity is None or not re.fullmatch("[0-9]{1,6}", affinity.numa or ""):
         return device
@@ -218,7 +216,7 @@ def _with_numa(device: Device, topology: Topology, label: str) -> Device:
 
 
 def _links(topology: Topology, places: Mapping[str, list[int]], devices: Sequence[Device]) -> list[Link]:
-    """Return the links between whole GPUs: NVLink and peer-to-peer end where MIG begins."""
+    """Return the links between whole GPUs: MIG devices have neither NVLink nor peer-to-peer."""
     cut = {device.index for device in devices if device.partition}
     links = []
     for one, other in combinations(topology.gpus, 2):

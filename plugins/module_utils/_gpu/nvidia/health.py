@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How NVIDIA's GPUs are, from nvidia-smi and /sys.
+"""The health of NVIDIA's GPUs, from nvidia-smi and /sys.
 
-Two calls side by side: -q -x for all counters, and nvlink -s. Drivers rename the fields of --query-gpu and then refuse
-the whole call; in the document, only missing fields are unknown. Names changed from throttle to event reasons (535),
-the places of ECC counters with the architecture. A value that a GPU does not have is printed in words ("N/A",
+Two calls side by side: -q -x for all counters, and nvlink -s. Drivers refuse a --query-gpu with one field that they
+do not know; in the document only that field is missing. Throttle reasons became event reasons (535), and the places of
+ECC counters depend on the architecture. A value that a GPU does not have is printed in words ("N/A",
 "[Requested functionality …]") and is None.
 """
 
@@ -13,28 +13,29 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Callable
+from functools import partial
 from xml.etree import ElementTree
 
 from ..._host import pci
 from ..._host.budget import Budget
-from ..._host.command import CommandResult
+from ..._host.command import NO_ANSWER, CommandResult
 from ..._host.host import Host
-from ..._host.pci import normalize, read_link
+from ..._host.pci import PcieLink, normalize, read_link
 from ..._host.probe import run_probes
 from ..._records.health import FabricManager, GpuHealth, GpuState
 from . import driver
+from .smi_output import parse_document, text_of
 
 EVERYTHING = ("nvidia-smi", "-q", "-x")
 NVLINKS = ("nvidia-smi", "nvlink", "-s")
 FABRIC_MANAGER = ("systemctl", "is-active", "nvidia-fabricmanager.service")
 CAP_S = 8.0
-# An NVSwitch is a bridge of another kind (PCI class 0680) by NVIDIA.
+# An NVSwitch is NVIDIA's bridge of the kind "other" (PCI class 0680).
 SWITCH_CLASS = "0x0680"
 _NUMBER = re.compile(r"([0-9]{1,18})(?:x| C)?", re.ASCII)
 _GPU_LINE = re.compile(r"GPU [0-9]{1,4}:.*\(UUID: (GPU-[^)\s]+)\)")
 _LINK_LINE = re.compile(r"[ \t]*Link ([0-9]{1,3}): (.+)")
-# A GPU that idles, or that keeps to configured clocks, is healthy.
+# An idle GPU, or one that keeps to configured clocks, is healthy.
 HARMLESS = ("gpu_idle", "applications_clocks_setting", "sync_boost", "display_clocks_setting")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
 _TROUBLE = re.compile(r"\[?((?:GPU is lost|Unknown Error|GPU requires reset)[^\]]{0,60})\]?")
@@ -43,13 +44,13 @@ _UNCORRECTED = re.compile(r"(?:sram|dram)_uncorrectable\w*")
 
 
 def read_nvidia_health(host: Host) -> GpuHealth:
-    """Return the states by nvidia-smi; without it (or of another root) the PCIe links alone, and why."""
+    """Return the states from nvidia-smi; without it, or below another root, only the PCIe links, and why."""
     switched = _has_switch(host)
     if not host.is_live:
-        return GpuHealth(_of_sysfs(host), FabricManager(switched), "another root: nvidia-smi was not asked")
+        return GpuHealth(_of_sysfs(host), FabricManager(switched), "nvidia-smi is not called for another root")
     budget = Budget(host)
     commands = {"all": EVERYTHING, "nvlinks": NVLINKS, **({"manager": FABRIC_MANAGER} if switched else {})}
-    answers = run_probes({name: _call(budget, command) for name, command in commands.items()}, CAP_S + 1).answers
+    answers = run_probes({name: partial(budget.run, argv, CAP_S) for name, argv in commands.items()}, CAP_S + 1).answers
     everything, nvlinks = answers["all"], answers["nvlinks"]
     states = parse_states(everything.out) if everything is not None and everything.rc is not None else []
     links = parse_nvlinks(nvlinks.out) if nvlinks is not None and nvlinks.rc == 0 else {}
@@ -57,34 +58,15 @@ def read_nvidia_health(host: Host) -> GpuHealth:
     return GpuHealth(
         devices=states or _of_sysfs(host),
         fabric_manager=_fabric_manager(switched, answers.get("manager")),
-        why=None if states else _why(everything),
+        why=None if states else f"{' '.join(EVERYTHING)}: {(everything or NO_ANSWER).why(CAP_S)}",
     )
-
-
-def _call(budget: Budget, command: tuple[str, ...]) -> Callable[[], CommandResult]:
-    return lambda: budget.run(command, CAP_S)
-
-
-def _why(result: CommandResult | None) -> str:
-    command = " ".join(EVERYTHING)
-    return f"{command}: {(result or CommandResult(None, '', '', timed_out=True)).why(CAP_S)}"
 
 
 def _of_sysfs(host: Host) -> list[GpuState]:
     states = []
     for device in driver.read_devices(host):
-        link = read_link(host, f"{pci.DEVICES}/{device.pci_address}") if device.pci_address else (None,) * 4
-        states.append(
-            GpuState(
-                index=device.index,
-                pci_address=device.pci_address,
-                uuid=device.uuid,
-                link_width=link[0],
-                link_width_max=link[1],
-                link_gen=link[2],
-                link_gen_max=link[3],
-            )
-        )
+        link = read_link(host, f"{pci.DEVICES}/{device.pci_address}") if device.pci_address else PcieLink()
+        states.append(GpuState(device.index, device.pci_address, device.uuid, **link._asdict()))
     return states
 
 
@@ -92,9 +74,8 @@ def _has_switch(host: Host) -> bool | None:
     addresses = host.list_dir(pci.DEVICES)
     if addresses is None:
         return None
-    return any(
-        pci.vendor(host, address) == pci.NVIDIA and pci.is_class(host, address, SWITCH_CLASS) for address in addresses
-    )
+    nvidia = (address for address in addresses if pci.vendor(host, address) == pci.NVIDIA)
+    return any(pci.is_class(host, address, SWITCH_CLASS) for address in nvidia)
 
 
 def _fabric_manager(switched: bool | None, result: CommandResult | None) -> FabricManager:
@@ -108,39 +89,30 @@ def _fabric_manager(switched: bool | None, result: CommandResult | None) -> Fabr
 
 def parse_states(text: str) -> list[GpuState]:
     """Return the GPUs of -q -x, numbered in its order, which is that of the indexes."""
-    # A document that declares entities is none of nvidia-smi's.
-    if "<!ENTITY" in text:
-        return []
-    try:
-        log = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError):
-        return []
-    return [_state(index, gpu) for index, gpu in enumerate(log.findall("gpu"))]
+    log = parse_document(text)
+    return [] if log is None else [_state(index, gpu) for index, gpu in enumerate(log.findall("gpu"))]
 
 
 def _state(index: int, gpu: ElementTree.Element) -> GpuState:
-    def text_of(path: str) -> str:
-        return (gpu.findtext(path) or "").strip()
-
     link = "pci/pci_gpu_link_info"
-    uuid = text_of("uuid")
+    uuid = text_of(gpu, "uuid")
     return GpuState(
         index=index,
-        pci_address=normalize(text_of("pci/pci_bus_id") or gpu.get("id", "")),
+        pci_address=normalize(text_of(gpu, "pci/pci_bus_id") or gpu.get("id", "")),
         uuid=uuid if uuid.startswith("GPU-") else None,
-        ecc_mode=_mode(text_of("ecc_mode/current_ecc")),
-        ecc_pending=_mode(text_of("ecc_mode/pending_ecc")),
+        ecc_mode=_mode(text_of(gpu, "ecc_mode/current_ecc")),
+        ecc_pending=_mode(text_of(gpu, "ecc_mode/pending_ecc")),
         ecc_uncorrected=_uncorrected(gpu),
-        remap_pending=_flag(text_of("remapped_rows/remapped_row_pending")),
-        remap_failure=_flag(text_of("remapped_rows/remapped_row_failure")),
-        link_width=_number(text_of(f"{link}/link_widths/current_link_width")),
-        link_width_max=_number(text_of(f"{link}/link_widths/max_link_width")),
-        link_gen=_number(text_of(f"{link}/pcie_gen/current_link_gen")),
-        link_gen_max=_number(text_of(f"{link}/pcie_gen/max_link_gen")),
+        remap_pending=_flag(text_of(gpu, "remapped_rows/remapped_row_pending")),
+        remap_failure=_flag(text_of(gpu, "remapped_rows/remapped_row_failure")),
+        link_width=_number(text_of(gpu, f"{link}/link_widths/current_link_width")),
+        link_width_max=_number(text_of(gpu, f"{link}/link_widths/max_link_width")),
+        link_gen=_number(text_of(gpu, f"{link}/pcie_gen/current_link_gen")),
+        link_gen_max=_number(text_of(gpu, f"{link}/pcie_gen/max_link_gen")),
         throttle=_throttle(gpu),
-        persistence=_flag(text_of("persistence_mode")),
-        temperature_c=_number(text_of("temperature/gpu_temp")),
-        fabric_state=_word(text_of("fabric/state")),
+        persistence=_flag(text_of(gpu, "persistence_mode")),
+        temperature_c=_number(text_of(gpu, "temperature/gpu_temp")),
+        fabric_state=_word(text_of(gpu, "fabric/state")),
         trouble=_trouble(gpu),
     )
 

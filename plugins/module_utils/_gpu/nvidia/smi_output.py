@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What nvidia-smi prints about GPUs: --query-gpu, -q -x, -q, -L.
 
-Pure. A value the tool does not have is printed in words ("[N/A]", "[GPU is lost]") and is None here.
+A value that the tool does not have is printed in words ("[N/A]", "[GPU is lost]") and is None here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from xml.etree import ElementTree
 
 from ..._host.pci import normalize
 
-# mig.mode.current is asked since MIG decides how many devices there are; unknown to drivers before 450.
+# MIG decides how many devices there are. Drivers before 450 refuse mig.mode.current.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
 
 _NUMBER = re.compile(r"([0-9]{1,9})(?: MiB)?", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+", re.ASCII)
 # KMD and UMD since driver 610: kernel-mode and user-mode driver.
-# Blanks, no \s: over line ends the search of an answer of blank lines begins anew at each.
+# Blanks, not \s, which would cross line ends: an answer of blank lines would take quadratic time.
 _LOG_LINE = re.compile(r"^[ \t]*(Driver|KMD|CUDA|CUDA UMD) Version[ \t]*:[ \t]*(\S+)[ \t\r]*$", re.MULTILINE)
 _GPU_LINE = re.compile(r"\s*GPU\s+[0-9]+:.*\(UUID:\s*(GPU-[^)\s]+)\)")
 _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\s]+)\)")
@@ -104,19 +104,24 @@ def _version(text: str | None) -> str | None:
     return text if text and _VERSION.fullmatch(text) else None
 
 
+def parse_document(text: str) -> ElementTree.Element | None:
+    """Return the XML of -q -x; nvidia-smi declares no entities, which could expand without limit."""
+    try:
+        return None if "<!ENTITY" in text else ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError):
+        return None
+
+
+def text_of(element: ElementTree.Element, path: str) -> str:
+    """Return the text at a path, empty if there is none."""
+    return (element.findtext(path) or "").strip()
+
+
 def parse_xml(text: str) -> Answer:
     """Return the GPUs of -q -x, numbered in its order, which is that of the indexes."""
-    # A document that declares entities is none of nvidia-smi's.
-    if "<!ENTITY" in text:
+    log = parse_document(text)
+    if log is None:
         return Answer()
-    try:
-        log = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError):
-        return Answer()
-
-    def text_of(element: ElementTree.Element, path: str) -> str:
-        return (element.findtext(path) or "").strip()
-
     paths = ("product_name", "uuid", "pci/pci_bus_id", "fb_memory_usage/total", "mig_mode/current_mig")
     gpus = [_gpu(index, [text_of(gpu, path) for path in paths]) for index, gpu in enumerate(log.findall("gpu"))]
     driver = text_of(log, "driver_version") or text_of(log, "kmd_version")

@@ -105,7 +105,7 @@ def test_a_machine_that_says_nothing(tmp_path: Path) -> None:
     facts = gathered.node
     assert (facts.cpus, facts.machine_id, facts.workdir.identity) == (1, None, None)
     assert "/proc/self/status does not list the CPUs of this process: counting 1" in gathered.warnings
-    assert not [warning for warning in gathered.warnings if "could not look" in warning]
+    assert not [warning for warning in gathered.warnings if "could not be read" in warning]
 
 
 class Hung(Machine):
@@ -141,9 +141,9 @@ def test_a_part_that_hangs_or_fails_is_null_and_the_rest_is_told(tmp_path: Path)
     assert (facts.timings["workdir"], facts.timings["disk"]) == (1000, 1000)
     assert facts.timings["net"] < 1000
     assert gathered.warnings == [
-        "workdir: could not look: no answer within 1.0 s",
-        "net: could not look: RuntimeError: a mistake of ours",
-        "disk /nfs/me/muster: could not look: no answer within 1.0 s",
+        "workdir: could not be read: no answer within 1.0 s",
+        "net: could not be read: RuntimeError: a mistake of ours",
+        "disk /nfs/me/muster: could not be read: no answer within 1.0 s",
     ]
 
 
@@ -152,4 +152,4 @@ def test_every_machine_of_the_collection_is_read_without_a_mishap(tmp_path: Path
     assert len(names) >= 4
     for name in names:
         gathered = gather(load(name, tmp_path / name), FactsQuery("/w", "/c", ports=(22,)))
-        assert not [warning for warning in gathered.warnings if "could not look" in warning]
+        assert not [warning for warning in gathered.warnings if "could not be read" in warning]

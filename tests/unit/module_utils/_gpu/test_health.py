@@ -235,7 +235,7 @@ def test_a_tree_of_nvidia(tmp_path: Path) -> None:
     host = switched(tmp_path, smi=answer(log(gpu())))
     host.is_live = False
     found = read_gpu_health(host)
-    assert (found.why, found.fabric_manager) == ("another root: nvidia-smi was not asked", FabricManager(True))
+    assert (found.why, found.fabric_manager) == ("nvidia-smi is not called for another root", FabricManager(True))
     assert host.commands_run == []
 
 

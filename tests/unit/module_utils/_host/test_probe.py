@@ -29,8 +29,8 @@ def test_one_that_fails_and_one_that_hangs_cost_only_their_own_answer() -> None:
     assert 0 <= timings["good"] <= 200
     assert answers == {"good": 1, "bad": None, "hung": None}
     assert warnings == [
-        "bad: could not look: OSError: [Errno 5] Input/output error",
-        "hung: could not look: no answer within 0.2 s",
+        "bad: could not be read: OSError: [Errno 5] Input/output error",
+        "hung: could not be read: no answer within 0.2 s",
     ]
 
 

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.tests.support.rdma_trees import CLASS, Tre
 from ansible_collections.muster.train.tests.support.unprivileged import as_nobody, needs_root, open_folder
 
 V1, V2 = "IB/RoCE v1", "RoCE v2"
-NO_TYPES = "the types of its GIDs cannot be read, so that no RoCE v2 GID is known"
+NO_TYPES = "the types of its GIDs cannot be read, so no RoCE v2 GID is known"
 LL = "fe80:0000:0000:0000:a288:c2ff:fe5b:03ec"
 IPV4 = "0000:0000:0000:0000:0000:ffff:0a00:0005"
 IPV6 = "2001:0db8:0000:0000:0000:0000:0000:0005"
@@ -202,7 +202,7 @@ def test_why_an_infiniband_port_is_not_usable(values: dict[str, str], reason: st
     [
         ({4 + place: entry for place, entry in ROCE.items()}, 7, []),
         ({0: (LL, V1, "rail0"), 1: (LL, V2, "rail0"), 2: (IPV6, V1, "rail0"), 3: (IPV6, V2, "rail0")}, 3, []),
-        ({}, None, ["its GID table is empty: no interface of it has an address here"]),
+        ({}, None, ["its GID table is empty, because none of its interfaces has an address here"]),
         (
             {0: (LL, V1, "rail0"), 1: (LL, V2, "rail0")},
             None,
@@ -234,7 +234,9 @@ def test_a_phantom_vf_whose_gids_cannot_be_read(tmp_path: Path) -> None:
     for path in [path for path in tree.manifest["files"] if path.startswith(folder)]:
         del tree.manifest["files"][path]
         tree.manifest["errors"][path] = "EINVAL"
-    assert only_port(tree, tmp_path).reasons == ["its GID table is empty: no interface of it has an address here"]
+    assert only_port(tree, tmp_path).reasons == [
+        "its GID table is empty, because none of its interfaces has an address here"
+    ]
 
 
 def test_gids_of_another_network_namespace(tmp_path: Path) -> None:
@@ -250,7 +252,7 @@ def test_gids_of_another_network_namespace(tmp_path: Path) -> None:
 def test_iwarp(tmp_path: Path) -> None:
     tree = roce({0: ("0012:3456:789a:0000:0000:0000:0000:0001", "IB/RoCE v1", "rail0")})
     tree.write("mlx5_0", "node_type", "4: RNIC")
-    assert only_port(tree, tmp_path).reasons == ["it has no RoCE v2 GID: iWARP, which NCCL does not speak"]
+    assert only_port(tree, tmp_path).reasons == ["it has no RoCE v2 GID: iWARP, which NCCL does not support"]
     tree = roce()
     tree.write("mlx5_0", "node_type", "4: RNIC")
     assert only_port(tree, tmp_path / "roce").usable
@@ -288,7 +290,7 @@ def test_devices_in_software(tmp_path: Path) -> None:
     assert not rdma.usable
     assert warnings == [f"scif0: {CLASS}/scif0 is not a directory"]
     found = {hca.name: [port.reasons for port in hca.ports] for hca in rdma.hcas}
-    software = ["it has no PCI device: RDMA in software"]
+    software = ["it has no PCI device, because it is RDMA in software"]
     assert found == {"rxe0": [software], "rxe1": [software], "scif0": [], "siw0": [software]}
     assert {hca.name: hca.netdevs for hca in rdma.hcas}["rxe0"] == ["eth0"]
     assert [hca.pci_address for hca in rdma.hcas if hca.name in ("siw0", "scif0")] == [None, None]
@@ -344,10 +346,10 @@ def test_what_a_pod_was_granted(tmp_path: Path) -> None:
     rdma, warnings = read(tree.manifest, tmp_path)
     assert warnings == []
     missing = "/dev/infiniband/uverbs0 is missing: visible, but it cannot be opened"
-    granted = "is not among what the SR-IOV device plugin granted to this pod: 0000:03:00.0"
+    refused = "the SR-IOV device plugin did not grant {} to this pod, only 0000:03:00.0"
     assert [hca.ports[0].reasons for hca in rdma.hcas] == [
-        [missing, f"0000:01:00.0 {granted}"],
-        [f"0000:02:00.0 {granted}"],
+        [missing, refused.format("0000:01:00.0")],
+        [refused.format("0000:02:00.0")],
         [],
     ]
     assert [hca.uverbs for hca in rdma.hcas] == [None, "/dev/infiniband/uverbs1", "/dev/infiniband/uverbs2"]

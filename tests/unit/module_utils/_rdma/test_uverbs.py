@@ -29,7 +29,7 @@ MISSING = "/dev/infiniband/uverbs3 is missing: visible, but it cannot be opened"
         ({**IN_DEVICE, "/dev/infiniband/uverbs0": ""}, None, MISSING),
         # A container without a single one.
         ({**IN_CLASS, "/dev/null": ""}, None, MISSING),
-        ({"/dev/null": ""}, None, "no /dev/infiniband/uverbs device is here: visible, but it cannot be opened"),
+        ({"/dev/null": ""}, None, "there is no /dev/infiniband/uverbs device: visible, but it cannot be opened"),
         # A tree that holds no /dev, or says nothing of uverbs.
         (IN_CLASS, None, None),
         ({}, None, None),
@@ -106,4 +106,4 @@ def test_what_was_not_granted(environ: str, hcas: dict[str, Any], refused: list[
     whys = {name: grants.why_not(name, address) for name, address in hcas.items()}
     assert [name for name, why in whys.items() if why is not None] == refused
     for name in refused:
-        assert f"{hcas[name]} is not among what the SR-IOV device plugin granted" in (whys[name] or "")
+        assert f"the SR-IOV device plugin did not grant {hcas[name]} to this pod" in (whys[name] or "")

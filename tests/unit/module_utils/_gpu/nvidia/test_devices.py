@@ -188,13 +188,13 @@ def test_another_makers_tool(tmp_path: Path) -> None:
     gpu, warnings, _commands = read(manifest, tmp_path / "a")
     assert (gpu.vendor, gpu.count, len(gpu.devices)) == (None, 0, 4)
     assert gpu.links[0] == Link(0, 1, "HT", None)
-    assert "nvidia-smi topo -m: the table is another maker's; links are unknown" in warnings
+    assert "nvidia-smi topo -m: the table is another vendor's; links are unknown" in warnings
     # The GPUs are NVIDIA's, whatever is called nvidia-smi there.
     manifest = machine()
     manifest["commands"][TOPOLOGY]["stdout"] = theirs
     gpu, warnings, _commands = read(manifest, tmp_path / "b")
     assert (gpu.vendor, gpu.devices, gpu.links, gpu.nics) == ("nvidia", DEVICES, [], {})
-    assert warnings == ["nvidia-smi topo -m: the table is another maker's; links are unknown"]
+    assert warnings == ["nvidia-smi topo -m: the table is another vendor's; links are unknown"]
 
 
 def test_a_numa_node_that_sysfs_does_not_tell(tmp_path: Path) -> None:
