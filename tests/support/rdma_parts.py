@@ -71,7 +71,7 @@ def hca(name: str, *ports: Port, **changes: Any) -> Hca:
         "numa_node": 0,
         "physfn": None,
         "uverbs": "/dev/infiniband/uverbs0",
-        "netdevs": [each.netdev for each in ports if each.netdev],
+        "netdevs": [item.netdev for item in ports if item.netdev],
         "ports": list(ports) or [port()],
     }
     return Hca(name=name, **{**fields, **changes})
@@ -100,7 +100,7 @@ def efa(name: str) -> Hca:
 def rdma(hcas: Iterable[Hca], **gdr: Any) -> Rdma:
     devices = list(hcas)
     loaded = Gdr(**{"nvidia_peermem": True, "nv_peer_mem": False, "dmabuf": None, "amd_peer": False, **gdr})
-    return Rdma(any(each.usable for device in devices for each in device.ports), loaded, devices)
+    return Rdma(any(item.usable for device in devices for item in device.ports), loaded, devices)
 
 
 def gpu(count: int = 8, near: Sequence[tuple[int, str, str]] = (), vendor: str = "nvidia") -> Gpu:
@@ -109,7 +109,7 @@ def gpu(count: int = 8, near: Sequence[tuple[int, str, str]] = (), vendor: str =
         vendor if count else None,
         count,
         devices=[Device(index) for index in range(count)],
-        nic_links=[NicLink(*each) for each in near],
+        nic_links=[NicLink(*item) for item in near],
     )
 
 
@@ -124,8 +124,8 @@ def net(default: str = "eth0", **networks: str) -> Net:
         routes.append(Route(f"{octets}/{length}", name, None, 0))
     return Net.from_dict(
         {
-            "addresses": [vars(each) for each in addresses],
-            "routes": [vars(each) for each in routes],
+            "addresses": [vars(item) for item in addresses],
+            "routes": [vars(item) for item in routes],
             "listening": [],
             "holders": {},
         }

@@ -107,11 +107,11 @@ def test_subset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], facts: list[str], parts: set[str]
 ) -> None:
     load("hgx_h100", tmp_path)
-    found = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", **options)["ansible_facts"]
-    assert list(found) == facts
-    assert {part for part in PARTS if found["node"][part] is not None} == parts
-    if "gpu" in found:
-        assert (found["gpu"]["vendor"], found["gpu"]["count"]) == ("nvidia", 8)
+    actual = run_module(capsys, root=str(tmp_path), workdir="/raid/muster", **options)["ansible_facts"]
+    assert list(actual) == facts
+    assert {part for part in PARTS if actual["node"][part] is not None} == parts
+    if "gpu" in actual:
+        assert (actual["gpu"]["vendor"], actual["gpu"]["count"]) == ("nvidia", 8)
 
 
 def test_data_directories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +240,7 @@ def test_how_this_node_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert node["clock"]["asked"] == 1.5
     assert {"localhost", node["hostname"]} <= set(node["names"])
     assert node["engine"] == {**node["engine"], "running": False, "why": "no-such-engine info: not found", "images": {}}
-    assert [(each["port"], each["result"]) for each in node["reach"]] == [(1, "refused"), (0, "unknown")]
+    assert [(item["port"], item["result"]) for item in node["reach"]] == [(1, "refused"), (0, "unknown")]
     assert node["kernel_log"]["readable"] or node["kernel_log"]["why"]
     assert set(HEALTH) <= set(node["timings"])
 

@@ -101,7 +101,7 @@ def test_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "running", "why"),
+    ("messages", "running", "why"),
     [
         (answer(json.dumps(NO_ENGINE), "errors pretty printing info", 1), False, NO_ENGINE["ServerErrors"][0]),
         (
@@ -125,12 +125,12 @@ def test_whole(tmp_path: Path) -> None:
     ],
 )
 def test_an_engine_that_does_not_answer(
-    tmp_path: Path, said: dict[str, Any], running: bool | None, why: object
+    tmp_path: Path, messages: dict[str, Any], running: bool | None, why: object
 ) -> None:
-    host = OwnMachine({"commands": {**commands(), INFO_LINE: said}}, tmp_path)
-    found = read_engine(host, ["docker"], ["train:1"])
-    assert found is not None
-    assert (found.running, found.why, found.images, found.gpu_containers) == (running, why, {}, None)
+    host = OwnMachine({"commands": {**commands(), INFO_LINE: messages}}, tmp_path)
+    result = read_engine(host, ["docker"], ["train:1"])
+    assert result is not None
+    assert (result.running, result.why, result.images, result.gpu_containers) == (running, why, {}, None)
     assert host.commands_run == [INFO_LINE]
 
 
@@ -147,17 +147,17 @@ def test_parts_that_hang_or_fail_are_told(tmp_path: Path) -> None:
         tmp_path,
         [image_line("train:1").replace("'", ""), "docker ps"],
     )
-    found = read_engine(host, ["docker"], ["train:1", "odd:1", "none:1"])
-    assert found is not None
-    assert (found.running, found.gpu_containers, found.images) == (True, None, {"none:1": None})
-    assert found.why == "image train:1: no answer within 5 s; image odd:1: invalid reference format"
+    result = read_engine(host, ["docker"], ["train:1", "odd:1", "none:1"])
+    assert result is not None
+    assert (result.running, result.gpu_containers, result.images) == (True, None, {"none:1": None})
+    assert result.why == "image train:1: no answer within 5 s; image odd:1: invalid reference format"
 
 
 def test_nothing_runs(tmp_path: Path) -> None:
     host = OwnMachine({"commands": commands(**{PS_LINE: answer("")})}, tmp_path)
-    found = read_engine(host, ["docker"], [])
-    assert found is not None
-    assert (found.gpu_containers, found.cdi, found.default_memlock) == ([], False, None)
+    result = read_engine(host, ["docker"], [])
+    assert result is not None
+    assert (result.gpu_containers, result.cdi, result.default_memlock) == ([], False, None)
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_nothing_runs(tmp_path: Path) -> None:
 )
 def test_gpus_by_cdi_are_those_of_a_specification(tmp_path: Path, name: str, text: str, gpus: bool) -> None:
     host = OwnMachine({"files": {f"/etc/cdi/{name}": text}, "commands": commands()}, tmp_path)
-    found = read_engine(host, ["docker"], [])
-    assert found is not None
-    assert found.cdi is gpus
+    result = read_engine(host, ["docker"], [])
+    assert result is not None
+    assert result.cdi is gpus
 
 
 def test_a_tree_has_none(tmp_path: Path) -> None:
@@ -187,12 +187,12 @@ def test_a_tree_has_none(tmp_path: Path) -> None:
 
 
 def test_this_machine() -> None:
-    found = read_engine(Host(), ["docker"], ["no.such.registry.invalid/none:1"])
-    assert found is not None
-    if found.running:
-        assert found.version and found.root_dir and found.images == {"no.such.registry.invalid/none:1": None}
+    result = read_engine(Host(), ["docker"], ["no.such.registry.invalid/none:1"])
+    assert result is not None
+    if result.running:
+        assert result.version and result.root_dir and result.images == {"no.such.registry.invalid/none:1": None}
     else:
-        assert found.why
+        assert result.why
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ DOCKER_CGROUP = "12:memory:/docker/3f1c2d4e5a6b3f1c2d4e5a6b3f1c2d4e\n"
     ],
 )
 def test_kind(tmp_path: Path, files: dict[str, str], kind: str | None, source: str | None) -> None:
-    found = read_container(Machine({"files": files}, tmp_path))
-    assert (found.kind, found.source, found.pod) == (kind, source, found.pod if kind == "kubernetes" else None)
+    result = read_container(Machine({"files": files}, tmp_path))
+    assert (result.kind, result.source, result.pod) == (kind, source, result.pod if kind == "kubernetes" else None)
 
 
 POD: dict[str, Any] = {
@@ -72,8 +72,8 @@ def test_a_pod(tmp_path: Path) -> None:
 def test_a_pod_in_the_network_of_its_host_cannot_tell_its_name(tmp_path: Path) -> None:
     shared = {"/proc/sys/net/core/netdev_max_backlog": "1000\n"}
     links = {"/proc/self/ns/ipc": "ipc:[4026531839]"}
-    found = read_container(Machine({"files": {**POD["files"], **shared}, "links": links}, tmp_path))
-    assert (found.kind, found.pod, found.host_network, found.host_ipc) == ("kubernetes", None, True, True)
+    result = read_container(Machine({"files": {**POD["files"], **shared}, "links": links}, tmp_path))
+    assert (result.kind, result.pod, result.host_network, result.host_ipc) == ("kubernetes", None, True, True)
 
 
 def test_shared_memory_of_this_machine() -> None:

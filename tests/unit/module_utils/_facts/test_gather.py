@@ -36,7 +36,7 @@ def test_laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (facts.user.uid, facts.user.home) == (os.geteuid(), "/home/me")
     assert facts.python == TrainingPython("python3", None)
     assert facts.files is not None
-    assert [(asked, found.path, found.readable) for asked, found in facts.files.items()] == [
+    assert [(asked, result.path, result.readable) for asked, result in facts.files.items()] == [
         ("train.py", "/home/me/code/train.py", True),
         ("no.py", "/home/me/code/no.py", False),
     ]

@@ -89,9 +89,9 @@ def test_presence(tmp_path: Path, name: str, presence: tuple[str | None, int]) -
     assert gpu is not None and (gpu.vendor, gpu.count) == presence
 
 
-@pytest.mark.parametrize("seen", ["/dev", "/sys"])
-def test_no_gpu(tmp_path: Path, seen: str) -> None:
-    assert read({"directories": [seen]}, tmp_path) == (Gpu(None, 0), [])
+@pytest.mark.parametrize("visible", ["/dev", "/sys"])
+def test_no_gpu(tmp_path: Path, visible: str) -> None:
+    assert read({"directories": [visible]}, tmp_path) == (Gpu(None, 0), [])
 
 
 def test_where_nothing_can_be_seen_nothing_is_known(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_tool_without_a_gpu_is_not_missed(tmp_path: Path) -> None:
 def test_a_tool_without_a_gpu_that_says_nonsense_or_hangs_is_told_of(tmp_path: Path, commands: dict[str, Any]) -> None:
     class Hung(Machine):
         def _answer(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-            found = super()._answer(argv, timeout, cwd)
-            return found if commands else CommandResult(None, "", "", timed_out=True)
+            result = super()._answer(argv, timeout, cwd)
+            return result if commands else CommandResult(None, "", "", timed_out=True)
 
     host = Hung({"directories": ["/dev"], "commands": commands}, tmp_path)
     warnings: list[str] = []

@@ -33,7 +33,7 @@ UUID = "GPU-00000000-1111-2222-3333-444444444444"
 
 def gpu(bus: str = "1B", **parts: str) -> str:
     """Return a GPU of -q -x as drivers since 535 print it; parts replace the whole of an element."""
-    told = {
+    facts = {
         "uuid": f"<uuid>{UUID}</uuid>",
         "persistence": "<persistence_mode>Enabled</persistence_mode>",
         "fabric": "<fabric><state>Completed</state><status>Success</status></fabric>",
@@ -59,10 +59,10 @@ def gpu(bus: str = "1B", **parts: str) -> str:
         ),
         "temperature": "<temperature><gpu_temp>34 C</gpu_temp></temperature>",
     }
-    told.update(parts)
-    link = told.pop("link")
+    facts.update(parts)
+    link = facts.pop("link")
     pci = f"<pci><pci_bus_id>00000000:{bus}:00.0</pci_bus_id>{link}</pci>"
-    return f'<gpu id="00000000:{bus}:00.0">{pci}{"".join(told.values())}</gpu>'
+    return f'<gpu id="00000000:{bus}:00.0">{pci}{"".join(facts.values())}</gpu>'
 
 
 def log(*gpus: str) -> str:
@@ -182,29 +182,29 @@ def switched(tmp_path: Path, hangs: list[str] | None = None, **commands: dict[st
         files.update({f"{folder}/vendor": "0x10de\n", f"{folder}/class": f"{kind}\n"})
         files.update({f"{folder}/current_link_width": "16\n", f"{folder}/max_link_speed": "32.0 GT/s PCIe\n"})
     lines = {"smi": SMI, "links": LINKS, "manager": MANAGER}
-    manifest = {"files": files, "commands": {lines[name]: said for name, said in commands.items()}}
+    manifest = {"files": files, "commands": {lines[name]: messages for name, messages in commands.items()}}
     return OwnMachine(manifest, tmp_path, hangs or [])
 
 
 def test_a_node_with_switches(tmp_path: Path) -> None:
     links = answer(f"GPU 0: NVIDIA H100 80GB HBM3 (UUID: {UUID})\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n")
     host = switched(tmp_path, smi=answer(log(gpu())), links=links, manager=answer("active\n"))
-    found = read_gpu_health(host)
-    assert found.devices is not None
-    assert found.devices[0].nvlinks_down == [1]
-    assert (found.fabric_manager, found.why) == (FabricManager(True, True, "active"), None)
+    result = read_gpu_health(host)
+    assert result.devices is not None
+    assert result.devices[0].nvlinks_down == [1]
+    assert (result.fabric_manager, result.why) == (FabricManager(True, True, "active"), None)
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("messages", "expected"),
     [
         (answer("inactive\n", "", 3), FabricManager(True, False, "inactive")),
         (answer("failed\n", "", 3), FabricManager(True, False, "failed")),
         (answer("", "Failed to connect to bus: No such file or directory\n", 1), FabricManager(True, None, None)),
     ],
 )
-def test_fabric_manager(tmp_path: Path, said: dict[str, Any], expected: FabricManager) -> None:
-    assert read_gpu_health(switched(tmp_path, smi=answer(log(gpu())), manager=said)).fabric_manager == expected
+def test_fabric_manager(tmp_path: Path, messages: dict[str, Any], expected: FabricManager) -> None:
+    assert read_gpu_health(switched(tmp_path, smi=answer(log(gpu())), manager=messages)).fabric_manager == expected
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_fabric_manager(tmp_path: Path, said: dict[str, Any], expected: FabricMa
 def test_without_the_tool_the_bus_tells_of_the_links(
     tmp_path: Path, hangs: list[str], commands: dict[str, Any], why: str
 ) -> None:
-    found = read_gpu_health(switched(tmp_path, hangs, **commands))
-    assert found.why is not None and found.why.endswith(why)
-    assert found.devices == [
+    result = read_gpu_health(switched(tmp_path, hangs, **commands))
+    assert result.why is not None and result.why.endswith(why)
+    assert result.devices == [
         GpuState(index, pci_address=address, link_width=16, link_gen_max=5)
         for index, address in enumerate(("0000:1b:00.0", "0000:2c:00.0"))
     ]
@@ -234,8 +234,8 @@ def test_without_the_tool_the_bus_tells_of_the_links(
 def test_a_tree_of_nvidia(tmp_path: Path) -> None:
     host = switched(tmp_path, smi=answer(log(gpu())))
     host.is_live = False
-    found = read_gpu_health(host)
-    assert (found.why, found.fabric_manager) == ("nvidia-smi is not called for another root", FabricManager(True))
+    result = read_gpu_health(host)
+    assert (result.why, result.fabric_manager) == ("nvidia-smi is not called for another root", FabricManager(True))
     assert host.commands_run == []
 
 
@@ -286,9 +286,9 @@ def test_amd(tmp_path: Path) -> None:
 
 
 def test_an_amd_gpu_without_counters(tmp_path: Path) -> None:
-    found = read_gpu_health(Machine(amd(), tmp_path)).devices
-    assert found is not None
-    assert (found[0].ecc_mode, found[0].ecc_uncorrected, found[0].bad_pages, found[0].link_width) == (
+    result = read_gpu_health(Machine(amd(), tmp_path)).devices
+    assert result is not None
+    assert (result[0].ecc_mode, result[0].ecc_uncorrected, result[0].bad_pages, result[0].link_width) == (
         None,
         None,
         None,

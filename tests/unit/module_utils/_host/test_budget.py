@@ -35,10 +35,10 @@ class Slow(Machine):
         patch.setattr(budget, "monotonic", lambda: self.now)
 
     def _answer(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-        found = super()._answer(argv, timeout, cwd)
+        result = super()._answer(argv, timeout, cwd)
         wanted = self.takes.get(shlex.join(argv), self.takes.get(argv[0], 0.0))
         self.now += min(wanted, timeout)
-        return CommandResult(None, "", "", timed_out=True) if wanted > timeout else found
+        return CommandResult(None, "", "", timed_out=True) if wanted > timeout else result
 
 
 def test_the_files_have_time_beside_the_commands() -> None:

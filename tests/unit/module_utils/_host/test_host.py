@@ -174,9 +174,9 @@ def test_the_files_of_a_folder(tmp_path: Path) -> None:
     )
     host = Host(str(tmp_path))
     os.mkfifo(tmp_path / "gids/4")
-    found = host.read_folder("/tables", ["0", "1", "2", "3", "4", "5", "../secret/x", "\0"], limit=10)
+    result = host.read_folder("/tables", ["0", "1", "2", "3", "4", "5", "../secret/x", "\0"], limit=10)
     # The pipe has no writer, and nothing to say.
-    assert found == {"0": b"zero", "1": b"oneoneoneo", "4": b""}
+    assert result == {"0": b"zero", "1": b"oneoneoneo", "4": b""}
     assert host.read_folder("/gids/0", ["0"]) == {}
     assert host.read_folder("/no", ["0"]) == {}
 

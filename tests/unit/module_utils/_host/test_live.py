@@ -33,16 +33,16 @@ def test_clock() -> None:
 def test_names() -> None:
     assert set(LiveSystem().look_up("localhost").addresses) & {"127.0.0.1", "::1"}
     for name in ("no.such.name.invalid", "a" * 300, "a..b", "\0", ""):
-        found = LiveSystem().look_up(name)
-        assert found.addresses == [] or name == ""
-        assert found.error or found.addresses
+        result = LiveSystem().look_up(name)
+        assert result.addresses == [] or name == ""
+        assert result.error or result.addresses
 
 
 def test_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as open_one, socket.socket() as closed_one:
         closed_one.bind(("127.0.0.1", 0))  # nobody else takes it, and nobody listens
-        there, gone = open_one.getsockname()[1], closed_one.getsockname()[1]
-        targets = [("127.0.0.1", there), ("127.0.0.1", gone), ("no address", 1), ("1.2.3", 1), ("127.0.0.1", 70000)]
+        present, gone = open_one.getsockname()[1], closed_one.getsockname()[1]
+        targets = [("127.0.0.1", present), ("127.0.0.1", gone), ("no address", 1), ("1.2.3", 1), ("127.0.0.1", 70000)]
         assert LiveSystem().connect([*targets, targets[0]], 5.0) == {
             targets[0]: 0,
             targets[1]: errno.ECONNREFUSED,
@@ -56,10 +56,10 @@ def test_more_connections_than_there_may_be_files_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         port = server.getsockname()[1]
         targets = [(f"127.0.{high}.{low}", port) for high in range(3) for low in range(1, 200)]
-        found = LiveSystem().connect(targets, 30.0)
-    assert len(found) == len(targets) > 2 * live.AT_ONCE
-    assert found["127.0.0.1", port] == 0
-    assert set(found.values()) <= {0, errno.ECONNREFUSED}
+        result = LiveSystem().connect(targets, 30.0)
+    assert len(result) == len(targets) > 2 * live.AT_ONCE
+    assert result["127.0.0.1", port] == 0
+    assert set(result.values()) <= {0, errno.ECONNREFUSED}
 
 
 def test_who_does_not_answer_in_time_is_late() -> None:
@@ -70,8 +70,8 @@ def test_who_does_not_answer_in_time_is_late() -> None:
         # One more than the queue holds is not answered: the kernel drops its SYN.
         held = [socket.create_connection(target, 5.0) for _one in range(1)]
         states = {LiveSystem().connect([target], 0.3)[target] for _try in range(3)}
-        for each in held:
-            each.close()
+        for item in held:
+            item.close()
     assert states <= {0, errno.ETIMEDOUT}
     assert LiveSystem().connect([target], 0.0)[target] in (errno.ECONNREFUSED, errno.ETIMEDOUT)
 
@@ -88,11 +88,11 @@ def test_writing_leaves_nothing(tmp_path: Path) -> None:
 def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[list[str]] = []
-    monkeypatch.setattr(os, "fsync", lambda _file: seen.append(os.listdir(tmp_path)))
+    visible: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _file: visible.append(os.listdir(tmp_path)))
     state = LiveSystem().try_write(str(tmp_path), named=False)
     # None: a file system without files that have no name.
-    assert (state, seen) in ((0, [[]]), (None, []))
+    assert (state, visible) in ((0, [[]]), (None, []))
     really = os.open
 
     def named_only(path: str, flags: int, mode: int = 0o777) -> int:
@@ -103,7 +103,7 @@ def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
     monkeypatch.setattr(os, "open", named_only)
     assert LiveSystem().try_write(str(tmp_path), named=False) is None
     assert LiveSystem().try_write(str(tmp_path)) == 0
-    assert seen[-1][0].startswith(".muster-")
+    assert visible[-1][0].startswith(".muster-")
     assert list(tmp_path.iterdir()) == []
 
 

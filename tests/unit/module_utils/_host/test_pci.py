@@ -88,7 +88,7 @@ def test_real_paths(tmp_path: Path) -> None:
 
 def hwloc_paths(element: ElementTree.Element, above: str = "", node: int | None = None) -> dict[str, tuple[str, Any]]:
     """Return path and NUMA node by address of the devices in hwloc's tree; a root bus goes by its first bus."""
-    found = {}
+    result = {}
     for child in element:
         here, numa = above, node
         if child.get("type") == "Package":
@@ -99,9 +99,9 @@ def hwloc_paths(element: ElementTree.Element, above: str = "", node: int | None 
         elif child.get("pci_busid"):
             here = f"{above}/{child.get('pci_busid')}"
             if child.get("type") == "PCIDev":
-                found[str(child.get("pci_busid"))] = (here, numa)
-        found.update(hwloc_paths(child, here, numa))
-    return found
+                result[str(child.get("pci_busid"))] = (here, numa)
+        result.update(hwloc_paths(child, here, numa))
+    return result
 
 
 @pytest.mark.parametrize("path", captures.captures("sysfs", only="hwloc"))
@@ -130,20 +130,20 @@ def nccl_paths(text: str) -> dict[str, tuple[str, str, int]]:
     NCCL's walk keeps one bridge of each switch, the port above: every device and switch gets its port below back. What
     lies directly below a CPU hangs on a root port of its own; all of one CPU on one root bus, since NCCL has no NODE.
     """
-    found: dict[str, tuple[str, str, int]] = {}
+    result: dict[str, tuple[str, str, int]] = {}
     ports = (f"fffe:{bus:02x}:{slot:02x}.0" for bus, slot in itertools.product(range(256), range(32)))
 
     def walk(element: ElementTree.Element, above: str, numa: int) -> None:
         for child in element.findall("pci"):
             address = str(child.get("busid"))
             here = f"{above}/{next(ports)}/{address}"
-            found[address] = (str(child.get("class")), here, numa)
+            result[address] = (str(child.get("class")), here, numa)
             walk(child, here, numa)
 
     for cpu in ElementTree.fromstring(text).findall("cpu"):
         numa = int(cpu.get("numaid", "-1"))
         walk(cpu, f"/sys/devices/pci{numa:04x}:00", numa)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("path", captures.captures("nccl_xml"))

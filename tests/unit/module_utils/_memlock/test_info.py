@@ -67,8 +67,8 @@ def test_no_units(text: str) -> None:
     ],
 )
 def test_containers(config: dict[str, Any], gpu: bool) -> None:
-    found = info.parse_containers(json.dumps([{"Name": "/train", "HostConfig": config}]), True)
-    assert found == [{"name": "train", "gpu": gpu, "privileged": False}]
+    result = info.parse_containers(json.dumps([{"Name": "/train", "HostConfig": config}]), True)
+    assert result == [{"name": "train", "gpu": gpu, "privileged": False}]
 
 
 @pytest.mark.parametrize("text", ["", "[", "{}", "7", "[7]", "null"])
@@ -96,58 +96,58 @@ def machine(root: Path, **answers: CommandResult) -> tuple[Host, Engine]:
     ):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    engine = Engine({"info": said("false"), "ps": said(""), "images": said("abc\ndef\n"), **answers})
+    engine = Engine({"info": messages("false"), "ps": messages(""), "images": messages("abc\ndef\n"), **answers})
     return Host(str(root), engine), engine
 
 
-def said(out: str, rc: int = 0, err: str = "") -> CommandResult:
+def messages(out: str, rc: int = 0, err: str = "") -> CommandResult:
     return CommandResult(rc, out, err)
 
 
 def test_a_container_tells_what_it_may_lock(tmp_path: Path) -> None:
-    host, engine = machine(tmp_path, run=said(LIMITS.format(4096)))
-    found = info.read_engine(host, ["docker"], "", True)
-    assert found is not None
-    assert found["container"] == {"image": "abc", "soft": 4096, "hard": 4096, "why": None}
-    assert (found["running"], found["containers"], found["live_restore"]) == (True, [], False)
+    host, engine = machine(tmp_path, run=messages(LIMITS.format(4096)))
+    result = info.read_engine(host, ["docker"], "", True)
+    assert result is not None
+    assert result["container"] == {"image": "abc", "soft": 4096, "hard": 4096, "why": None}
+    assert (result["running"], result["containers"], result["live_restore"]) == (True, [], False)
     # Of an image nothing is started but cat, and it has no network.
     assert {"--entrypoint=cat", "--network=none", "--pull=never", "--rm"} <= {*engine.asked[-1]}
 
 
 def test_an_engine_that_cannot_raise_the_limit_says_why(tmp_path: Path) -> None:
     refusal = "docker: Error response from daemon: error setting rlimit type 8\n\nRun docker --help\n"
-    host, _engine = machine(tmp_path, run=said("", 126, refusal))
-    found = info.read_engine(host, ["docker"], "train:1", True)
-    assert found is not None
-    assert found["container"] == {"image": "train:1", "soft": None, "hard": None, "why": "error setting rlimit type 8"}
+    host, _engine = machine(tmp_path, run=messages("", 126, refusal))
+    result = info.read_engine(host, ["docker"], "train:1", True)
+    assert result is not None
+    assert result["container"] == {"image": "train:1", "soft": None, "hard": None, "why": "error setting rlimit type 8"}
 
 
 def test_no_image_and_check_mode_start_no_container(tmp_path: Path) -> None:
-    host, engine = machine(tmp_path, images=said(""))
+    host, engine = machine(tmp_path, images=messages(""))
     without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     for probe, container in ((True, without), (False, None)):
-        found = info.read_engine(host, ["docker"], "", probe)
-        assert found is not None and found["container"] == container
+        result = info.read_engine(host, ["docker"], "", probe)
+        assert result is not None and result["container"] == container
     assert "run" not in {argv[1] for argv in engine.asked}
 
 
 def test_an_engine_that_does_not_answer(tmp_path: Path) -> None:
-    host, _engine = machine(tmp_path, info=said("", 1, "Cannot connect to the Docker daemon\n"))
-    found = info.read_engine(host, ["docker"], "", True)
-    assert found is not None
-    assert (found["running"], found["why"]) == (False, "Cannot connect to the Docker daemon")
+    host, _engine = machine(tmp_path, info=messages("", 1, "Cannot connect to the Docker daemon\n"))
+    result = info.read_engine(host, ["docker"], "", True)
+    assert result is not None
+    assert (result["running"], result["why"]) == (False, "Cannot connect to the Docker daemon")
 
 
 def test_half_an_answer_is_told(tmp_path: Path) -> None:
-    host, _engine = machine(tmp_path, ps=said("a\nb\n"), inspect=said("[]"))
-    found = info.read_engine(host, ["docker"], "", False)
-    assert found is not None
-    assert found["why"] == "docker inspect does not show what its 2 containers use"
+    host, _engine = machine(tmp_path, ps=messages("a\nb\n"), inspect=messages("[]"))
+    result = info.read_engine(host, ["docker"], "", False)
+    assert result is not None
+    assert result["why"] == "docker inspect does not show what its 2 containers use"
 
 
 def test_a_privileged_container_has_the_gpus_of_the_node(tmp_path: Path) -> None:
-    inspected = said(json.dumps([{"Name": "/x", "HostConfig": {"Privileged": True}}]))
-    host, _engine = machine(tmp_path, ps=said("a\n"), inspect=inspected)
+    inspected = messages(json.dumps([{"Name": "/x", "HostConfig": {"Privileged": True}}]))
+    host, _engine = machine(tmp_path, ps=messages("a\n"), inspect=inspected)
     before = info.read_engine(host, ["docker"], "", False)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/kfd").touch()
@@ -161,11 +161,11 @@ def test_an_older_process_has_an_older_configuration(tmp_path: Path) -> None:
     os.utime(tmp_path / "run/docker.pid", (1000, 1000))
     for written, stale in ((999, False), (1001, True)):
         os.utime(tmp_path / "etc/docker/daemon.json", (written, written))
-        found = info.read_engine(host, ["docker"], "", False)
-        assert found is not None and found["stale"] is stale
+        result = info.read_engine(host, ["docker"], "", False)
+        assert result is not None and result["stale"] is stale
     (tmp_path / "proc/49/cmdline").write_text("dockerd\0--default-ulimit=memlock=-1\0")
-    found = info.read_engine(host, ["docker"], "", False)
-    assert found is not None and found["flag"] is True
+    result = info.read_engine(host, ["docker"], "", False)
+    assert result is not None and result["flag"] is True
 
 
 def test_no_engine(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_second_name_of_a_unit_is_left_out(tmp_path: Path) -> None:
 def test_the_units_process_is_asked_and_not_its_configuration(tmp_path: Path) -> None:
     (tmp_path / "proc/70").mkdir(parents=True)
     (tmp_path / "proc/70/limits").write_text(LIMITS.format(8388608))
-    engine = Engine({"show": said(SHOWN.replace("LimitMEMLOCK=8388608", "LimitMEMLOCK=infinity", 1))})
+    engine = Engine({"show": messages(SHOWN.replace("LimitMEMLOCK=8388608", "LimitMEMLOCK=infinity", 1))})
     units = info.read_units(Host(str(tmp_path), engine), ["ssh.service", "user@.service"])
     assert (units["ssh.service"]["configured"], units["ssh.service"]["soft"]) == (-1, 8388608)
     assert "user@.service" not in engine.asked[0]

@@ -28,13 +28,13 @@ def test_those_with_a_device_or_a_route(tmp_path: Path) -> None:
         **interface("lo", operstate="unknown", mtu="65536"),
     }
     links = {f"/sys/class/net/{name}/device": "../../../devices/x" for name in ("rail2", "rail10")}
-    found = read_interfaces(Machine({"files": files, "links": links}, tmp_path))
-    assert found == {
+    result = read_interfaces(Machine({"files": files, "links": links}, tmp_path))
+    assert result == {
         "bond0": Interface("up", 9000, 200000, 4),
         "rail2": Interface("up", 1500, None, None),
         "rail10": Interface("down", 4200, None, 1),
     }
-    assert list(found) == ["bond0", "rail2", "rail10"]
+    assert list(result) == ["bond0", "rail2", "rail10"]
 
 
 def test_without_sys(tmp_path: Path) -> None:

@@ -63,11 +63,11 @@ def test_a_resolver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     host = OwnMachine(MANIFEST, tmp_path)
     host.system = Slow()
     monkeypatch.setattr(names, "LOOK_UP_S", 0.2)
-    found = read_names(host, ["gpu02"])
+    result = read_names(host, ["gpu02"])
     gone.set()
     assert asked.is_set()
-    assert found["gpu01"].addresses == ["10.0.0.1"]
-    assert found["gpu02"] == Resolution([], None, "no answer within 0.2 s")
+    assert result["gpu01"].addresses == ["10.0.0.1"]
+    assert result["gpu02"] == Resolution([], None, "no answer within 0.2 s")
 
 
 def test_a_tree_knows_what_is_in_its_hosts(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def test_what_came_of_it(tmp_path: Path) -> None:
     host = OwnMachine({}, tmp_path)
     states = (0, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EMFILE)
     host.system.states = {(f"10.0.0.{number}", 22): state for number, state in enumerate(states)}
-    found = read_reach(host, [*(f"10.0.0.{number}:22" for number in range(len(states))), "10.0.0.0:22", "head:22"])
-    assert found == [
+    result = read_reach(host, [*(f"10.0.0.{number}:22" for number in range(len(states))), "10.0.0.0:22", "head:22"])
+    assert result == [
         Reach("10.0.0.0", 22, "connected"),
         Reach("10.0.0.1", 22, "refused"),
         Reach("10.0.0.2", 22, "timeout", "no answer within 5 s"),

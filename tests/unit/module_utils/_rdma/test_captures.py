@@ -75,7 +75,7 @@ def of_port(hca: Hca, port: Port, key: str, wanted: Any) -> bool | None:
 
 def compare(hca: Hca, wanted: dict[str, Any], port: Port | None = None) -> dict[str, bool | None]:
     """Return per fact of one device whether it is as wanted."""
-    found: dict[str, bool | None] = {}
+    result: dict[str, bool | None] = {}
     port = port or (hca.ports[0] if hca.ports else None)
     for key, value in wanted.items():
         if key in NOT_FACTS:
@@ -83,16 +83,16 @@ def compare(hca: Hca, wanted: dict[str, Any], port: Port | None = None) -> dict[
         if key == "ports":
             for number, facts in value.items():
                 of_number = next(port for port in hca.ports if port.port == number)
-                found.update({f"{number}.{name}": right for name, right in compare(hca, facts, of_number).items()})
+                result.update({f"{number}.{name}": right for name, right in compare(hca, facts, of_number).items()})
         elif key == "virtual":
-            found[key] = (hca.pci_address is None) is value
+            result[key] = (hca.pci_address is None) is value
         elif key == "usable":
-            found[key] = any(port.usable for port in hca.ports) is value
+            result[key] = any(port.usable for port in hca.ports) is value
         elif port is None:
-            found[key] = {"pci": hca.pci_address, "numa_node": hca.numa_node}.get(key) == value
+            result[key] = {"pci": hca.pci_address, "numa_node": hca.numa_node}.get(key) == value
         else:
-            found[key] = of_port(hca, port, key, value)
-    return found
+            result[key] = of_port(hca, port, key, value)
+    return result
 
 
 def of_all(rdma: Rdma, key: str, wanted: Any) -> bool | None:
@@ -129,31 +129,31 @@ def of_all(rdma: Rdma, key: str, wanted: Any) -> bool | None:
 def check(rdma: Rdma, wanted: dict[str, Any]) -> dict[str, bool | None]:
     """Return per fact whether it is as wanted, None where this test does not know the fact."""
     by_name = {hca.name: hca for hca in rdma.hcas}
-    found: dict[str, bool | None] = {}
+    result: dict[str, bool | None] = {}
     single = by_name.get(wanted["hca"]) if isinstance(wanted.get("hca"), str) else None
     for key, value in wanted.items():
         if key in NOT_FACTS:
             continue
         nested = value if isinstance(value, dict) and set(value) <= set(by_name) else None
         if key == "hca" and isinstance(value, str):
-            found[key] = list(by_name) == [value]
+            result[key] = list(by_name) == [value]
         elif key == "hca" and isinstance(value, list):
-            found[key] = list(by_name) == value
+            result[key] = list(by_name) == value
         elif key in ("infiniband", "ethernet"):
             layer = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}[key]
             names = [hca.name for hca in rdma.hcas if any(port.link_layer == layer for port in hca.ports)]
-            found[key] = names == list(value)
+            result[key] = names == list(value)
         if nested is not None and key not in NOT_FACTS:
             for name, facts in nested.items():
                 facts = facts if isinstance(facts, dict) else {key.removesuffix("s"): facts}
-                found.update({f"{key}.{name}.{fact}": right for fact, right in compare(by_name[name], facts).items()})
-        elif key not in found and (answer := of_all(rdma, key, value)) is not None:
-            found[key] = answer
-        elif key not in found and (single or len(by_name) >= 1):
+                result.update({f"{key}.{name}.{fact}": right for fact, right in compare(by_name[name], facts).items()})
+        elif key not in result and (answer := of_all(rdma, key, value)) is not None:
+            result[key] = answer
+        elif key not in result and (single or len(by_name) >= 1):
             devices = [single] if single else list(by_name.values())
             answers = [compare(hca, {key: value}).get(key) for hca in devices]
-            found[key] = None if None in answers else all(answers)
-    return found
+            result[key] = None if None in answers else all(answers)
+    return result
 
 
 @pytest.mark.parametrize("path", [*captures.captures("rdma"), *captures.captures("sysfs", but="hwloc")])
@@ -161,13 +161,13 @@ def test_every_capture_is_read_as_it_was(path: Path, tmp_path: Path) -> None:
     wanted = captures.expected(path)
     convert: Callable[[str], dict[str, Any]] | None = rdma_trees.converter(wanted["kind"])
     assert convert is not None, f"nothing turns {wanted['kind']!r} into a tree"
-    said: list[str] = []
-    rdma = read_rdma(Machine(convert(captures.text(path)), tmp_path), said.append)
+    messages: list[str] = []
+    rdma = read_rdma(Machine(convert(captures.text(path)), tmp_path), messages.append)
     assert Rdma.from_dict(rdma.to_dict()) == rdma
-    found = check(rdma, wanted)
-    unknown = [key for key, right in found.items() if right is None]
+    result = check(rdma, wanted)
+    unknown = [key for key, right in result.items() if right is None]
     if unknown:
         warnings.warn(f"{path.name}: this test does not know {unknown}", stacklevel=1)
-    assert [key for key, right in found.items() if right is False] == []
-    assert any(found.values())
-    assert [line for line in said if "scif0" not in line] == []
+    assert [key for key, right in result.items() if right is False] == []
+    assert any(result.values())
+    assert [line for line in messages if "scif0" not in line] == []

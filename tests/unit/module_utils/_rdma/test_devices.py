@@ -289,9 +289,9 @@ def test_devices_in_software(tmp_path: Path) -> None:
     rdma, warnings = read(tree.manifest, tmp_path)
     assert not rdma.usable
     assert warnings == [f"scif0: {CLASS}/scif0 is not a directory"]
-    found = {hca.name: [port.reasons for port in hca.ports] for hca in rdma.hcas}
+    result = {hca.name: [port.reasons for port in hca.ports] for hca in rdma.hcas}
     software = ["it has no PCI device, because it is RDMA in software"]
-    assert found == {"rxe0": [software], "rxe1": [software], "scif0": [], "siw0": [software]}
+    assert result == {"rxe0": [software], "rxe1": [software], "scif0": [], "siw0": [software]}
     assert {hca.name: hca.netdevs for hca in rdma.hcas}["rxe0"] == ["eth0"]
     assert [hca.pci_address for hca in rdma.hcas if hca.name in ("siw0", "scif0")] == [None, None]
 
@@ -449,9 +449,9 @@ def test_what_nobody_may_not_read(closed: str, names: list[str], warning: str | 
         warnings: list[str] = []
         answer = as_nobody(lambda: [read_rdma(machine, warnings.append).to_dict(), warnings])
         (root / closed).chmod(0o755)
-    rdma, said = answer
+    rdma, messages = answer
     assert [hca["name"] for hca in rdma["hcas"]] == names
-    assert said == ([warning] if warning else [])
+    assert messages == ([warning] if warning else [])
     if warning is None:
         reasons = ["/dev/infiniband/uverbs0 cannot be opened: permission denied"]
         assert rdma["hcas"][0]["ports"][0]["reasons"] == reasons

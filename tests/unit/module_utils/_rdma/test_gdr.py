@@ -18,7 +18,7 @@ SYMBOL = "ffffffffc0a1b2c3 T ib_register_peer_memory_client\t[ib_core]\n"
 
 
 @pytest.mark.parametrize(
-    ("manifest", "there"),
+    ("manifest", "present"),
     [
         ({}, set()),
         ({"directories": ["/sys/module/nvidia_peermem"]}, {"nvidia_peermem"}),
@@ -39,9 +39,9 @@ SYMBOL = "ffffffffc0a1b2c3 T ib_register_peer_memory_client\t[ib_core]\n"
         ({"files": {"/proc/kallsyms": SYMBOL}}, set()),
     ],
 )
-def test_what_is_there(manifest: dict[str, Any], there: set[str], tmp_path: Path) -> None:
+def test_what_is_there(manifest: dict[str, Any], present: set[str], tmp_path: Path) -> None:
     gdr = read_gdr(Machine(manifest, tmp_path))
-    assert {name for name in ("nvidia_peermem", "nv_peer_mem", "amd_peer") if getattr(gdr, name)} == there
+    assert {name for name in ("nvidia_peermem", "nv_peer_mem", "amd_peer") if getattr(gdr, name)} == present
     assert gdr.dmabuf is None
 
 

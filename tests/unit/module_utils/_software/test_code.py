@@ -120,8 +120,8 @@ def warned(tmp_path: Path, *results: CommandResult) -> tuple[Code, list[str], An
 
 
 def test_a_checkout_of_somebody_else(tmp_path: Path) -> None:
-    said = f"fatal: detected dubious ownership in repository at '{tmp_path}'\nTo add an exception, call:\n"
-    code, warnings, _answers = warned(tmp_path, CommandResult(128, "", said))
+    messages = f"fatal: detected dubious ownership in repository at '{tmp_path}'\nTo add an exception, call:\n"
+    code, warnings, _answers = warned(tmp_path, CommandResult(128, "", messages))
     assert (code.exists, code.commit, code.dirty) == (True, None, None)
     assert code.why and f"code {tmp_path}: {code.why}" == warnings[0]
     assert warnings == [
@@ -223,13 +223,13 @@ def test_the_same_changes_have_the_same_digest(checkout: Path, tmp_path: Path) -
     git(tmp_path, "clone", "--quiet", str(checkout), str(other))
     git(other, "config", "diff.noprefix", "true")
     assert changes(checkout) is None
-    seen: set[str | None] = {None}
+    visible: set[str | None] = {None}
 
     def both(work: Callable[[Path], object]) -> None:
         work(checkout)
         first = changes(checkout)
-        assert first not in seen
-        seen.add(first)
+        assert first not in visible
+        visible.add(first)
         work(other)
         assert changes(other) == first
 

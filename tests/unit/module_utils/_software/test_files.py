@@ -104,8 +104,8 @@ def bin_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ],
 )
 def test_the_interpreter(bin_dir: str, command: str, path: str | None) -> None:
-    found = find_python(Host(), f"{bin_dir}/code", command)
-    assert found == TrainingPython(command, path and path.format(bin_dir))
+    result = find_python(Host(), f"{bin_dir}/code", command)
+    assert result == TrainingPython(command, path and path.format(bin_dir))
 
 
 def test_an_interpreter_that_may_not_be_executed(bin_dir: str) -> None:

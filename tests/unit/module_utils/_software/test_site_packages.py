@@ -51,17 +51,17 @@ def test_an_environment_here_is_seen_as_it_sees_itself(tmp_path: Path, system: b
     standard = (sys.base_prefix + "/lib/python", sys.base_prefix + "/lib64/python")
     sites = [path for path in paths if os.path.isdir(path) and (path.endswith("-packages") or path[:9] != "/usr/lib/")]
     sites = [path for path in sites if path.endswith("-packages") or not path.startswith(standard)]
-    found = read_site_packages(Host(), interpreter, environ)
-    assert list(found.folders) == sites
-    assert (found.prefix, found.version, found.source) == (f"{tmp_path}/v", version, f"{tmp_path}/v/pyvenv.cfg")
-    assert found.certain or system
+    result = read_site_packages(Host(), interpreter, environ)
+    assert list(result.folders) == sites
+    assert (result.prefix, result.version, result.source) == (f"{tmp_path}/v", version, f"{tmp_path}/v/pyvenv.cfg")
+    assert result.certain or system
 
 
 def test_debian(tmp_path: Path) -> None:
     folders = ["/home/me/.local/lib/python3.11/site-packages", "/usr/local/lib/python3.11/dist-packages"]
-    found = look(tmp_path, "/usr/bin/python3", DEBIAN, directories=folders, links={"/usr/bin/python3": "python3.11"})
-    assert (found.prefix, found.certain, found.version) == ("/usr", True, "3.11")
-    assert list(found.folders) == [*folders, "/usr/lib/python3/dist-packages"]
+    result = look(tmp_path, "/usr/bin/python3", DEBIAN, directories=folders, links={"/usr/bin/python3": "python3.11"})
+    assert (result.prefix, result.certain, result.version) == ("/usr", True, "3.11")
+    assert list(result.folders) == [*folders, "/usr/lib/python3/dist-packages"]
 
 
 def test_conda(tmp_path: Path) -> None:
@@ -71,20 +71,20 @@ def test_conda(tmp_path: Path) -> None:
         "/opt/conda/lib/python3.12/site-packages/six.py": "",
         "/opt/conda/conda-meta/python-3.12.4-h5148396_1.json": "{}",
     }
-    found = look(tmp_path, "/opt/conda/bin/python3.12", files)
-    assert found.folders == {"/opt/conda/lib/python3.12/site-packages": ["six.py"]}
-    assert (found.certain, found.version) == (True, "3.12.4")
-    assert found.folder_of("six.py") == "/opt/conda/lib/python3.12/site-packages"
-    assert found.folder_of("torch") is None
+    result = look(tmp_path, "/opt/conda/bin/python3.12", files)
+    assert result.folders == {"/opt/conda/lib/python3.12/site-packages": ["six.py"]}
+    assert (result.certain, result.version) == (True, "3.12.4")
+    assert result.folder_of("six.py") == "/opt/conda/lib/python3.12/site-packages"
+    assert result.folder_of("torch") is None
 
 
 def test_a_virtual_environment_of_debian(tmp_path: Path) -> None:
-    found = look(tmp_path, "/v/bin/python", {**DEBIAN, **VENV}, links=VENV_LINKS)
-    assert (list(found.folders), found.certain) == (["/v/lib/python3.11/site-packages"], True)
+    result = look(tmp_path, "/v/bin/python", {**DEBIAN, **VENV}, links=VENV_LINKS)
+    assert (list(result.folders), result.certain) == (["/v/lib/python3.11/site-packages"], True)
     system = {"/v/pyvenv.cfg": PYVENV.format("True")}
-    found = look(tmp_path / "system", "/v/bin/python", {**DEBIAN, **VENV, **system}, links=VENV_LINKS)
-    assert list(found.folders) == ["/v/lib/python3.11/site-packages", "/usr/lib/python3/dist-packages"]
-    assert (found.certain, found.version) == (True, "3.11.2")
+    result = look(tmp_path / "system", "/v/bin/python", {**DEBIAN, **VENV, **system}, links=VENV_LINKS)
+    assert list(result.folders) == ["/v/lib/python3.11/site-packages", "/usr/lib/python3/dist-packages"]
+    assert (result.certain, result.version) == (True, "3.11.2")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_a_virtual_environment_of_debian(tmp_path: Path) -> None:
 def test_what_may_change_where_it_looks_makes_it_uncertain(
     tmp_path: Path, changes: dict[str, str], environ: dict[str, str]
 ) -> None:
-    found = look(tmp_path, "/v/bin/python", {**DEBIAN, **VENV, **changes}, links=VENV_LINKS, environ=environ)
-    assert "/v/lib/python3.11/site-packages" in found.folders
-    assert not found.certain
+    result = look(tmp_path, "/v/bin/python", {**DEBIAN, **VENV, **changes}, links=VENV_LINKS, environ=environ)
+    assert "/v/lib/python3.11/site-packages" in result.folders
+    assert not result.certain
 
 
 @pytest.mark.parametrize("name", ["distutils-precedence.pth", "_virtualenv.pth", "__editable__.mine-1.0.pth"])
@@ -112,8 +112,8 @@ def test_code_that_is_known_to_add_nothing(tmp_path: Path, name: str) -> None:
 
 
 def test_an_interpreter_without_a_library(tmp_path: Path) -> None:
-    found = look(tmp_path, "/usr/bin/python3", {"/usr/bin/python3": ELF})
-    assert (found.folders, found.certain, found.version) == ({}, False, None)
+    result = look(tmp_path, "/usr/bin/python3", {"/usr/bin/python3": ELF})
+    assert (result.folders, result.certain, result.version) == ({}, False, None)
     assert not look(tmp_path / "none", "/absent/python", {}).certain
 
 
@@ -122,10 +122,10 @@ def test_a_directory_that_cannot_be_listed_makes_it_uncertain(tmp_path: Path) ->
         def list_dir(self, path: str) -> list[str] | None:
             return None if path.endswith("site-packages") else super().list_dir(path)
 
-    found = read_site_packages(
+    result = read_site_packages(
         Closed({"files": {**DEBIAN, **VENV}, "links": VENV_LINKS}, tmp_path), "/v/bin/python", {}
     )
-    assert (list(found.folders), found.certain) == (["/v/lib/python3.11/site-packages"], False)
+    assert (list(result.folders), result.certain) == (["/v/lib/python3.11/site-packages"], False)
 
 
 def test_parse_pyvenv() -> None:

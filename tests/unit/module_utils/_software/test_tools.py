@@ -25,8 +25,8 @@ def test_a_node_of_a_slurm_cluster(tmp_path: Path) -> None:
         "singularity --version": answer("singularity-ce version 4.1.2\n"),
         "srun --version": answer("slurm 23.11.4\n"),
     }
-    found = read_tools(Machine({"commands": commands}, tmp_path))
-    assert found == Tools(docker=None, podman="4.9.4-rhel", apptainer="4.1.2", slurm="23.11.4")
+    result = read_tools(Machine({"commands": commands}, tmp_path))
+    assert result == Tools(docker=None, podman="4.9.4-rhel", apptainer="4.1.2", slurm="23.11.4")
 
 
 def test_none(tmp_path: Path) -> None:

@@ -45,13 +45,13 @@ def versions(tmp_path: Path, files: dict[str, str], **more: Any) -> Versions:
     machine = Machine(manifest, tmp_path / "root")
     Path(machine.root, "usr/bin/python3.11").chmod(0o755)
     warnings: list[str] = []
-    found = read_versions(machine, "/code", "/v/bin/python", warnings.append)
+    result = read_versions(machine, "/code", "/v/bin/python", warnings.append)
     assert warnings == []
-    return found
+    return result
 
 
 def test_a_wheel_with_cuda(tmp_path: Path) -> None:
-    found = versions(
+    result = versions(
         tmp_path,
         {
             f"{SITE}/torch/version.py": CUDA,
@@ -62,7 +62,7 @@ def test_a_wheel_with_cuda(tmp_path: Path) -> None:
         },
         links={"/usr/lib/x86_64-linux-gnu/libnccl.so.2": "libnccl.so.2.18.3"},
     )
-    assert found == Versions(
+    assert result == Versions(
         python="3.11.2",
         torch="2.6.0+cu124",
         torch_cuda="12.4",
@@ -86,30 +86,30 @@ def test_a_wheel_with_cuda(tmp_path: Path) -> None:
 def test_a_library_of_the_system(tmp_path: Path, environ: str, folder: str) -> None:
     files = {f"{folder}/libnccl.so.2.19.3": "", "/usr/local/lib/libnccl.so.2.8.4": "", "/proc/self/environ": environ}
     links = {f"{folder}/libnccl.so.2": "libnccl.so.2.19.3", "/usr/local/lib/libnccl.so.2": "libnccl.so.2.8.4"}
-    found = versions(tmp_path, files, links=links)
-    assert (found.nccl, found.sources["nccl"]) == ("2.19.3", f"{folder}/libnccl.so.2")
+    result = versions(tmp_path, files, links=links)
+    assert (result.nccl, result.sources["nccl"]) == ("2.19.3", f"{folder}/libnccl.so.2")
 
 
 def test_a_library_that_does_not_tell_its_version(tmp_path: Path) -> None:
-    found = versions(tmp_path, {"/usr/lib64/libnccl.so.2": ""})
-    assert (found.nccl, "nccl" in found.sources) == (None, False)
+    result = versions(tmp_path, {"/usr/lib64/libnccl.so.2": ""})
+    assert (result.nccl, "nccl" in result.sources) == (None, False)
 
 
 ROCM = {"/opt/rocm-6.4.1/.info/version": "6.4.1-83\n", "/opt/rocm-6.4.1/include/rccl/rccl.h": RCCL_H}
 
 
 def test_rocm(tmp_path: Path) -> None:
-    found = versions(tmp_path, {f"{SITE}/torch/version.py": HIP, **ROCM}, links={"/opt/rocm": "rocm-6.4.1"})
-    assert (found.torch, found.torch_cuda, found.torch_hip) == ("2.5.1+rocm6.2", None, "6.2.41133-dd7f95766")
-    assert (found.rocm, found.rccl) == ("6.4.1-83", "2.20.5")
-    assert found.sources["rccl"] == "/opt/rocm/include/rccl/rccl.h"
+    result = versions(tmp_path, {f"{SITE}/torch/version.py": HIP, **ROCM}, links={"/opt/rocm": "rocm-6.4.1"})
+    assert (result.torch, result.torch_cuda, result.torch_hip) == ("2.5.1+rocm6.2", None, "6.2.41133-dd7f95766")
+    assert (result.rocm, result.rccl) == ("6.4.1-83", "2.20.5")
+    assert result.sources["rccl"] == "/opt/rocm/include/rccl/rccl.h"
 
 
 def test_the_rccl_of_a_wheel_is_not_that_of_the_system(tmp_path: Path) -> None:
     wheel = {f"{SITE}/torch/version.py": HIP, f"{SITE}/torch/lib/librccl.so": ""}
     environ = {"/proc/self/environ": "ROCM_PATH=/opt/rocm-6.4.1\0"}
-    found = versions(tmp_path, {**wheel, **ROCM, **environ})
-    assert (found.rocm, found.rccl) == ("6.4.1-83", None)
+    result = versions(tmp_path, {**wheel, **ROCM, **environ})
+    assert (result.rocm, result.rccl) == ("6.4.1-83", None)
 
 
 @pytest.mark.parametrize(
@@ -118,38 +118,38 @@ def test_the_rccl_of_a_wheel_is_not_that_of_the_system(tmp_path: Path) -> None:
 )
 def test_an_editable_torch(tmp_path: Path, name: str, version: str) -> None:
     finder = {f"{SITE}/__editable__.torch-2.7.0a0.pth": "import __editable___torch_finder\n", f"{SITE}/{name}/x": ""}
-    found = versions(tmp_path, finder)
-    assert (found.torch, found.sources["torch"]) == (version, f"{SITE}/{name}")
+    result = versions(tmp_path, finder)
+    assert (result.torch, result.sources["torch"]) == (version, f"{SITE}/{name}")
 
 
 def test_no_torch(tmp_path: Path) -> None:
     others = {f"{SITE}/torchvision/version.py": CUDA, f"{SITE}/torchvision-0.19.0.dist-info/RECORD": ""}
-    found = versions(tmp_path, others)
-    assert (found.torch, found.site_packages) == (None, [SITE])
+    result = versions(tmp_path, others)
+    assert (result.torch, result.site_packages) == (None, [SITE])
 
 
 def test_a_torch_without_a_version_is_none_that_is_missing(tmp_path: Path) -> None:
     machine = Machine({"files": {**PYTHON, f"{SITE}/torch/lib/x.so": ""}, "links": LINKS}, tmp_path / "root")
     Path(machine.root, "usr/bin/python3.11").chmod(0o755)
     warnings: list[str] = []
-    found = read_versions(machine, "/code", "/v/bin/python", warnings.append)
-    assert (found.torch, found.site_packages) == (None, None)
+    result = read_versions(machine, "/code", "/v/bin/python", warnings.append)
+    assert (result.torch, result.site_packages) == (None, None)
     assert warnings == [f"{SITE}/torch does not tell its version"]
 
 
 def test_no_interpreter(tmp_path: Path) -> None:
     machine = Machine({"files": {"/sys/module/mlx5_core/version": "24.10-0.7.0\n"}}, tmp_path)
-    found = read_versions(machine, "/code", "/absent/python", lambda _warning: None)
-    assert found == Versions(mlx5="24.10-0.7.0", sources={"mlx5": "/sys/module/mlx5_core/version"})
+    result = read_versions(machine, "/code", "/absent/python", lambda _warning: None)
+    assert result == Versions(mlx5="24.10-0.7.0", sources={"mlx5": "/sys/module/mlx5_core/version"})
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch here")
 def test_this_torch() -> None:
     import torch
 
-    found = read_versions(Host(), "/", sys.executable, lambda _warning: None)
-    assert (found.torch, found.torch_cuda) == (torch.__version__, torch.version.cuda)
-    assert found.python == ".".join(map(str, sys.version_info[:3]))
+    result = read_versions(Host(), "/", sys.executable, lambda _warning: None)
+    assert (result.torch, result.torch_cuda) == (torch.__version__, torch.version.cuda)
+    assert result.python == ".".join(map(str, sys.version_info[:3]))
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ def test_kept(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_does_not_say(tmp_path: Path) -> None:
-    told, untold = OwnMachine({"files": {TIMESYNC: ""}}, tmp_path / "a"), OwnMachine({}, tmp_path / "b")
-    told.system.synchronized = untold.system.synchronized = None
-    assert read_clock(told, None) == Clock(1800000000.5, None, True, TIMESYNC)
+    answer, untold = OwnMachine({"files": {TIMESYNC: ""}}, tmp_path / "a"), OwnMachine({}, tmp_path / "b")
+    answer.system.synchronized = untold.system.synchronized = None
+    assert read_clock(answer, None) == Clock(1800000000.5, None, True, TIMESYNC)
     assert read_clock(untold, None) == Clock(1800000000.5, None, None, None)
 
 

@@ -23,12 +23,12 @@ def test_those_of_gpus_and_adapters_in_the_order_of_their_numbers(tmp_path: Path
     }
     host = Machine({"files": files}, tmp_path)
     (tmp_path / "dev/nvidia0").chmod(0o660)
-    found = read_devices(host)
-    assert [device.path for device in found] == [
+    result = read_devices(host)
+    assert [device.path for device in result] == [
         *("/dev/kfd", "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidia10", "/dev/nvidia-uvm", "/dev/nvidiactl"),
         *("/dev/dri/renderD128", "/dev/infiniband/umad0", "/dev/infiniband/uverbs0"),
     ]
-    assert found[1] == DeviceFile("/dev/nvidia0", "0660", os.geteuid(), os.getegid(), True, True)
+    assert result[1] == DeviceFile("/dev/nvidia0", "0660", os.geteuid(), os.getegid(), True, True)
 
 
 def test_links_and_nothing(tmp_path: Path) -> None:

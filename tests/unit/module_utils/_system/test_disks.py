@@ -17,49 +17,49 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
 
 
 def test_a_directory_of_this_machine(tmp_path: Path) -> None:
-    found, state = read_disk(Host(), str(tmp_path)), os.statvfs(tmp_path)
-    assert found.path == str(tmp_path)
-    assert found.size_bytes == state.f_blocks * state.f_frsize
-    assert found.free_bytes is not None
-    assert 0 < found.free_bytes <= found.size_bytes
-    assert found.read_only is False
-    assert found.mount_point is not None
-    assert tmp_path.is_relative_to(found.mount_point)
+    result, state = read_disk(Host(), str(tmp_path)), os.statvfs(tmp_path)
+    assert result.path == str(tmp_path)
+    assert result.size_bytes == state.f_blocks * state.f_frsize
+    assert result.free_bytes is not None
+    assert 0 < result.free_bytes <= result.size_bytes
+    assert result.read_only is False
+    assert result.mount_point is not None
+    assert tmp_path.is_relative_to(result.mount_point)
 
 
 def test_what_has_no_limit_of_inodes(tmp_path: Path) -> None:
-    found = read_disk(Host(), "/proc")
-    assert (found.filesystem, found.mount_point, found.free_inodes) == ("proc", "/proc", None)
+    result = read_disk(Host(), "/proc")
+    assert (result.filesystem, result.mount_point, result.free_inodes) == ("proc", "/proc", None)
 
 
 def test_a_directory_that_is_yet_to_be_made_and_a_link(tmp_path: Path) -> None:
     mounts = "29 1 259:2 / / rw - ext4 /dev/md0 rw\n88 29 9:1 / /raid rw - xfs /dev/md1 rw\n"
     manifest = {"files": {"/proc/self/mountinfo": mounts, "/raid/x": ""}, "links": {"/data": "/raid", "/loop": "loop"}}
     machine = Machine(manifest, tmp_path)
-    found = read_disk(machine, "/data/sets/new")
-    assert (found.path, found.mount_point, found.filesystem) == ("/data/sets/new", "/raid", "xfs")
+    result = read_disk(machine, "/data/sets/new")
+    assert (result.path, result.mount_point, result.filesystem) == ("/data/sets/new", "/raid", "xfs")
     assert read_disk(machine, "/home/me").mount_point == "/"
     assert read_disk(machine, "/loop") == Disk("/loop")
 
 
 def test_mounts_unknown(tmp_path: Path) -> None:
-    found = read_disk(Machine({}, tmp_path), "/x")
-    assert (found.mount_point, found.filesystem) == (None, None)
-    assert found.size_bytes is not None
+    result = read_disk(Machine({}, tmp_path), "/x")
+    assert (result.mount_point, result.filesystem) == (None, None)
+    assert result.size_bytes is not None
 
 
 def test_writing_is_tried_only_when_asked_and_leaves_nothing(tmp_path: Path) -> None:
     assert read_disk(Host(), str(tmp_path)).writable is None
-    found = read_disk(Host(), f"{tmp_path}/yet/to/be/made", probe=True)
-    assert (found.writable, found.write_error) == (True, None)
+    result = read_disk(Host(), f"{tmp_path}/yet/to/be/made", probe=True)
+    assert (result.writable, result.write_error) == (True, None)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     host = OwnMachine({"directories": ["/raid"]}, tmp_path)
     host.system.writes = {f"{tmp_path}/raid": errno.ENOSPC}
-    found = read_disk(host, "/raid/muster", probe=True)
-    assert (found.writable, found.write_error) == (False, "No space left on device")
+    result = read_disk(host, "/raid/muster", probe=True)
+    assert (result.writable, result.write_error) == (False, "No space left on device")
 
 
 def test_in_a_checkout_nothing_gets_a_name_that_git_could_see(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def test_dmesg() -> None:
 
 def test_the_journal_first(tmp_path: Path) -> None:
     commands = {JOURNALCTL: answer(journal(entry(BORING[0]), entry(XID))), "dmesg": answer("[    0.000000] x\n")}
-    found = read_kernel_log(OwnMachine({"commands": commands}, tmp_path))
-    assert found == KernelLog(True, None, [KernelError("xid", 79, "0000:3b:00.0", XID, 1.5)], "journalctl", True)
+    result = read_kernel_log(OwnMachine({"commands": commands}, tmp_path))
+    assert result == KernelLog(True, None, [KernelError("xid", 79, "0000:3b:00.0", XID, 1.5)], "journalctl", True)
 
 
 @pytest.mark.parametrize(("first", "complete"), [("0.000000", True), ("9312.551321", False)])
@@ -161,8 +161,8 @@ def test_it_hangs(tmp_path: Path) -> None:
 
 def test_as_root(tmp_path: Path) -> None:
     host = OwnMachine({"commands": {f"sudo -n {JOURNALCTL}": answer(journal(entry(XID)))}}, tmp_path)
-    found = read_kernel_log(host, ["sudo", "-n"])
-    assert found is not None and [error.code for error in found.errors] == [79]
+    result = read_kernel_log(host, ["sudo", "-n"])
+    assert result is not None and [error.code for error in result.errors] == [79]
 
 
 def test_a_tree_has_none(tmp_path: Path) -> None:

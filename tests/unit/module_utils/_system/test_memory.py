@@ -43,6 +43,6 @@ def test_meminfo() -> None:
 
 
 def test_this_machine() -> None:
-    found = read_memory(Host())
-    assert found.total_bytes is not None and found.available_bytes is not None
-    assert 0 < found.available_bytes <= found.total_bytes
+    result = read_memory(Host())
+    assert result.total_bytes is not None and result.available_bytes is not None
+    assert 0 < result.available_bytes <= result.total_bytes

@@ -56,15 +56,15 @@ def test_leftovers_and_those_nobody_can_tell_of(tmp_path: Path) -> None:
         "/proc/stat": "cpu 1 2\n",
     }
     errors = {"/proc/8/environ": "EACCES", "/proc/9/environ": "EACCES"}
-    found = read_processes(Machine({"files": files, "errors": errors}, tmp_path))
-    assert found == Processes(gpu=[], runs=[RunProcess(7, os.geteuid(), "python", RUN)], hung=[], hidden=1)
+    result = read_processes(Machine({"files": files, "errors": errors}, tmp_path))
+    assert result == Processes(gpu=[], runs=[RunProcess(7, os.geteuid(), "python", RUN)], hung=[], hidden=1)
 
 
 def test_users_of_nvidia_gpus(tmp_path: Path) -> None:
     files = {**process(4242, "python3", environ=f"MUSTER_RUN_ID={RUN}\0"), "/dev/nvidia0": ""}
-    told = "4242, 00000000:1B:00.0\n4243, 00000000:1B:00.0\n[Not Supported], 00000000:2C:00.0\n"
-    found = read_processes(OwnMachine({"files": files, "commands": {SMI: answer(told)}}, tmp_path))
-    assert found.gpu == [
+    facts = "4242, 00000000:1B:00.0\n4243, 00000000:1B:00.0\n[Not Supported], 00000000:2C:00.0\n"
+    result = read_processes(OwnMachine({"files": files, "commands": {SMI: answer(facts)}}, tmp_path))
+    assert result.gpu == [
         GpuProcess(4242, os.geteuid(), "python3", RUN, "0000:1b:00.0"),
         GpuProcess(4243, None, None, None, "0000:1b:00.0"),
     ]
@@ -73,8 +73,8 @@ def test_users_of_nvidia_gpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hangs", [[], ["nvidia-smi"]], ids=["missing", "hangs"])
 def test_without_the_tool_the_users_of_nvidia_gpus_are_unknown(tmp_path: Path, hangs: list[str]) -> None:
     host = OwnMachine({"files": {"/dev/nvidia0": "", **process(1, "init")}}, tmp_path, hangs)
-    found = read_processes(host)
-    assert (found.gpu, found.runs) == (None, [])
+    result = read_processes(host)
+    assert (result.gpu, result.runs) == (None, [])
 
 
 def test_users_of_amd_gpus(tmp_path: Path) -> None:
@@ -107,14 +107,14 @@ def test_who_hangs_is_asleep_and_has_not_run_in_between(tmp_path: Path, monkeypa
 def test_below_another_root_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it waited"))
     host = Machine({"files": {**process(21, "cp", "D"), "/dev/nvidia0": ""}}, tmp_path)
-    found = read_processes(host)
-    assert (found.hung, found.gpu, host.commands_run) == (None, None, [])
+    result = read_processes(host)
+    assert (result.hung, result.gpu, host.commands_run) == (None, None, [])
 
 
 def test_this_machine() -> None:
-    found = read_processes(Host())
-    assert found.runs is not None
-    assert os.getpid() not in [process.pid for process in found.runs]
+    result = read_processes(Host())
+    assert result.runs is not None
+    assert os.getpid() not in [process.pid for process in result.runs]
 
 
 def test_parsers() -> None:

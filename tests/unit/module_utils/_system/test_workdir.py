@@ -17,19 +17,19 @@ from ansible_collections.muster.train.tests.support.machines import Machine, loa
 
 
 def test_a_directory(tmp_path: Path) -> None:
-    found, state = read_workdir(Host(), str(tmp_path), "m/b"), os.stat(tmp_path)
-    assert (found.path, found.writable) == (str(tmp_path), True)
-    assert found.identity == f"m/b/{state.st_dev}:{state.st_ino}"
-    assert found.free_bytes is not None
-    assert 0 < found.free_bytes < 2**60
+    result, state = read_workdir(Host(), str(tmp_path), "m/b"), os.stat(tmp_path)
+    assert (result.path, result.writable) == (str(tmp_path), True)
+    assert result.identity == f"m/b/{state.st_dev}:{state.st_ino}"
+    assert result.free_bytes is not None
+    assert 0 < result.free_bytes < 2**60
 
 
 def test_one_that_is_yet_to_be_made(tmp_path: Path) -> None:
-    found, state = read_workdir(Host(), f"{tmp_path}/a/b", "m/b"), os.stat(tmp_path)
-    assert found.path == f"{tmp_path}/a/b"
-    assert found.identity == f"m/b/{state.st_dev}:{state.st_ino}/a/b"
-    assert found.writable
-    assert found.free_bytes is not None
+    result, state = read_workdir(Host(), f"{tmp_path}/a/b", "m/b"), os.stat(tmp_path)
+    assert result.path == f"{tmp_path}/a/b"
+    assert result.identity == f"m/b/{state.st_dev}:{state.st_ino}/a/b"
+    assert result.writable
+    assert result.free_bytes is not None
 
 
 def test_two_names_of_one_directory(tmp_path: Path) -> None:
@@ -37,15 +37,15 @@ def test_two_names_of_one_directory(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     for rest in ("", "/deep/er", "/./x/../deep"):
         both = (read_workdir(Host(), f"{tmp_path}/{name}{rest}", "m/b") for name in ("real", "link"))
-        real, link = (dataclasses.replace(found, free_bytes=None) for found in both)  # others write meanwhile
+        real, link = (dataclasses.replace(result, free_bytes=None) for result in both)  # others write meanwhile
         assert real == link
     other = read_workdir(Host(), f"{tmp_path}/real/other", "m/b")
     assert other.identity != read_workdir(Host(), f"{tmp_path}/real/another", "m/b").identity
 
 
 def test_another_machine_or_an_unknown_one(tmp_path: Path) -> None:
-    here, there = (read_workdir(Host(), str(tmp_path), mark).identity for mark in ("m/b", "m/c"))
-    assert here != there
+    here, present = (read_workdir(Host(), str(tmp_path), mark).identity for mark in ("m/b", "m/c"))
+    assert here != present
     assert read_workdir(Host(), str(tmp_path), None).identity is None
 
 
@@ -65,9 +65,9 @@ def test_a_directory_that_may_not_be_written(tmp_path: Path) -> None:
 
 
 def test_below_a_root(tmp_path: Path) -> None:
-    found = read_workdir(load("laptop", tmp_path), "/home/me/muster/x", "m/b")
+    result = read_workdir(load("laptop", tmp_path), "/home/me/muster/x", "m/b")
     state = os.stat(tmp_path / "home/me/muster")
-    assert (found.path, found.identity) == ("/home/me/muster/x", f"m/b/{state.st_dev}:{state.st_ino}/x")
+    assert (result.path, result.identity) == ("/home/me/muster/x", f"m/b/{state.st_dev}:{state.st_ino}/x")
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def cells(topology: Topology, fact: str) -> dict[tuple[int, int], str]:
     """Return one fact's cells off the diagonal; a table of link types is none of weights, whatever its heading."""
     if fact == "link":
         return link_types(topology)
-    found = [topology.tables[heading] for heading in HEADINGS[fact] if heading in topology.tables]
-    return {pair: cell for pair, cell in found[0].items() if pair[0] != pair[1]} if found else {}
+    result = [topology.tables[heading] for heading in HEADINGS[fact] if heading in topology.tables]
+    return {pair: cell for pair, cell in result[0].items() if pair[0] != pair[1]} if result else {}
 
 
 def check_topology(topology: Topology, key: str, value: Any) -> None:
@@ -67,20 +67,20 @@ def check_topology(topology: Topology, key: str, value: Any) -> None:
         assert set(link_types(topology).values()) == set(value) & {"XGMI", "PCIE"}
     elif key.endswith("_all"):
         fact = key.removesuffix("_all")
-        found = cells(topology, fact)
-        pairs = {(min(pair), max(pair)) for pair in found}
+        result = cells(topology, fact)
+        pairs = {(min(pair), max(pair)) for pair in result}
         assert len(pairs) == len(topology.gpus) * (len(topology.gpus) - 1) // 2
-        assert set(found.values()) == {str(value)}
+        assert set(result.values()) == {str(value)}
     elif fact in ("numa_node", "numa_nodes", "numa", "numa_affinity"):
         name = "numa affinity" if fact == "numa_affinity" else "numa node"
-        found_numbers = {number: int(told[name]) for number, told in topology.devices.items()}
+        found_numbers = {number: int(answer[name]) for number, answer in topology.devices.items()}
         assert found_numbers == (value if isinstance(value, dict) else dict(enumerate(value)))
     elif value is None:
         assert {word for word in cells(topology, fact).values() if word.isdecimal() or fact == "link"} == set()
     elif fact in HEADINGS and isinstance(value, dict):
-        for pair, told in value.items():
+        for pair, answer in value.items():
             a, b = map(int, pair.split("-"))
-            word = {True: "ENABLED", False: "DISABLED"}[told] if isinstance(told, bool) else str(told)
+            word = {True: "ENABLED", False: "DISABLED"}[answer] if isinstance(answer, bool) else str(answer)
             assert cells(topology, fact)[a, b] == word
     else:
         pytest.fail(f"the test does not know the key {key}: {value!r}")

@@ -143,10 +143,10 @@ def test_the_mode_of_partitions_where_the_driver_does_not_say_it(
     assert {device.partition for device in look(manifest)[0].devices} == {mode}
 
 
-@pytest.mark.parametrize(("said", "mode"), [("CPX\n", "CPX"), ("DPX\n", "DPX"), ("\n", "CPX"), ("?\n", "CPX")])
-def test_the_driver_s_word_for_the_mode_comes_first(look: Look, said: str, mode: str) -> None:
+@pytest.mark.parametrize(("messages", "mode"), [("CPX\n", "CPX"), ("DPX\n", "DPX"), ("\n", "CPX"), ("?\n", "CPX")])
+def test_the_driver_s_word_for_the_mode_comes_first(look: Look, messages: str, mode: str) -> None:
     manifest = machine([KfdGpu(0x0500 | part, 7, num_xcc=1) for part in range(2)])
-    manifest["files"][f"{PCI}/0000:05:00.0/current_compute_partition"] = said
+    manifest["files"][f"{PCI}/0000:05:00.0/current_compute_partition"] = messages
     manifest["files"][f"{PCI}/0000:05:00.0/mem_info_vram_total"] = "206141652992\n"
     devices = look(manifest)[0].devices
     assert [device.partition for device in devices] == [mode, mode]

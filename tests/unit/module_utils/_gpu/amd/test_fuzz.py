@@ -44,18 +44,18 @@ def mutate(sample: str, chance: random.Random) -> str:
     return "".join(parts)
 
 
-def check_topology(found: Topology) -> None:
-    assert set(found.addresses) <= set(found.gpus)
-    assert all(BDF.fullmatch(address) for address in found.addresses.values())
-    assert all(a < b and word in ("XGMI", "PCIE") for (a, b), word in link_types(found).items())
+def check_topology(result: Topology) -> None:
+    assert set(result.addresses) <= set(result.gpus)
+    assert all(BDF.fullmatch(address) for address in result.addresses.values())
+    assert all(a < b and word in ("XGMI", "PCIE") for (a, b), word in link_types(result).items())
 
 
-def check_names(found: dict[str, str]) -> None:
-    assert all(found.values())
+def check_names(result: dict[str, str]) -> None:
+    assert all(result.values())
 
 
-def check_properties(found: dict[str, int]) -> None:
-    known = {name: max(0, value) for name, value in found.items() if name in KfdNode.__dataclass_fields__}
+def check_properties(result: dict[str, int]) -> None:
+    known = {name: max(0, value) for name, value in result.items() if name in KfdNode.__dataclass_fields__}
     node = KfdNode(**{**known, "number": 1})
     assert node.address is None or BDF.fullmatch(node.address)
 

@@ -38,20 +38,20 @@ STATIC = [
 
 
 def test_the_old_shape_has_numbers_only() -> None:
-    found = parse_topology(json.dumps(OLD, indent=4))
-    assert (found.gpus, found.addresses, found.complaints) == ([0, 1], {}, [])
-    assert found.tables["hops"] == {(0, 0): "0", (0, 1): "1", (1, 0): "1", (1, 1): "0"}
-    assert link_types(found) == {(0, 1): "XGMI"}
+    result = parse_topology(json.dumps(OLD, indent=4))
+    assert (result.gpus, result.addresses, result.complaints) == ([0, 1], {}, [])
+    assert result.tables["hops"] == {(0, 0): "0", (0, 1): "1", (1, 0): "1", (1, 1): "0"}
+    assert link_types(result) == {(0, 1): "XGMI"}
 
 
 @pytest.mark.parametrize("indent", [None, 4])
 @pytest.mark.parametrize("front", ["", "$ amd-smi topology --json\n", "[WARNING] low power\n"])
 @pytest.mark.parametrize("wrap", [False, True])
 def test_the_new_shape_has_addresses(indent: int | None, front: str, wrap: bool) -> None:
-    found = parse_topology(front + json.dumps({"gpu_data": NEW} if wrap else NEW, indent=indent) + "\nbye\n")
-    assert (found.gpus, found.complaints) == ([0, 1], [])
-    assert found.addresses == {0: "0000:0c:00.0", 1: "0000:22:00.0"}
-    assert link_types(found) == {(0, 1): "XGMI"}
+    result = parse_topology(front + json.dumps({"gpu_data": NEW} if wrap else NEW, indent=indent) + "\nbye\n")
+    assert (result.gpus, result.complaints) == ([0, 1], [])
+    assert result.addresses == {0: "0000:0c:00.0", 1: "0000:22:00.0"}
+    assert link_types(result) == {(0, 1): "XGMI"}
 
 
 def test_an_excerpt_is_no_json_but_what_it_shows_is_read() -> None:
@@ -60,10 +60,10 @@ def test_an_excerpt_is_no_json_but_what_it_shows_is_read() -> None:
         .replace("1\n", "1,\n")
         .replace("        ]\n    }", "        ...\n        ]\n    },\n    ...")
     )
-    found = parse_topology(text)
-    assert found.complaints == [NO_JSON]
-    assert link_types(found) == {(0, 1): "XGMI"}
-    assert found.tables["num_hops"] == {(0, 0): "0", (0, 1): "1"}
+    result = parse_topology(text)
+    assert result.complaints == [NO_JSON]
+    assert link_types(result) == {(0, 1): "XGMI"}
+    assert result.tables["num_hops"] == {(0, 0): "0", (0, 1): "1"}
 
 
 @pytest.mark.parametrize("text", ["", "ERROR: no driver", "[", '[{"gpu": 0, "bdf": "0000', "[" * 100000, "{" * 100000])

@@ -62,20 +62,20 @@ def test_an_answer_without_addresses_is_asked_again_as_tables(asked: Ask) -> Non
 
 
 def test_rocm_smi_where_amd_smi_is_missing(asked: Ask) -> None:
-    told, warnings, run = asked({ROCM: {"stdout": ROCM_SMI}})
-    assert told == ToolAnswer({"0000:0c:00.0": "AMD Instinct MI210: PCIe"}, LINKED)
+    answer, warnings, run = asked({ROCM: {"stdout": ROCM_SMI}})
+    assert answer == ToolAnswer({"0000:0c:00.0": "AMD Instinct MI210: PCIe"}, LINKED)
     assert warnings == []
     assert run[-1] == ROCM
 
 
 def test_tools_outside_the_path(asked: Ask) -> None:
-    told, warnings, _run = asked({f"/opt/rocm/bin/{NAMES}": {"stdout": json.dumps(STATIC)}}, links=False)
-    assert (told.names, warnings) == (NAMED, [])
+    answer, warnings, _run = asked({f"/opt/rocm/bin/{NAMES}": {"stdout": json.dumps(STATIC)}}, links=False)
+    assert (answer.names, warnings) == (NAMED, [])
 
 
 def test_no_tool_is_one_warning(asked: Ask) -> None:
-    told, warnings, _run = asked({})
-    assert told == ToolAnswer()
+    answer, warnings, _run = asked({})
+    assert answer == ToolAnswer()
     assert warnings == [
         "the market names and links of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"
     ]
@@ -83,8 +83,8 @@ def test_no_tool_is_one_warning(asked: Ask) -> None:
 
 def test_a_broken_tool_is_quoted(asked: Ask) -> None:
     broken = {"rc": 1, "stderr": "Traceback (most recent call last):\nImportError: libamd_smi.so: cannot open\n"}
-    told, warnings, _run = asked({NAMES: broken, ROCM: {"stdout": "\x00garbage"}}, links=False)
-    assert told == ToolAnswer()
+    answer, warnings, _run = asked({NAMES: broken, ROCM: {"stdout": "\x00garbage"}}, links=False)
+    assert answer == ToolAnswer()
     assert warnings == [
         "the market names of the AMD GPUs cannot be known: "
         "amd-smi static --asic --bus --json: ImportError: libamd_smi.so: cannot open"
@@ -93,8 +93,8 @@ def test_a_broken_tool_is_quoted(asked: Ask) -> None:
 
 def test_an_answer_without_links_is_named(asked: Ask) -> None:
     commands = {LINKS: {"stdout": "{}"}, TABLES: {"stdout": "DMA TABLE:\n"}, ROCM: {"stdout": "ERROR: no GPU\n"}}
-    told, warnings, run = asked(commands, names=False)
-    assert (told, run) == (ToolAnswer(), [LINKS, TABLES, ROCM])
+    answer, warnings, run = asked(commands, names=False)
+    assert (answer, run) == (ToolAnswer(), [LINKS, TABLES, ROCM])
     assert warnings == ["the links of the AMD GPUs cannot be known: amd-smi topology tells no link type; ERROR: no GPU"]
 
 

@@ -35,21 +35,21 @@ GPU[1]\t\t: (Topology) Numa Node: 1
 
 
 def test_rocm_smi() -> None:
-    found = parse_tables(ROCM_SMI)
-    assert found.gpus == [0, 1, 2]
-    assert found.addresses == {0: "0000:0c:00.0", 1: "0000:22:00.0"}
-    assert found.tables["Weight between two GPUs"][1, 2] == "72"
-    assert found.devices[0] == {"pci bus": "0000:0C:00.0", "card series": "AMD Instinct MI210: PCIe", "numa node": "0"}
-    assert found.devices[1]["numa node"] == "1"
-    assert found.complaints == ROCM_SMI.splitlines()[:1]
-    assert link_types(found) == {(0, 1): "XGMI", (0, 2): "PCIE"}
+    result = parse_tables(ROCM_SMI)
+    assert result.gpus == [0, 1, 2]
+    assert result.addresses == {0: "0000:0c:00.0", 1: "0000:22:00.0"}
+    assert result.tables["Weight between two GPUs"][1, 2] == "72"
+    assert result.devices[0] == {"pci bus": "0000:0C:00.0", "card series": "AMD Instinct MI210: PCIe", "numa node": "0"}
+    assert result.devices[1]["numa node"] == "1"
+    assert result.complaints == ROCM_SMI.splitlines()[:1]
+    assert link_types(result) == {(0, 1): "XGMI", (0, 2): "PCIE"}
 
 
 def test_one_gpu_has_a_table_and_no_links() -> None:
-    found = parse_tables("=== Link Type between two GPUs ===\n       GPU0         \nGPU0   0            \n")
-    assert found.gpus == [0]
-    assert found.tables == {"Link Type between two GPUs": {(0, 0): "0"}}
-    assert link_types(found) == {}
+    result = parse_tables("=== Link Type between two GPUs ===\n       GPU0         \nGPU0   0            \n")
+    assert result.gpus == [0]
+    assert result.tables == {"Link Type between two GPUs": {(0, 0): "0"}}
+    assert link_types(result) == {}
 
 
 def test_link_words_below_the_heading_of_weights_are_links() -> None:
@@ -57,10 +57,10 @@ def test_link_words_below_the_heading_of_weights_are_links() -> None:
         "=== Weight between two GPUs ===\nget_link_weight_topology, Not supported on the given system\n"
         "ERROR: GPU[1]   : Cannot read Link Weight\n\n     GPU0 GPU1\nGPU0 0 XGMI\nGPU1 XGMI 0\n"
     )
-    found = parse_tables(text)
-    assert link_types(found) == {(0, 1): "XGMI"}
-    assert len(found.complaints) == 2
-    assert found.devices == {}
+    result = parse_tables(text)
+    assert link_types(result) == {(0, 1): "XGMI"}
+    assert len(result.complaints) == 2
+    assert result.devices == {}
 
 
 def test_amd_smi_names_its_gpus_by_address() -> None:
@@ -69,20 +69,20 @@ def test_amd_smi_names_its_gpus_by_address() -> None:
         "0001:22:00.1 ENABLED ENABLED\n\nLINK TYPE TABLE:\n             0000:0C:00.0 0001:22:00.1\n"
         "0000:0C:00.0 SELF \x1b[4mPCIE\x1b[0m\n0001:22:00.1 PCIE SELF\n\nLegend:\n N/A = Not supported\n"
     )
-    found = parse_tables(text)
-    assert found.addresses == {0: "0000:0c:00.0", 1: "0001:22:00.1"}
-    assert list(found.tables) == ["ACCESS TABLE", "LINK TYPE TABLE"]
-    assert link_types(found) == {(0, 1): "PCIE"}
-    assert found.complaints == []
+    result = parse_tables(text)
+    assert result.addresses == {0: "0000:0c:00.0", 1: "0001:22:00.1"}
+    assert list(result.tables) == ["ACCESS TABLE", "LINK TYPE TABLE"]
+    assert link_types(result) == {(0, 1): "PCIE"}
+    assert result.complaints == []
 
 
 def test_what_is_cut_is_left_out() -> None:
     text = "LINK TYPE TABLE:\nGPU0 GPU1 GPU2\nGPU0 SELF XGMI PCIE XGMI\nGPU1 XGMI SELF\nGPU"
-    found = parse_tables(text)
-    assert found.tables == {"LINK TYPE TABLE": {(1, 0): "XGMI", (1, 1): "SELF"}}
+    result = parse_tables(text)
+    assert result.tables == {"LINK TYPE TABLE": {(1, 0): "XGMI", (1, 1): "SELF"}}
     assert parse_tables("GPU0 SELF XGMI\nGPU1 XGMI SELF\n").tables == {}
-    found = parse_tables("WEIGHT TABLE:\nGPU0 GPU1\nGPU0 0 15\nLINK TYPE TABLE:\nGPU0 SELF XGMI\n")
-    assert found.tables == {"WEIGHT TABLE": {(0, 0): "0", (0, 1): "15"}}
+    result = parse_tables("WEIGHT TABLE:\nGPU0 GPU1\nGPU0 0 15\nLINK TYPE TABLE:\nGPU0 SELF XGMI\n")
+    assert result.tables == {"WEIGHT TABLE": {(0, 0): "0", (0, 1): "15"}}
 
 
 def test_a_pair_told_in_two_ways_is_not_known() -> None:

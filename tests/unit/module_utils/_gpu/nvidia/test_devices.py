@@ -155,7 +155,7 @@ def test_mig(tmp_path: Path) -> None:
         f"GPU 2: {NAME} (UUID: {uuid(2)})\nGPU 3: {NAME} (UUID: {uuid(3)})\n",
     }
     gpu, warnings, commands = read(manifest, tmp_path)
-    assert [(each.index, each.uuid, each.partition, each.memory_mib, each.pci_address) for each in gpu.devices] == [
+    assert [(item.index, item.uuid, item.partition, item.memory_mib, item.pci_address) for item in gpu.devices] == [
         (0, uuid(0), None, 81559, "0000:1b:00.0"),
         (1, "MIG-a", "3g.40gb", None, "0000:2c:00.0"),
         (2, "MIG-b", "1g.10gb", None, "0000:2c:00.0"),
@@ -223,8 +223,8 @@ class Hung(Machine):
     hangs: Sequence[str] = ()
 
     def _answer(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-        found = super()._answer(argv, timeout, cwd)
-        return CommandResult(None, "", "", timed_out=True) if " ".join(argv) in self.hangs else found
+        result = super()._answer(argv, timeout, cwd)
+        return CommandResult(None, "", "", timed_out=True) if " ".join(argv) in self.hangs else result
 
 
 def test_a_tool_that_hangs_is_not_called_again(tmp_path: Path) -> None:

@@ -79,19 +79,19 @@ def test_capture(path: Path) -> None:
     if not wanted["kind"].startswith(KINDS):
         pytest.skip(f"another kind: {wanted['kind']}")
     topology = parse_topology(text(path))
-    found = describe(topology)
-    unknown = set(wanted) - set(found) - ABOUT
+    result = describe(topology)
+    unknown = set(wanted) - set(result) - ABOUT
     assert not unknown
     for gpu, affinity in wanted.get("affinity", {}).items():
         why = affinity.pop("why", None)
         assert (topology.affinity[gpu].why is not None) >= (why is not None)
-        found["affinity"][gpu] = {key: found["affinity"][gpu][key] for key in affinity}
+        result["affinity"][gpu] = {key: result["affinity"][gpu][key] for key in affinity}
     for key in set(wanted) - ABOUT:
         if key == "nvlinks" and not wanted[key]:
-            found[key] = {gpu: counts for gpu, counts in found[key].items() if counts}
-        assert found[key] == wanted[key], key
+            result[key] = {gpu: counts for gpu, counts in result[key].items() if counts}
+        assert result[key] == wanted[key], key
     if "nvlinks" not in wanted:
-        assert not any(found["nvlinks"].values())
+        assert not any(result["nvlinks"].values())
     assert (topology.vendor == "nvidia") == wanted["kind"].startswith("nvidia-smi")
 
 
