@@ -3,10 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The container engine of a node: Docker, by its own client.
 
-`docker info` tells most in one call, also for a client without an engine. Images are asked for one by one: one call
-for several does not say which of them are missing. The default memlock limit is the engine's own, else that of
-containerd, which starts the containers; as the file may be newer than the engine, a container's limit is in its own
-/proc/self/limits.
+`docker info` has most of it in one call, also for a client without an engine. Images are inspected one by one, because
+one call for several does not return which are missing. The default memlock limit is the engine's, else that of
+containerd, which starts the containers.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import dataclasses
 import os
 import re
 from collections.abc import Sequence
-from typing import Callable
+from functools import partial
 
 from .._host.budget import Budget
-from .._host.command import CommandResult
+from .._host.command import NO_ANSWER, CommandResult
 from .._host.host import Host
 from .._host.probe import run_probes
 from .._records.health import Engine, Image
@@ -35,29 +34,29 @@ STARTERS = ("containerd", "dockerd")
 
 
 def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> Engine | None:
-    """Return the engine's answers, None for another root, which has another engine."""
+    """Return the state of the engine, None below another root."""
     if not host.is_live:
         return None
     budget = Budget(host)
-    asked = list(command)
-    result = budget.run([*asked, "info", "--format", "{{json .}}"], CAP_S)
+    argv = list(command)
+    result = budget.run([*argv, "info", "--format", "{{json .}}"], CAP_S)
     info = parse_info(result.out)
-    running, why = _state(asked, result, info)
+    running, why = _state(argv, result, info)
     if not running:
         denied = result.err.startswith("sudo:")
-        return Engine(asked, info.client_version, running, why, info.compose, denied=denied)
+        return Engine(argv, info.client_version, running, why, info.compose, denied=denied)
     memlock, source = default_memlock(host)
-    images_found, troubles = _images(budget, asked, images)
+    images_by_ref, failures = _images(budget, argv, images)
     return Engine(
-        command=asked,
+        command=argv,
         version=info.version,
         running=True,
-        why="; ".join(troubles) or None,
+        why="; ".join(failures) or None,
         compose=info.compose,
         root_dir=info.root_dir,
         containers=info.containers,
-        gpu_containers=_gpu_containers(host, budget, asked),
-        images=images_found,
+        gpu_containers=_gpu_containers(host, budget, argv),
+        images=images_by_ref,
         runtimes=info.runtimes,
         cdi=_cdi(host, info),
         default_memlock=memlock,
@@ -76,22 +75,20 @@ def _state(command: list[str], result: CommandResult, info: Info) -> tuple[bool 
 
 
 def _images(budget: Budget, command: list[str], refs: Sequence[str]) -> tuple[dict[str, Image | None], list[str]]:
-    """Return the images by reference, None for one that is missing; and why others could not be looked up."""
-
-    def asker(ref: str) -> Callable[[], CommandResult]:
-        return lambda: budget.run([*command, "image", "inspect", "--format", IMAGE, "--", ref], CAP_S)
-
-    answers = run_probes({ref: asker(ref) for ref in dict.fromkeys(refs)}, CAP_S + 1).answers
+    """Return the images by reference, None for a missing one; and why others could not be inspected."""
+    inspect = [*command, "image", "inspect", "--format", IMAGE, "--"]
+    probes = {ref: partial(budget.run, [*inspect, ref], CAP_S) for ref in refs}
+    answers = run_probes(probes, CAP_S + 1).answers
     images: dict[str, Image | None] = {}
-    troubles = []
+    failures = []
     for ref, result in answers.items():
         image = parse_image(result.out) if result is not None and result.rc == 0 else None
         if image is not None or (result is not None and result.rc and "no such" in result.err.lower()):
             images[ref] = image
         else:
-            why = (result or CommandResult(None, "", "", timed_out=True)).why(CAP_S)
-            troubles.append(f"image {ref}: {clean(why)}")
-    return images, troubles
+            why = (result or NO_ANSWER).why(CAP_S)
+            failures.append(f"image {ref}: {clean(why)}")
+    return images, failures
 
 
 def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str] | None:
@@ -100,7 +97,7 @@ def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str]
     if running.rc != 0:
         return None
     ids = running.out.split()
-    # A container that ended in between makes the call fail; it prints the others all the same.
+    # A container that ended in between makes the call fail, but the others are printed.
     answer = budget.run([*command, "container", "inspect", "--format", INSPECT, *ids], CAP_S) if ids else None
     if answer is None:
         return []
@@ -108,7 +105,7 @@ def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str]
 
 
 def _cdi(host: Host, info: Info) -> bool | None:
-    """Return whether GPUs of NVIDIA's can be had by CDI: a specification of theirs lies where the engine looks."""
+    """Return whether a CDI specification in the engine's folders has NVIDIA's GPUs."""
     if info.version is None:
         return None
     paths = (os.path.join(folder, name) for folder in info.cdi_folders for name in host.list_dir(folder) or [])

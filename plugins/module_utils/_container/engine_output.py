@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What docker prints: info, image inspect, container inspect.
 
-Pure. Fields are those of the Engine's API (`docker info --format json`), as far as its versions agree.
+Fields are those of the Engine's API (`docker info --format json`) that all its versions have.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ INSPECT = (
     "{{json .HostConfig.Privileged}}]"
 )
 _SETTINGS = ("DeviceRequests", "Devices", "Runtime", "Privileged")
-# One of them exists where the node has GPUs that a container can be given.
+# One of them exists on a node with GPUs for containers.
 GPU_NODES = ("/dev/nvidiactl", "/dev/kfd")
-# Devices that are a GPU's, and names of CDI devices that are.
+# Device nodes of GPUs, and names of GPUs in CDI.
 _GPU_DEVICE = re.compile(r"/dev/(?:nvidia.*|kfd|dri(?:/.*)?)")
 _GPU_NAME = re.compile(r"(?:nvidia|amd)\.com/gpu\b.*")
-# What Docker, sudo and the shell print where there is no engine, or none that listens.
+# What Docker, sudo and the shell print if there is no engine, or none that listens.
 _MISSING = re.compile(
     r"cannot connect to the docker daemon|is the docker daemon running|command not found|no such file or directory",
     re.IGNORECASE,
@@ -49,7 +49,7 @@ class Info:
 
 
 def parse_info(text: str) -> Info:
-    """Return what is in the JSON of `docker info`; what is not as expected is left out."""
+    """Return the fields of `docker info`; unexpected values are left out."""
     data = parse_json(text)
     if not isinstance(data, dict):
         return Info()
@@ -80,7 +80,7 @@ def parse_image(text: str) -> Image | None:
 
 
 def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
-    """Return the names of those containers, a line each in the form INSPECT, that have GPUs."""
+    """Return the names of the containers with GPUs; text has a line in the form INSPECT for each container."""
     names = []
     for line in text.splitlines():
         name, *settings = _list(parse_json(line) if line.startswith("[") else None) or [None]
@@ -91,12 +91,12 @@ def parse_gpu_containers(text: str, gpus_here: bool = False) -> list[str]:
 
 
 def has_gpu(settings: Mapping[str, Any], gpus_here: bool) -> bool:
-    """Return whether a container with this HostConfig was given GPUs; a privileged one has all that are here."""
+    """Return whether a container with this HostConfig has GPUs; a privileged one has all of the node."""
     for request in _list(settings.get("DeviceRequests")):
         if isinstance(request, dict):
             words = [word for words in _list(request.get("Capabilities")) for word in _list(words)]
             names = [name for name in _list(request.get("DeviceIDs")) if isinstance(name, str)]
-            # For CDI the names say what they are; other drivers say it by capability.
+            # With CDI the names identify GPUs, with other drivers the capabilities.
             if request.get("Driver") == "cdi":
                 words = []
             if request.get("Driver") == "nvidia" or "gpu" in words or any(map(_GPU_NAME.fullmatch, names)):

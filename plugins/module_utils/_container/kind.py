@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kind of container this is, and what of the host it shares."""
+"""The kind of this container, and what it shares with its host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NET_CORE = "/proc/sys/net/core"
 ONLY_IN_THE_FIRST = f"{NET_CORE}/netdev_max_backlog"
 SECRETS = "/var/run/secrets/kubernetes.io"
 _WORD = re.compile(r"[a-z][a-z0-9-]{0,31}")
-# What the managers call the cgroups they make; under cgroup namespaces the path does not show them.
+# Names of the managers' cgroups; in a cgroup namespace the path does not show them.
 _CGROUPS = (
     ("kubernetes", re.compile(r"kubepods")),
     ("podman", re.compile(r"libpod[-_]")),
@@ -45,7 +45,7 @@ def read_environ(host: Host) -> dict[str, str]:
 
 
 def read_container(host: Host) -> Container:
-    """Return what can be detected from inside; of several nested containers, the innermost."""
+    """Return what can be detected from inside; of nested containers, the innermost."""
     kind, source = next(_signs(host), (None, None))
     network = _shares_network(host)
     ipc = host.read_link("/proc/self/ns/ipc")
@@ -61,7 +61,7 @@ def read_container(host: Host) -> Container:
 
 
 def _signs(host: Host) -> Iterator[tuple[str, str]]:
-    """Yield each kind that something speaks for, and what: the more certain first."""
+    """Yield each kind with its evidence, the most certain first."""
     environ = read_environ(host)
     first = parse_environ(host.read_text("/proc/1/environ") or "")
     for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
@@ -74,12 +74,12 @@ def _signs(host: Host) -> Iterator[tuple[str, str]]:
     if host.is_dir(SECRETS):
         yield "kubernetes", SECRETS
     cgroup = parse_cgroup(host.read_text("/proc/self/cgroup") or "")
-    if cgroup == "kubernetes":  # before the marks of the runtime that pods are made with
+    if cgroup == "kubernetes":  # before the files of the runtime that started the pod
         yield cgroup, "/proc/self/cgroup"
     for kind, path in (("podman", "/run/.containerenv"), ("docker", "/.dockerenv"), ("docker", "/run/.dockerenv")):
         if host.exists(path):
             yield kind, path
-    # systemd's container interface: the manager's own word
+    # systemd's container interface: the name that the manager uses
     words = (
         (host.read_text("/run/systemd/container"), "/run/systemd/container"),
         (first.get("container"), "/proc/1/environ"),
@@ -93,7 +93,7 @@ def _signs(host: Host) -> Iterator[tuple[str, str]]:
 
 
 def _pod(host: Host) -> str | None:
-    """Return namespace/name of the pod: with a network of its own, its host name is its name."""
+    """Return namespace/name of the pod; its host name is its name, unless it has its host's network."""
     name = sysfs.text(host, "/proc/sys/kernel/hostname")
     namespace = sysfs.text(host, f"{SECRETS}/serviceaccount/namespace")
     return "/".join(filter(None, [namespace, name])) or None

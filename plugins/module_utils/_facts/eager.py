@@ -15,3 +15,4 @@ from .._gpu.nvidia import devices as nvidia_devices  # noqa: F401
 from .._gpu.nvidia import health as nvidia_health  # noqa: F401
 from .._host import live  # noqa: F401
 from .._software import changes  # noqa: F401
+from .._system import processes  # noqa: F401

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GPUs of a node, what links them, and the HCAs near them.
+"""The GPUs of a node, their links, and the HCAs near them.
 
-A container sees every GPU of its host in sysfs, whatever it was given: what counts is what a process can open.
+A container sees every GPU of its host in sysfs, so only those that a process can open count.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .nvidia import driver
 
 VENDORS = {pci.NVIDIA: "nvidia", pci.AMD: "amd"}
 TOOL_CAP_S = 5.0
-# Asked first where no GPU is seen: machines as text may have this answer alone.
+# The first call where no GPU is visible; recorded machines may have only this output.
 PROBE = ("nvidia-smi", "topo", "-m")
 
-# The readers of a vendor are imported where its GPUs are: on the node every file of a module is compiled anew.
+# The readers of a vendor are imported only with its GPUs: nodes compile what is imported.
 
 
 def read_presence(host: Host) -> tuple[str | None, int]:
-    """Return the vendor of the GPUs that can be opened and how many, without a tool; 0 where none may be opened."""
+    """Return the vendor and the number of the GPUs that can be opened, without a tool."""
     count = len(driver.minors(host))
     if count:
         return "nvidia", count
@@ -40,7 +40,7 @@ def read_presence(host: Host) -> tuple[str | None, int]:
 
 
 def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
-    """Return all that can be known of the GPUs here, None where nothing can; warn says what could not, and why."""
+    """Return the GPUs, None if they are unknown; warn gets what could not be read, and why."""
     vendor, _count = read_presence(host)
     if vendor == "nvidia":
         gpu = _read_nvidia(host, warn)
@@ -49,7 +49,7 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
 
         gpu = amd_devices.read(host, warn)
     else:
-        gpu = _read_unseen(host, warn)
+        gpu = _read_hidden(host, warn)
         if not gpu.devices:
             if host.is_dir("/dev") or host.is_dir("/sys"):
                 return Gpu(None, 0)
@@ -66,8 +66,8 @@ def _read_nvidia(host: Host, warn: Callable[[str], None]) -> Gpu:
     return read_nvidia(host, warn)
 
 
-def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
-    """Return the GPUs that a tool alone shows: WSL has them without a device node or a PCI device of theirs.
+def _read_hidden(host: Host, warn: Callable[[str], None]) -> Gpu:
+    """Return the GPUs that only a tool shows: WSL has them without device nodes and PCI devices.
 
     Elsewhere the tool is missing or fails (a driver without a GPU), which needs no warning. A tool that hangs gets one.
     """
@@ -76,11 +76,7 @@ def _read_unseen(host: Host, warn: Callable[[str], None]) -> Gpu:
         warn(f"{' '.join(PROBE)}: {result.why(TOOL_CAP_S)}; whether there are GPUs is unknown")
     if result.missing or result.timed_out:
         return Gpu(None, 0)
-    return _read_nvidia(host, warn if result.rc == 0 else _nothing)
-
-
-def _nothing(_warning: str) -> None:
-    """Warn of nothing."""
+    return _read_nvidia(host, warn if result.rc == 0 else lambda _warning: None)
 
 
 def _vendor_on_the_bus(host: Host) -> str | None:
@@ -90,7 +86,7 @@ def _vendor_on_the_bus(host: Host) -> str | None:
 
 
 def _nic_links(host: Host, devices: Sequence[Device]) -> list[NicLink]:
-    """Return what lies between each GPU and each HCA on the PCI bus, by sysfs alone."""
+    """Return the relation of each GPU to each HCA on the PCI bus, from sysfs."""
     hcas = []
     for name in sorted(host.list_dir(sysfs.INFINIBAND) or [], key=natural):
         address = address_in(host.resolve(f"{sysfs.INFINIBAND}/{name}/device") or "")
@@ -120,7 +116,7 @@ def nearest_nics(links: Iterable[NicLink]) -> list[Nearest]:
 
 
 def _path(host: Host, address: str | None) -> str | None:
-    """Return where a GPU is on the bus; an AMD partition is where function 0 of its device is."""
+    """Return the place of a GPU on the bus; an AMD partition has that of its device's function 0."""
     if address is None:
         return None
     return pci_path(host, address) or pci_path(host, pci.physical(address))

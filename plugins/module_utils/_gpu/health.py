@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the GPUs of a node are: ECC, links, throttling.
+"""The health of a node's GPUs: ECC, links, throttling.
 
-Apart from what they are (_gpu), because asking every GPU for every counter takes seconds.
+It is separate from devices.py, because reading every counter of every GPU takes seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .devices import read_presence
 
 
 def read_gpu_health(host: Host) -> GpuHealth:
-    """Return the state of the GPUs that can be opened; no devices where there is none."""
+    """Return the state of the GPUs that can be opened."""
     vendor, count = read_presence(host)
     if not count:
         return GpuHealth(devices=[])

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may lock how much memory on a node, and who would be disturbed by a change.
+"""Limits of locked memory on a node, and the runs and containers that a change would disturb.
 
-Limits are those of processes: a unit or a file may differ from what its processes have.
+Limits are those of processes, because they can differ from what a unit or a file configures.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from .._container.engine_output import GPU_NODES, has_gpu
 from .._host.host import Host
 from .._records.known import parse_json
-from .._system.limits import parse_memlock, read_memlock
+from .._system.limits import parse_capability, parse_memlock, read_memlock
 from ..runner import process_tree
 
 UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
@@ -24,7 +24,6 @@ PROPERTIES = ("Id", "LoadState", "MainPID", "LimitMEMLOCK", "NeedDaemonReload")
 SHORT_S, ENGINE_S, CONTAINER_S = 5.0, 15.0, 60.0
 ENGINE_PID, ENGINE_CONFIG = "/run/docker.pid", "/etc/docker/daemon.json"
 CAP_SYS_RESOURCE = 24  # linux/capability.h
-_CAPABILITIES = re.compile(r"^CapEff:\s*([0-9a-f]{1,16})$", re.MULTILINE)
 _INFINITY = ("infinity", "18446744073709551615")
 
 
@@ -46,12 +45,8 @@ def parse_units(text: str) -> dict[str, dict[str, Any]]:
 
 def parse_containers(text: str, gpus_here: bool = False) -> list[dict[str, Any]]:
     """Return name and GPU use of each container in the answer of `docker inspect`."""
-    containers = parse_json(text)
-    return (
-        [_container(item, gpus_here) for item in containers if isinstance(item, dict)]
-        if isinstance(containers, list)
-        else []
-    )
+    data = parse_json(text)
+    return [_container(item, gpus_here) for item in data if isinstance(item, dict)] if isinstance(data, list) else []
 
 
 def _container(data: dict[str, Any], gpus_here: bool) -> dict[str, Any]:
@@ -62,13 +57,12 @@ def _container(data: dict[str, Any], gpus_here: bool) -> dict[str, Any]:
 
 
 def read_login(host: Host) -> dict[str, Any]:
-    """Return who this process is and what it may lock, in bytes."""
+    """Return the user of this process and its limits in bytes."""
     memlock = read_memlock(host)
     limits = dataclasses.asdict(memlock) if memlock else dict.fromkeys(("soft", "hard", "cap_ipc_lock", "effective"))
     name = host.user_name()
     linger = host.exists(f"/var/lib/systemd/linger/{name}")
-    match = _CAPABILITIES.search(host.read_text("/proc/self/status") or "")
-    can_raise = bool(int(match.group(1), 16) >> CAP_SYS_RESOURCE & 1) if match else None
+    can_raise = parse_capability(host.read_text("/proc/self/status") or "", CAP_SYS_RESOURCE)
     return {"user": name, "uid": host.user_id(), "linger": linger, "can_raise": can_raise, **limits}
 
 
@@ -86,7 +80,7 @@ def read_units(host: Host, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def existing_units(host: Host, names: Sequence[str]) -> list[str]:
-    """Return those of the names that are unit files of their own, and not a second name for another."""
+    """Return the names that are unit files, not aliases."""
     return [
         name
         for name in names
@@ -95,13 +89,13 @@ def existing_units(host: Host, names: Sequence[str]) -> list[str]:
 
 
 def read_runs() -> list[str]:
-    """Return the ids of the runs whose runner lives here, in any container."""
+    """Return the IDs of the runs with a runner on this machine, containers included."""
     marks = (process_tree.environment(process.pid) for process in process_tree.every())
     return sorted({mark.get("MUSTER_RUN_ID", "?") for mark in marks if mark.get("MUSTER_ROLE") == "runner"})
 
 
 def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> dict[str, Any] | None:
-    """Return which containers are up and, with probe, what a new one may lock; None without an engine."""
+    """Return the running containers and, with probe, the limits of a new one; None without an engine."""
     if host.which(docker[-1]) is None and not host.exists(ENGINE_CONFIG):
         return None
     engine: dict[str, Any] = {
@@ -116,8 +110,7 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
     info = host.run([*docker, "info", "--format", "{{json .LiveRestoreEnabled}}"], timeout=ENGINE_S)
     listed = host.run([*docker, "ps", "--quiet", "--no-trunc"], timeout=ENGINE_S)
     if info.rc != 0 or listed.rc != 0:
-        bad = info if info.rc != 0 else listed
-        engine["why"] = bad.why(ENGINE_S)
+        engine["why"] = (listed if info.rc == 0 else info).why(ENGINE_S)
         return engine
     engine.update(running=True, live_restore=info.out.strip() == "true")
     ids = listed.out.split()
@@ -125,14 +118,14 @@ def read_engine(host: Host, docker: Sequence[str], image: str, probe: bool) -> d
         inspected = host.run([*docker, "inspect", *ids], timeout=ENGINE_S).out
         engine["containers"] = parse_containers(inspected, any(map(host.exists, GPU_NODES)))
         if len(engine["containers"]) != len(ids):
-            engine["why"] = f"docker inspect does not show what its {len(ids)} containers use"
+            engine["why"] = f"docker inspect does not return all of the {len(ids)} containers"
     if probe:
         engine["container"] = read_container_limit(host, docker, image)
     return engine
 
 
 def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[str, Any]:
-    """Return the limits of a process in a new container; image is None where there is none to make one of."""
+    """Return the limits of a process in a new container; image is None if there is none."""
     if not image:
         image = (host.run([*docker, "images", "--quiet"], timeout=ENGINE_S).out.split() or [""])[0]
     if not image:
@@ -145,13 +138,13 @@ def read_container_limit(host: Host, docker: Sequence[str], image: str) -> dict[
 
 
 def _stale(host: Host) -> bool:
-    """Say whether the engine has been up for longer than its configuration is as it is."""
+    """Return whether the engine's configuration changed after it started."""
     written, started = host.modified(ENGINE_CONFIG), host.modified(ENGINE_PID)
     return written is not None and started is not None and written > started
 
 
 def _has_flag(host: Host) -> bool:
-    """Say whether the engine got its default limits on its command line: with both it does not start."""
+    """Return whether the engine has default limits on its command line: with daemon.json's too it does not start."""
     pid = (host.read_text(ENGINE_PID) or "").strip()
     line = host.read_text(f"/proc/{pid}/cmdline") if pid.isdigit() else None
     return any(word.split("=")[0] == "--default-ulimit" for word in (line or "").split("\0"))

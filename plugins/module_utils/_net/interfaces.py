@@ -20,7 +20,7 @@ def parse_routed(text: str) -> set[str]:
 
 
 def read_interfaces(host: Host) -> dict[str, Interface] | None:
-    """Return the interfaces with a device of their own or a route: nodes have hundreds of others, one for each pod."""
+    """Return the interfaces with a device or a route; nodes have hundreds of others, one per pod."""
     names = host.list_dir(NET)
     if names is None:
         return None
@@ -32,7 +32,7 @@ def read_interfaces(host: Host) -> dict[str, Interface] | None:
             interfaces[name] = Interface(
                 state=attributes.get("operstate"),
                 mtu=sysfs.number(attributes.get("mtu")),
-                # Down, it is -1 or EINVAL; drivers without a speed say 2^32-1.
+                # Of an interface that is down it is -1 or EINVAL; drivers without a speed return 2^32-1.
                 speed_mbps=_speed(sysfs.number(attributes.get("speed"))),
                 carrier_changes=sysfs.number(attributes.get("carrier_changes")),
             )

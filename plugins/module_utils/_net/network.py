@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a node reaches others: addresses, routes, ports in use, and which processes hold them.
+"""A node's addresses and routes, its ports in use, and the processes that hold them.
 
 IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): no `ip` is needed.
 """
@@ -36,7 +36,7 @@ class Listener:
 
 
 def parse_addresses(text: str) -> list[str]:
-    """Return the own addresses in /proc/net/fib_trie: the leaves with a `/32 host LOCAL`, in order, each once."""
+    """Return the node's addresses in /proc/net/fib_trie: the unique leaves with `/32 host LOCAL`, in order."""
     addresses: dict[str, None] = {}
     leaf = None
     for line in map(str.strip, text.splitlines()):
@@ -57,7 +57,7 @@ def _is_address(text: str) -> bool:
 
 
 def parse_routes(text: str, byteorder: str = sys.byteorder) -> list[Route]:
-    """Return the routes of /proc/net/route that are up and lead somewhere; numbers are in the machine's byte order."""
+    """Return the usable routes of /proc/net/route, whose numbers are in the machine's byte order."""
 
     def number(digits: str) -> bytes:
         return int(digits, 16).to_bytes(4, "little" if byteorder == "little" else "big")
@@ -91,9 +91,9 @@ def parse_listeners(text: str) -> list[Listener]:
 
 
 def interface_of(address: str, routes: Sequence[Route]) -> str | None:
-    """Return the interface whose network holds the address most narrowly; None when none does or two do equally.
+    """Return the interface with the longest matching network for the address; None without one, or with several.
 
-    The tables do not name it: eight rails in one subnet are eight equal routes. A default route does not count.
+    The tables do not name it: eight rails in one subnet are eight equal routes. Default routes do not count.
     """
     best = 0
     interfaces: set[str] = set()
@@ -114,7 +114,7 @@ def _match(address: str, destination: str) -> int:
 
 
 def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> Net:
-    """Return the node's network; ports are those whose holders are looked up."""
+    """Return the node's network, with the processes that hold the ports."""
 
     def table(path: str, what: str) -> str:
         text = host.read_text(path)
@@ -128,9 +128,7 @@ def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> N
     listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
     sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
     return Net(
-        addresses=[
-            Address(address, interface_of(address, routes)) for address in sorted(addresses, key=socket.inet_aton)
-        ],
+        addresses=[Address(name, interface_of(name, routes)) for name in sorted(addresses, key=socket.inet_aton)],
         routes=routes,
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),
@@ -138,7 +136,7 @@ def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> N
 
 
 def find_holders(host: Host, sockets: Mapping[int, tuple[int, int]]) -> dict[str, PortHolder]:
-    """Return by port (in digits) who holds the sockets (inode -> port, uid): the process that has the inode open."""
+    """Return by port (in digits) the processes that have the sockets (inode -> port, uid) open."""
     holders = {str(port): PortHolder(None, None, None, uid) for port, uid in sockets.values()}
     left = {f"socket:[{inode}]": value for inode, value in sockets.items()}
     for pid in host.list_dir("/proc") or []:
@@ -148,18 +146,8 @@ def find_holders(host: Host, sockets: Mapping[int, tuple[int, int]]) -> dict[str
             for descriptor in host.list_dir(f"/proc/{pid}/fd") or []:
                 socket_of = left.pop(host.read_link(f"/proc/{pid}/fd/{descriptor}") or "", None)
                 if socket_of is not None:
-                    holders[str(socket_of[0])] = _holder(host, pid, socket_of[1])
+                    from .._system.processes import command, run_id  # rarely used; nodes compile what is imported
+
+                    port, uid = socket_of
+                    holders[str(port)] = PortHolder(int(pid), command(host, int(pid)), run_id(host, int(pid)), uid)
     return holders
-
-
-def _holder(host: Host, pid: str, uid: int) -> PortHolder:
-    command = host.read_text(f"/proc/{pid}/comm")
-    return PortHolder(int(pid), command.strip() if command else None, _run_id(host, pid), uid)
-
-
-def _run_id(host: Host, pid: str) -> str | None:
-    for variable in (host.read_text(f"/proc/{pid}/environ") or "").split("\0"):
-        name, _equals, value = variable.partition("=")
-        if name == "MUSTER_RUN_ID":
-            return value
-    return None

@@ -36,7 +36,7 @@ def parse_target(text: str) -> tuple[str, int] | None:
 
 
 def read_reach(host: Host, targets: Iterable[str]) -> list[Reach] | None:
-    """Return what a connection to each address:port gives, None for another root."""
+    """Return the result of a connection to each address:port, None below another root."""
     if host.live is None:
         return None
     targets_by_text = {text: parse_target(text) for text in targets}

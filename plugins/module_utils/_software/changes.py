@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is changed in a checkout, as one digest.
+"""A digest of the changes in a checkout.
 
-Two nodes at one commit have the same code only if their changes are the same. Files that git ignores do not count. Git
-names the files, and their contents are read here: what it prints of them depends on a user's configuration.
+Two nodes at one commit have the same code only if their changes are the same. Ignored files do not count. Git lists the
+files, but their contents are read here, because git's output of them depends on the user's configuration.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def read_changes(host: Host, path: str) -> str | None:
 
 
 def _content(host: Host, file: str, budget: Budget) -> str | None:
-    """Return a digest of a file's content, for a repository inside its commit; None where it could not be read."""
+    """Return a digest of a file, for a nested repository its commit; None if it could not be read."""
     link = host.read_link(file)
     if link is not None:
         return link
     if host.is_dir(file):
-        # git asked in a folder without .git answers for the repository around it.
+        # In a folder without .git, git reports the repository around it.
         result = budget.run(INNER, TIME_S, file) if host.exists(f"{file}/.git") else None
         digests = result.out.splitlines() if result and result.rc == 0 else []
         commit = [line for line in digests if line.startswith("# branch.oid ") and not line.endswith("(initial)")]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The code that the ranks run: commit, branch, changed or not."""
+"""The code that the ranks run: its commit, branch and changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .._system.disks import in_checkout
 STATUS = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
 NAME = ["git", "rev-parse", "HEAD", "--abbrev-ref", "HEAD"]
 STATUS_S, NAME_S = 5.0, 2.0
-# What the role `code` writes beside code that it brought without its .git.
+# The role `code` writes it beside code that it copied without .git.
 MARKER = ".muster-code.json"
 MARKER_LIMIT = 64 * 1024
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -55,7 +55,7 @@ def parse_marker(text: str, path: str) -> Code | None:
 
 
 def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
-    """Return the state of the checkout at path; what neither git nor the marker has is None."""
+    """Return the state of the checkout at path; unknown values are None."""
     unknown = Code(path, host.is_dir(path), None, None, None)
 
     def could_not(why: str, state: Code | None = None) -> Code:
@@ -65,7 +65,7 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
     if not unknown.exists:
         return unknown
     if not host.exists(path + "/.git"):
-        # Before git is asked: a repository further up would answer for its own commit.
+        # Before git is called, which would report a repository further up.
         text = host.read_text(f"{path}/{MARKER}", MARKER_LIMIT)
         if text is not None:
             marked = parse_marker(text, path)
@@ -73,7 +73,11 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
         state = Code(path, True, *parse_status(result.out), source="git")
-        return dataclasses.replace(state, changes=_changes(host, path)) if state.dirty and state.commit else state
+        if not (state.dirty and state.commit):
+            return state
+        from .changes import read_changes  # nodes compile what is imported
+
+        return dataclasses.replace(state, changes=read_changes(host, path))
     if result.timed_out:
         slow = f"git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown"
         return could_not(slow, _name_only(host, path))
@@ -82,18 +86,12 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         return could_not("is a checkout, but git is not installed") if here else unknown
     if "dubious ownership" in result.err:
         return could_not(
-            f"git does not trust this checkout, because it belongs to another user; to let it: "
+            f"git does not trust this checkout, because it belongs to another user; to trust it: "
             f"git config --global --add safe.directory {shlex.quote(path)}"
         )
     if "not a git repository" not in result.err:
         return could_not(f"git status failed: {result.why(STATUS_S)}")
     return unknown
-
-
-def _changes(host: Host, path: str) -> str | None:
-    from .changes import read_changes  # on the node every file of a module is compiled anew
-
-    return read_changes(host, path)
 
 
 def _name_only(host: Host, path: str) -> Code | None:

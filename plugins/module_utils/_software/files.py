@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a launch asks for by name: files, configuration, interpreter."""
+"""The files, the configuration and the interpreter of a launch."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .._host.host import Host
 from .._records.node import Config, File, TrainingPython
 
 CONFIG_LIMIT = 256 * 1024
-# Scripts and configurations are small; a data set that is asked for by name is not read at every launch.
+# Scripts and configurations are small; a data set is not read at every launch.
 HASH_LIMIT = 64 * 1024 * 1024
 
 
-def locate(host: Host, code_dir: str, asked: str) -> str:
-    """Return where a file is that was asked for: ~ and $VARIABLES replaced, a relative path below the code."""
-    path = os.path.join(code_dir, host.expand(asked))
+def locate(host: Host, code_dir: str, name: str) -> str:
+    """Return the path of a file: ~ and $VARIABLES are replaced, a relative path is below the code."""
+    path = os.path.join(code_dir, host.expand(name))
     return path if ".." in path.split("/") else os.path.normpath(path)
 
 
 def read_file(host: Host, path: str) -> File:
-    """Return what is known of a file."""
+    """Return the facts of a file."""
     size = host.size(path) if host.is_file(path) else None
     readable = size is not None and host.allows(path, os.R_OK)
     digest = host.sha256(path) if readable and size is not None and size <= HASH_LIMIT else None
@@ -31,7 +31,7 @@ def read_file(host: Host, path: str) -> File:
 
 
 def read_config(host: Host, path: str, warn: Callable[[str], None]) -> Config:
-    """Return the configuration whole, or without text: a part of one is another one."""
+    """Return the complete configuration, or none of its text: a part could mean something else."""
     data = host.read_bytes(path, CONFIG_LIMIT + 1) if host.is_file(path) else None
     if data is None:
         return Config(path, None)
@@ -46,9 +46,9 @@ def read_config(host: Host, path: str, warn: Callable[[str], None]) -> Config:
 
 
 def find_python(host: Host, code_dir: str, command: str) -> TrainingPython:
-    """Return where the interpreter is, as a shell in the code's directory would find it.
+    """Return the interpreter that a shell in the code's directory would find.
 
-    Links stay: by its own path an interpreter knows its virtual environment.
+    Links are kept, because an interpreter finds its virtual environment by its path.
     """
     expanded = host.expand(command)
     return TrainingPython(command, host.which(locate(host, code_dir, expanded) if "/" in expanded else expanded))

@@ -11,7 +11,7 @@ from .._host.budget import Budget
 from .._host.host import Host
 from .._records.system import Tools
 
-# By tool: commands that tell their version without asking a daemon or a server, and how the answer begins.
+# Commands by tool that print their version without a daemon or server, and the start of their output.
 COMMANDS = {
     "docker": (("docker", "Docker version"),),
     "podman": (("podman", "podman version"),),
@@ -19,19 +19,19 @@ COMMANDS = {
     "slurm": (("srun", "slurm"),),
 }
 TIMEOUT_S = 2.0
-# The search goes back over long runs of digits: it is given no more than a line.
+# The pattern backtracks over long runs of digits.
 LINE_LIMIT = 200
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+[^\s,]*")
 
 
 def parse_version(text: str, begins: str) -> str | None:
-    """Return the version in an answer that begins so; podman answers to docker too, but is none."""
+    """Return the version in an output with this start, because `docker` may be podman."""
     match = _VERSION.search(text[:LINE_LIMIT]) if text.startswith(begins) else None
     return match.group() if match else None
 
 
 def read_tools(host: Host) -> Tools:
-    """Ask every tool that is in this user's PATH."""
+    """Return the versions of the tools in this user's PATH."""
     budget = Budget(host)
     return Tools(**{tool: _ask(budget, commands) for tool, commands in COMMANDS.items()})
 

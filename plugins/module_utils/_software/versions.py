@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions of what a rank loads and of drivers, from files alone.
+"""Versions of drivers and of what a rank loads, from files alone.
 
-Importing torch takes seconds and a GPU's context; its version.py has the same.
+Importing torch takes seconds and GPU memory; its version.py has the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .files import find_python
 from .site_packages import SitePackages, read_site_packages
 
 TEXT_LIMIT = 65536
-# Where a loader finds libnccl.so.2 after LD_LIBRARY_PATH (ld.so(8)), and where images keep it.
+# Where the loader finds libnccl.so.2 after LD_LIBRARY_PATH (ld.so(8)), and where images have it.
 LIBRARIES = (
     *("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib", "/usr/lib"),
     "/usr/local/cuda/lib64",
@@ -47,7 +47,7 @@ def parse_rccl_header(text: str) -> str | None:
 
 
 def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str], None]) -> Versions:
-    """Return the versions of this node; command is the training interpreter as asked for."""
+    """Return the versions of this node; command is the requested training interpreter."""
     environ = read_environ(host)
     interpreter = find_python(host, code_dir, command).path
     versions: dict[str, tuple[str | None, str]] = {}
@@ -58,7 +58,7 @@ def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str],
     torch_folder = site.folder_of("torch")
     versions.update(_torch(host, site, torch_folder))
     if torch_folder is not None and versions["torch"][0] is None:
-        warn(f"{torch_folder}/torch does not tell its version")
+        warn(f"{torch_folder}/torch does not contain its version")
         certain = False
     versions.update(_nccl(host, site, versions["torch_cuda"][0], environ))
     versions.update(_rccl(host, torch_folder, environ))
@@ -73,7 +73,7 @@ def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str],
 
 
 def _torch(host: Host, site: SitePackages, folder: str | None) -> dict[str, tuple[str | None, str]]:
-    """Return torch's versions: from its own file, else from what its installer left (as for an editable one)."""
+    """Return torch's versions from its own file, or else from its installer's metadata."""
     path = f"{folder}/torch/version.py"
     values = parse_torch_version(host.read_text(path, TEXT_LIMIT) or "") if folder is not None else {}
     versions: dict[str, tuple[str | None, str]] = {"torch": (values.get("__version__"), path)}
@@ -89,7 +89,7 @@ def _torch(host: Host, site: SitePackages, folder: str | None) -> dict[str, tupl
 def _nccl(
     host: Host, site: SitePackages, cuda: str | None, environ: Mapping[str, str]
 ) -> dict[str, tuple[str | None, str]]:
-    """Return NCCL's version: that of torch's own wheel, else of the library the loader would find."""
+    """Return NCCL's version: of torch's wheel, or else of the library that the loader would find."""
     wheels = [
         (match.group(1) == (cuda or "").partition(".")[0], match.group(2), f"{folder}/{match.group()}")
         for folder, names in site.folders.items()
@@ -109,7 +109,7 @@ def _nccl(
 
 
 def _rccl(host: Host, torch_folder: str | None, environ: Mapping[str, str]) -> dict[str, tuple[str | None, str]]:
-    """Return ROCm's and RCCL's version; of the RCCL in a wheel of torch, no file tells it."""
+    """Return the versions of ROCm and RCCL; no file has that of the RCCL in a wheel of torch."""
     root = environ.get("ROCM_PATH") or "/opt/rocm"
     if not root.startswith("/") or not host.is_dir(root):
         root = "/opt/rocm"

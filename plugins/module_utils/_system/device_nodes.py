@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Device nodes of GPUs and RDMA adapters, and who may use them.
+"""Device nodes of GPUs and RDMA adapters, and who may use them, by mode and owner.
 
-By mode and owner alone. Nothing is opened: that wakes a GPU, and an issm makes the node a subnet manager.
+Nothing is opened, because that wakes a GPU, and opening an issm makes the node a subnet manager.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ FOLDERS = {
 
 
 def read_devices(host: Host) -> list[DeviceFile]:
-    """Return the device nodes, for those of a kind in the order of their numbers."""
+    """Return the device nodes, in natural order in each folder."""
     files = []
-    for folder, wanted in FOLDERS.items():
+    for folder, pattern in FOLDERS.items():
         for name in sorted(host.list_dir(folder) or [], key=natural):
             path = f"{folder}/{name}"
-            if wanted.fullmatch(name) and not host.is_dir(path):
+            if pattern.fullmatch(name) and not host.is_dir(path):
                 files.append(_device(host, path))
     return files
 
 
 def _device(host: Host, path: str) -> DeviceFile:
     owner = host.owner(path)
-    if owner is None:  # a link that leads nowhere
+    if owner is None:  # a dangling link
         return DeviceFile(path)
     return DeviceFile(
         path=path,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is mounted where (/proc/self/mountinfo), and the file systems of directories: kind, size, space."""
+"""Mounts (/proc/self/mountinfo), and the file systems of directories: type, size, free space."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         fields = line.split(" ")
         if "-" not in fields[6:-1]:
             continue
-        # How many optional fields there are differs from kernel to kernel: the type follows the first lone `-`.
+        # The number of optional fields depends on the kernel: the type follows the first lone `-`.
         mounts.append(Mount(_unescaped(fields[4]), _unescaped(fields[fields.index("-", 6) + 1])))
     return mounts
 
@@ -44,7 +44,7 @@ def mount_of(path: str, mounts: Iterable[Mount]) -> Mount | None:
         if f"{path}/".startswith(f"{mount.point.rstrip('/')}/") and (
             best is None or len(mount.point) >= len(best.point)
         ):
-            best = mount  # of two on one point the later one hides the other, as on an automount point
+            best = mount  # of two on one point the later hides the other, as on an automount point
     return best
 
 
@@ -60,12 +60,12 @@ def mounts_in(path: str, mounts: Iterable[Mount]) -> list[str]:
 
 
 def _unescaped(field: str) -> str:
-    """Return a field with what the kernel wrote as \\040 for a blank and the like."""
+    """Return a field without the kernel's escapes, such as \\040 for a blank."""
     return ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)
 
 
 def existing(host: Host, path: str) -> str:
-    """Return how far an absolute path without links exists."""
+    """Return the longest existing part of an absolute path without links."""
     while not host.exists(path) and path != "/":
         path = os.path.dirname(path)
     return path

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kernel, as far as RDMA and GPUs depend on it."""
+"""The kernel's settings for RDMA and GPUs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,11 @@ from .._rdma.gdr import MEMORY_PEERS
 from .._records.system import Kernel
 from .machine import parse_cpu_list
 
-# Words of the command line (Documentation/admin-guide/kernel-parameters.txt) that change how GPUs and adapters reach
-# each other and memory.
+# Parameters (Documentation/admin-guide/kernel-parameters.txt) that affect how GPUs and adapters reach each other and
+# memory.
 PARAMETERS = (
-    *(
-        "amd_iommu",
-        "intel_iommu",
-        "iommu",
-        "iommu.passthrough",
-        "iommu.strict",
-        "pci",
-        "pcie_acs_override",
-        "pcie_aspm",
-    ),
+    *("amd_iommu", "intel_iommu", "iommu", "iommu.passthrough", "iommu.strict", "pci", "pcie_acs_override"),
+    "pcie_aspm",
     *("default_hugepagesz", "hugepages", "hugepagesz", "isolcpus", "numa", "numa_balancing", "transparent_hugepage"),
 )
 MODULES = (
@@ -37,18 +29,18 @@ _CHOSEN = re.compile(r"\[([a-z+_]{1,40})\]")
 
 
 def parse_command_line(text: str) -> list[str]:
-    """Return the words of /proc/cmdline that matter here, in order: of two of a kind the kernel takes the later."""
+    """Return these parameters in /proc/cmdline, in order: of two with one name the later takes effect."""
     return [word for word in text.split() if word.partition("=")[0] in PARAMETERS]
 
 
 def parse_chosen(text: str) -> str | None:
-    """Return the word in brackets, as the kernel marks the one chosen of several."""
+    """Return the word in brackets, which is the kernel's current choice."""
     match = _CHOSEN.search(text)
     return match.group(1) if match else None
 
 
 def read_kernel(host: Host) -> Kernel:
-    """Return the kernel's own description."""
+    """Return the kernel's facts."""
 
     def word(path: str) -> str:
         return sysfs.text(host, path) or ""

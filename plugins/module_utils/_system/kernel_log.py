@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Errors of GPUs and adapters in the kernel's log of this boot.
 
-The journal has the whole boot; the kernel's ring (dmesg) loses its beginning. A user who may not read the log gets no
-lines, and no lines are not good news: a boot always has some. Times are seconds since the boot: there is no year to
-guess. The words are those of NVIDIA's driver (README, "Xid messages"), of amdgpu (amdgpu_ras.c) and of the kernel's PCI
-code and mlx5 (pcie_print_link_status, mlx5/core/events.c).
+The journal has the whole boot; the kernel's ring buffer (dmesg) loses its beginning. A boot always has lines, so no
+lines means that this user may not read the log. Times are seconds since the boot. The messages are those of NVIDIA's
+driver (README, "Xid messages"), amdgpu (amdgpu_ras.c), and the kernel's PCI code and mlx5 (pcie_print_link_status,
+mlx5/core/events.c).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JOURNAL = (
 RING = ("dmesg",)
 CAP_S = 5.0
 HINT = "root may read it, and on most systems the groups adm and systemd-journal"
-# A GPU that is gone can write thousands of lines: those of one kind, code and device are one.
+# A lost GPU can cause thousands of lines: those of one kind, code and device are counted.
 ERROR_LIMIT = 200
 TEXT_LIMIT = 300
 _PCI = r"(?:PCI:)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-7])?)"
@@ -42,14 +42,14 @@ _MLX5 = re.compile(
     r"\bmlx5_core ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]).{0,100}?"
     r"(?:available PCIe bandwidth.{0,100}, limited by|insufficient power|event\[error\])"
 )
-# A message that is not UTF-8 comes as a list of bytes.
+# A message that is not UTF-8 is a list of bytes.
 _BYTES = re.compile(r'"MESSAGE" ?: ?\[')
 _WORDS = ("Xid", "uncorrectable", "mlx5_core")
 _DMESG = re.compile(r"(?:<[0-9]{1,3}>)?\[ {0,12}([0-9]{1,9}\.[0-9]{1,6})\] ?(.*)", re.ASCII)
 
 
 def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None:
-    """Return the errors in the log, None for another root; as_root are words to put before the commands."""
+    """Return the errors in the log, None below another root; as_root is a prefix for the commands."""
     if not host.is_live:
         return None
     budget = Budget(host)
@@ -79,21 +79,16 @@ def parse_journal(text: str) -> list[Line]:
     """
     lines = []
     for line in text.splitlines():
-        if not line.startswith("{"):
-            continue
-        if any(word in line for word in _WORDS) or _BYTES.search(line):
-            lines.append(_entry(line))
-        else:
-            lines.append(Line(None, ""))
+        if line.startswith("{"):
+            relevant = any(word in line for word in _WORDS) or _BYTES.search(line)
+            lines.append(_entry(line) if relevant else Line(None, ""))
     return lines
 
 
 def _entry(line: str) -> Line:
     entry = as_dict(parse_json(line))
-    message, moment = (
-        entry.get("MESSAGE"),
-        entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP"),
-    )
+    message = entry.get("MESSAGE")
+    moment = entry.get("_SOURCE_MONOTONIC_TIMESTAMP") or entry.get("__MONOTONIC_TIMESTAMP")
     if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
         message = bytes(message).decode("utf-8", "replace")
     micros = moment if isinstance(moment, str) and re.fullmatch("[0-9]{1,18}", moment, re.ASCII) else None
@@ -102,16 +97,12 @@ def _entry(line: str) -> Line:
 
 def parse_dmesg(text: str) -> list[Line]:
     """Return the messages of dmesg with its seconds since the boot."""
-    lines = []
-    for line in text.splitlines():
-        match = _DMESG.fullmatch(line)
-        if match:
-            lines.append(Line(float(match.group(1)), match.group(2)))
-    return lines
+    matches = filter(None, map(_DMESG.fullmatch, text.splitlines()))
+    return [Line(float(match.group(1)), match.group(2)) for match in matches]
 
 
 def errors_of(lines: Iterable[Line]) -> list[KernelError]:
-    """Return the errors, those of one kind, code and device as one: the first's text, the last's time."""
+    """Return the errors by kind, code and device, with the text of the first and the time of the last."""
     errors: dict[tuple[str, int | None, str | None], KernelError] = {}
     for line in lines:
         error = error_of(line)
@@ -144,5 +135,5 @@ def error_of(line: Line) -> KernelError | None:
 
 
 def _device(address: str) -> str | None:
-    """Return the address with its function: the driver leaves out that of a GPU, which is 0."""
+    """Return the address with its function, 0 where the driver omits it."""
     return pci.normalize(address if "." in address else f"{address}.0")

@@ -12,7 +12,7 @@ from .._host.host import Host
 from .._records.system import Limit, Memlock
 
 UNLIMITED = -1
-# The limits that large jobs meet: sockets and pipes, threads, and what mlx5 or Python's recursion takes of the stack.
+# The limits that large jobs reach: sockets and pipes, threads, and the stack of mlx5 and of Python's recursion.
 LIMITS = {"nofile": "Max open files", "nproc": "Max processes", "stack": "Max stack size"}
 MEMLOCK = "Max locked memory"
 CAP_IPC_LOCK = 14  # linux/capability.h
@@ -32,16 +32,19 @@ def parse_memlock(text: str) -> Memlock | None:
     return None if limit is None else Memlock(limit.soft, limit.hard)
 
 
+def parse_capability(status: str, number: int) -> bool | None:
+    """Return whether a process has a capability in effect, from /proc/PID/status."""
+    match = _CAPABILITIES.search(status)
+    return bool(int(match.group(1), 16) >> number & 1) if match else None
+
+
 def parse_cap_ipc_lock(status: str, uid_map: str | None) -> bool | None:
     """Return whether the kernel lets this process lock without a limit (/proc/PID/status, /proc/PID/uid_map).
 
-    The drivers ask capable() (ib_umem_get in drivers/infiniband/core/umem.c): a capability in a user namespace, as
-    rootless containers have all of them, does not count. Without user namespaces there is no uid_map.
+    The drivers call capable() (ib_umem_get in drivers/infiniband/core/umem.c), so the capabilities of a user namespace,
+    as in rootless containers, do not count. Without user namespaces there is no uid_map.
     """
-    match = _CAPABILITIES.search(status)
-    if not match:
-        return None
-    return bool(int(match.group(1), 16) >> CAP_IPC_LOCK & 1) and (uid_map is None or uid_map.split() == _ALL_IDS)
+    return parse_capability(status, CAP_IPC_LOCK) and (uid_map is None or uid_map.split() == _ALL_IDS)
 
 
 def read_memlock(host: Host) -> Memlock | None:
@@ -54,7 +57,7 @@ def read_memlock(host: Host) -> Memlock | None:
 
 
 def read_limits(host: Host) -> dict[str, Limit]:
-    """Return the limits of this process by the names that setrlimit(2) has for them."""
+    """Return the limits of this process by their names in setrlimit(2)."""
     limits = parse_limits(host.read_text("/proc/self/limits") or "")
     return {name: limits[line] for name, line in LIMITS.items() if line in limits}
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machine this is, since when, and how many CPUs it gives us."""
+"""The identity of the machine, its CPUs, systemd and the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Identity:
-    """Names of machine and boot: containers of one machine share the boot, copies of an image the machine id."""
+    """Machine and boot: containers of one machine share the boot ID, copies of an image the machine ID."""
 
     hostname: str
     machine_id: str | None
@@ -27,7 +27,7 @@ class Identity:
 
     @property
     def mark(self) -> str | None:
-        """Both ids as one word, None when neither is known."""
+        """Both IDs as one word, None if neither is known."""
         if self.machine_id is None and self.boot_id is None:
             return None
         return f"{self.machine_id or '-'}/{self.boot_id or '-'}"
@@ -45,7 +45,7 @@ def read_identity(host: Host) -> Identity:
 
 
 def parse_cpu_list(text: str) -> int | None:
-    """Return how many CPUs a list as 0-3,8 has (cpuset(7), List format), None when it is none."""
+    """Return the number of CPUs in a list such as 0-3,8 (cpuset(7), List format), None if it is not a list."""
     count = 0
     for part in text.split(","):
         match = _CPU_RANGE.fullmatch(part)
@@ -59,7 +59,7 @@ def parse_cpu_list(text: str) -> int | None:
 
 
 def read_cpus(host: Host) -> int | None:
-    """Return how many CPUs this process may use; the ranks inherit it."""
+    """Return how many CPUs this process, and so the ranks, may use."""
     match = _CPU_LIST.search(host.read_text("/proc/self/status") or "")
     return parse_cpu_list(match.group(1)) if match else None
 
@@ -72,5 +72,5 @@ def read_systemd(host: Host) -> Systemd:
 
 
 def read_user(host: Host) -> User:
-    """Return who runs commands here."""
+    """Return the user that runs commands."""
     return User(host.user_name(), host.user_id(), host.expand("~"))

@@ -21,7 +21,7 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 def read_memory(host: Host) -> Memory:
-    """Return how much memory there is; of CPUs with different governors all are named."""
+    """Return the memory, and the governors of all CPUs."""
     values = parse_meminfo(host.read_text("/proc/meminfo") or "")
     policies = (name for name in host.list_dir(POLICIES) or [] if name.startswith("policy"))
     governors = {sysfs.text(host, f"{POLICIES}/{name}/scaling_governor") for name in policies} - {None}

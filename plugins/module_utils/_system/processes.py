@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who uses the GPUs, what is left of runs, what hangs in the kernel.
+"""Processes that use GPUs, remain from runs, or hang in the kernel.
 
-Of the facts; the runner's own processes are runner/process_tree.py's.
+These are facts; the runner reads its processes in runner/process_tree.py.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from .._host.host import Host
 from .._records.health import GpuProcess, HungProcess, Processes, RunProcess
 from ..runner.process_tree import Process, parse_stat
 
-# Compute alone: monitors and the persistence daemon hold the device nodes open, too.
+# Only compute processes: monitors and the persistence daemon have the device nodes open, too.
 USERS = ("nvidia-smi", "--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader")
 TIMEOUT_S = 5.0
 KFD = "/sys/class/kfd/kfd/proc"
-# A process that waits for a disk is in state D as well, but it goes on: one that hangs has not run in between.
+# A process that waits for a disk is in state D as well, but runs in between.
 HUNG_S = 1.0
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*([0-9]{1,20})$", re.MULTILINE | re.ASCII)
 _USER = re.compile(r"\s*([0-9]{1,10})\s*,\s*([0-9A-Fa-f:.]{1,20})\s*", re.ASCII)
 
 
 def read_processes(host: Host) -> Processes:
-    """Return the processes. Below another root no tool is run and nothing is waited for."""
+    """Return the processes. Below another root no tool is run and there is no waiting."""
     processes = _all(host)
     runs, hidden = _runs(host, processes)
     return Processes(gpu=_gpu(host), runs=runs, hung=_hung(host, processes), hidden=hidden)
@@ -46,7 +46,7 @@ def _all(host: Host) -> dict[int, Process]:
 
 
 def look(host: Host, pid: int) -> Process | None:
-    """Return the process, None where there is none (a zombie is none)."""
+    """Return the process, None if it does not exist or is a zombie."""
     try:
         process = parse_stat(host.read_text(f"/proc/{pid}/stat", 4096) or "")
     except ValueError:  # damaged
@@ -60,13 +60,13 @@ def command(host: Host, pid: int) -> str | None:
 
 
 def uid(host: Host, pid: int) -> int | None:
-    """Return who runs the process."""
+    """Return the uid of the process."""
     owner = host.owner(f"/proc/{pid}")
     return None if owner is None else owner.uid
 
 
 def run_id(host: Host, pid: int) -> str | None:
-    """Return the run whose mark the process carries; None too when its environment may not be read."""
+    """Return the run whose mark the process has; None also if its environment may not be read."""
     return parse_mark(host.read_text(f"/proc/{pid}/environ") or "")
 
 
@@ -87,7 +87,7 @@ def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess
             continue
         environ = host.read_text(f"/proc/{pid}/environ")
         if environ is None:
-            # A thread of the kernel has no command line, and no environment to hide.
+            # Kernel threads have neither a command line nor an environment.
             hidden += bool(host.read_text(f"/proc/{pid}/cmdline", 16))
             continue
         mark = parse_mark(environ)
@@ -100,7 +100,7 @@ def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess
 
 
 def _gpu(host: Host) -> list[GpuProcess] | None:
-    """Return who computes on the GPUs; none without a GPU."""
+    """Return the processes that compute on GPUs."""
     vendor, _count = read_presence(host)
     if vendor == "nvidia":
         return _nvidia(host)
@@ -152,6 +152,6 @@ def _switches(host: Host, pid: int) -> int | None:
 
 
 def parse_switches(text: str) -> int | None:
-    """Return how often a process was given and gave up its CPU, from /proc/<pid>/status."""
+    """Return the number of context switches of a process, from /proc/<pid>/status."""
     numbers = _SWITCHES.findall(text)
     return sum(map(int, numbers)) if numbers else None

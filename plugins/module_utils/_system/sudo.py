@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether this user becomes root without being asked."""
+"""Whether this user can become root without a password."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMEOUT_S = 5.0
 
 
 def read_sudo(host: Host) -> Sudo | None:
-    """Return sudo's answer, None for another root, which has other users."""
+    """Return sudo's answer, None below another root, which has other users."""
     if not host.is_live:
         return None
     if host.user_id() == 0:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The work directory of a node: where it really is."""
+"""The work directory of a node, resolved."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .disks import existing, filesystem_of, parse_mountinfo
 
 
 def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
-    """Return what is known of the directory, which need not exist yet; mark names the machine (Identity.mark).
+    """Return the facts of the directory, which need not exist; mark identifies the machine (Identity.mark).
 
-    What exists of the path is named by device and inode, which bind mounts and links do not change.
+    The existing part of the path is identified by device and inode, which bind mounts and links do not change.
     """
     real = host.resolve(path)
     if real is None:
@@ -28,6 +28,6 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
         identity = "/".join([mark, f"{inode[0]}:{inode[1]}", *([] if rest == "." else [rest])])
     writable = host.is_dir(directory) and host.allows(directory, os.W_OK | os.X_OK)
     space = host.space(directory)
-    # Last: what was asked until now has mounted what an automounter keeps unmounted.
+    # Last, because the calls above make an automounter mount the file system.
     mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
     return Workdir(real, identity, writable, space.free if space else None, filesystem_of(directory, mounts))

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The AMD GPUs of a node, from KFD and the PCI devices in sysfs.
 
-A GPU in partitions (CPX, QPX, TPX, DPX) is one PCI device but several KFD nodes, each a device of its own for ROCm. Its
-tools give partition N the address of function N, and there is no PCI device there: what the bus tells of a
-partition, its NUMA node and nearest NIC too, is told of _pci.physical(address).
+A GPU in partitions (CPX, QPX, TPX, DPX) is one PCI device but several KFD nodes, each of them a device for ROCm. Its
+tools give partition N the address of function N, which is not on the bus: the PCI facts of a partition are those of
+pci.physical(address).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 def present(host: Host) -> int:
-    """Return how many GPUs a process here can open: KFD's, partitions each for itself, whose render node is here."""
+    """Return how many GPUs, partitions counted, a process can open: those of KFD with a render node."""
     return len(openable(host, read_nodes(host)))
 
 
 def read(host: Host, warn: Callable[[str], None]) -> Gpu:
-    """Return the GPUs that can be opened, in ROCm's order, and what links them; of NICs it knows nothing.
+    """Return the GPUs that can be opened, in ROCm's order, and their links, without NICs.
 
-    The tools are asked only when sysfs has no product name (cards without a FRU) or KFD tells no links.
+    The tools are called only if sysfs has no product name (cards without a FRU) or KFD has no links.
     """
     kfd = read_nodes(host)
     gpus = openable(host, kfd)
     if kfd.unreadable:
         numbers = ", ".join(map(str, kfd.unreadable))
-        warn(f"KFD does not let this process read its nodes {numbers}: GPUs that are not given to it, left out here")
+        warn(f"KFD does not let this process read its nodes {numbers}: GPUs that it may not use, left out")
     relations = read_relations(host, kfd, gpus)
     names = [_product(host, gpu) for gpu in gpus]
     answer = tools.ask(host, warn, names=None in names, links=None in relations.values())
@@ -67,7 +67,7 @@ def read(host: Host, warn: Callable[[str], None]) -> Gpu:
 
 
 def openable(host: Host, kfd: Kfd) -> list[KfdNode]:
-    """Return the GPUs that a process here can open."""
+    """Return the GPUs that a process can open."""
     if not host.exists("/dev/kfd"):
         return []
     return [node for node in kfd.nodes if node.is_gpu and host.exists(f"/dev/dri/renderD{node.drm_render_minor}")]
@@ -79,7 +79,7 @@ def _pair(a: KfdNode, b: KfdNode) -> tuple[str, str]:
 
 
 def _of_device(host: Host, gpu: KfdNode, name: str) -> str | None:
-    """Return what the PCI device of the GPU, or of the one it is a partition of, has in a file."""
+    """Return the text of a file of the GPU's PCI device."""
     return sysfs.text(host, f"{pci.DEVICES}/{pci.physical(gpu.address)}/{name}") if gpu.address else None
 
 
@@ -94,7 +94,7 @@ def _name_by_tool(names: dict[str, str], gpu: KfdNode) -> str | None:
 
 
 def _numa_node(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
-    """Return the PCI bus's answer, KFD's only where there is no such file (KFD writes 0 for "not known")."""
+    """Return the node of the PCI bus, or else of KFD, which has 0 for an unknown one."""
     text = _of_device(host, gpu, "numa_node")
     if text is None:
         return read_processors(host, kfd, gpu)
@@ -102,7 +102,7 @@ def _numa_node(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
 
 
 def _siblings(gpu: KfdNode, kfd: Kfd) -> list[KfdNode]:
-    """Return the GPUs, this one too, on the PCI device of this one."""
+    """Return all GPUs on the PCI device of this one."""
     if not gpu.address:
         return [gpu]
     device = pci.physical(gpu.address)
@@ -110,7 +110,7 @@ def _siblings(gpu: KfdNode, kfd: Kfd) -> list[KfdNode]:
 
 
 def _partition(host: Host, gpu: KfdNode, kfd: Kfd) -> str | None:
-    """Return the partition mode that the driver reports, else what the nodes show when all of them can be seen."""
+    """Return the driver's partition mode, or else what the nodes show if all of them can be read."""
     mode = _of_device(host, gpu, "current_compute_partition")
     if mode and _PARTITION.fullmatch(mode):
         return mode
@@ -121,7 +121,7 @@ def _partition(host: Host, gpu: KfdNode, kfd: Kfd) -> str | None:
 
 
 def _memory_mib(host: Host, gpu: KfdNode, kfd: Kfd) -> int | None:
-    """Return the memory of the GPU, of a partition its share; the PCI device tells only the whole."""
+    """Return the memory of the GPU, of a partition its share; the PCI device has only the total."""
     size = read_memory(host, gpu)
     if size is None and _partition(host, gpu, kfd) in (None, "SPX"):
         text = _of_device(host, gpu, "mem_info_vram_total") or ""

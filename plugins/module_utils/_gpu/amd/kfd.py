@@ -4,7 +4,7 @@
 """The GPUs and links that the AMD compute driver (KFD) lists in sysfs.
 
 Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c (node_show, iolink_show, mem_show): `name value` lines, all decimal.
-Where a device cgroup forbids a GPU its node's properties are empty or answer EPERM. Old kernels print fewer keys.
+If a device cgroup forbids a GPU, its node's properties are empty or return EPERM. Old kernels print fewer keys.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KfdLink:
 
 @dataclasses.dataclass(frozen=True)
 class KfdNode:
-    """A node: a GPU, a partition of one, or (without SIMDs) the processors of a NUMA node. 0 is what KFD leaves out."""
+    """A GPU, a partition of one, or (without SIMDs) the processors of a NUMA node. 0 is a missing value."""
 
     number: int
     simd_count: int = 0
@@ -51,15 +51,15 @@ class KfdNode:
 
     @property
     def partition_id(self) -> int:
-        """Which partition of its PCI device: in bits 31:28, or in place of the function, which is 0 on every GPU.
+        """The partition of its PCI device: in bits 31:28, or as the function, which is 0 on every GPU.
 
-        As rsmi_dev_pci_id_get of rocm_smi_lib reads it; the kernels had it in either place.
+        As rsmi_dev_pci_id_get of rocm_smi_lib reads it, because it depends on the kernel.
         """
         return self.location_id >> 28 & 0xF or self.location_id & 7
 
     @property
     def address(self) -> str | None:
-        """The logical PCI address: the partition stands as the function, as ROCm's own tools print it.
+        """The logical PCI address: the partition is the function, as ROCm's tools print it.
 
         None without a location: 0000:00:00.0 is the host bridge (but 0002:00:00.0 is a GPU in some clouds).
         """
@@ -77,7 +77,7 @@ class KfdNode:
 
 @dataclasses.dataclass(frozen=True)
 class Kfd:
-    """All nodes in KFD's order, which is the order of ROCm's device numbers, and those that could not be read."""
+    """All nodes in KFD's order, which is that of ROCm's device numbers, and those that could not be read."""
 
     nodes: list[KfdNode]
     unreadable: list[int]
@@ -137,8 +137,8 @@ def read_memory(host: Host, node: KfdNode) -> int | None:
 def read_relations(host: Host, kfd: Kfd, gpus: list[KfdNode]) -> dict[tuple[int, int], str | None]:
     """Return XGMI or PCIE, the words of ROCm's tools, for all pairs of places a < b in gpus; None is unknown.
 
-    GPUs of one hive are linked by xGMI, each with each (kfd_crat.c: kfd_create_vcrat_image_gpu), over several hops
-    too; that alone saves reading the 4,000 links of a machine in CPX mode.
+    GPUs of one hive are linked by xGMI, each with each (kfd_crat.c: kfd_create_vcrat_image_gpu), even over
+    several hops, so the 4,000 links of a machine in CPX mode need not be read.
     """
     links: dict[int, list[KfdLink]] = {}
     relations: dict[tuple[int, int], str | None] = {}
@@ -155,15 +155,15 @@ def read_relations(host: Host, kfd: Kfd, gpus: list[KfdNode]) -> dict[tuple[int,
 
 
 def read_processors(host: Host, kfd: Kfd, gpu: KfdNode) -> int | None:
-    """Return the node of the processors that the GPU hangs on; KFD numbers them as the kernel its NUMA nodes."""
+    """Return the node of the GPU's processors; KFD numbers them as the kernel numbers NUMA nodes."""
     return next((link.to for link in read_links(host, gpu) if link.to in kfd.processors), None)
 
 
 def _relation(kfd: Kfd, a: tuple[int, list[KfdLink]], b: tuple[int, list[KfdLink]]) -> str | None:
-    """Return what the links of two GPUs say.
+    """Return the relation of two GPUs by their links.
 
-    Without a link of their own two GPUs that hang on processors by PCIe are PCIE (rocm_smi_lib:
-    rsmi_topo_get_link_type): before Linux 6.0, or without CONFIG_HSA_AMD_P2P, that is all KFD prints of them.
+    Without a direct link, two GPUs with PCIe links to processors are PCIE (rocm_smi_lib: rsmi_topo_get_link_type):
+    before Linux 6.0, or without CONFIG_HSA_AMD_P2P, KFD has no other links of them.
     """
     types = {link.type for link in a[1] if link.to == b[0]} | {link.type for link in b[1] if link.to == a[0]}
     if XGMI in types:

@@ -22,9 +22,9 @@ _BEGIN = re.compile(r"[\[{][ \t]*(?:$|[\[{\]}\"])")
 
 
 def parse_topology(text: str) -> Topology:
-    """Return what `amd-smi topology --json` printed; nothing but a complaint when it is not JSON.
+    """Return the output of `amd-smi topology --json`; only a complaint if it is not JSON.
 
-    Trailing commas and lines of `...` are read over and complained of: what stands between them is whole.
+    Trailing commas and lines of `...` are skipped, with a complaint: what is between them is complete.
     """
     topology = Topology()
     gpus, valid = _gpus(text)
@@ -62,7 +62,7 @@ def parse_names(text: str) -> dict[str, str]:
 
 
 def _gpus(text: str) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    """Return the objects of the GPUs with their numbers, and whether it was JSON; warnings may stand in front."""
+    """Return the objects of the GPUs with their numbers, and whether it was JSON; warnings may come first."""
     lines = [line.strip() for line in text.splitlines()]
     begin = next((index for index, line in enumerate(lines) if _BEGIN.match(line)), len(lines))
     data = _load(lines[begin:])

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking amd-smi or rocm-smi what sysfs does not tell.
+"""What sysfs does not have, from amd-smi or rocm-smi.
 
-They load Python and the driver's library and can hang with it: each is asked only for what is missing, for at most
-five seconds and all together for a Budget's, and one that hung ends the asking. amd-smi: `static --asic --bus --json`
-for names, `topology --json` for links, and where that gives no addresses (before ROCm 6.3) or no JSON, the tables of
-`topology`. rocm-smi, where amd-smi is missing or fails: all in one call.
+They load Python and the driver's library, and can hang with it: they are called only for what is missing, for at most
+five seconds each and within one Budget, and no more after one hung. amd-smi: `static --asic --bus --json` for names,
+`topology --json` for links, and the tables of `topology` where that has no addresses (before ROCm 6.3) or is not JSON.
+rocm-smi, where amd-smi is missing or fails: all in one call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import smi_output
 from .topology import Topology, link_types, parse_tables
 
 TIMEOUT_S = 5.0
-# 64 GPUs, each with each, are 1.5 MB of JSON; a longer answer is not read.
+# All pairs of 64 GPUs are 1.5 MB of JSON; the rest of a longer answer is not read.
 LIMIT = 4 * 1024 * 1024
 # Packages of ROCm need not link their tools into the PATH.
 FOLDER = "/opt/rocm/bin/"
@@ -33,18 +33,18 @@ ROCM_SMI = ("rocm-smi", "--showbus", "--showproductname", "--showtopotype")
 
 @dataclasses.dataclass(frozen=True)
 class ToolAnswer:
-    """What the tools printed: market names by PCI address, and XGMI or PCIE by pair of addresses, the lesser first."""
+    """Market names by PCI address, and XGMI or PCIE by sorted pair of addresses."""
 
     names: dict[str, str] = dataclasses.field(default_factory=dict)
     links: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
 
 class _Hung(Exception):
-    """A tool gave no answer; another one of the same driver would not either."""
+    """A tool did not answer, so another one of the same driver would not either."""
 
 
 def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) -> ToolAnswer:
-    """Return the names and the links that the tools print, as requested; a warning says what is missing, and why."""
+    """Return the requested names and links; a warning lists what is missing, and why."""
     answer = ToolAnswer()
     budget = Budget(host)
     reasons: dict[str, None] = {}
@@ -62,21 +62,21 @@ def ask(host: Host, warn: Callable[[str], None], *, names: bool, links: bool) ->
         reasons[str(error)] = None
     missing = ["market names"] * (names and not answer.names) + ["links"] * (links and not answer.links)
     if missing:
-        warn(f"the {' and '.join(missing)} of the AMD GPUs cannot be known: {'; '.join(reasons)}")
+        warn(f"the {' and '.join(missing)} of the AMD GPUs are unknown: {'; '.join(reasons)}")
     return answer
 
 
 def _run(budget: Budget, argv: Sequence[str], reasons: dict[str, None]) -> str:
-    """Return what the tool printed, nothing when it is missing. Raises _Hung."""
-    given = budget.left(TIMEOUT_S)
+    """Return the tool's output, empty if it is missing. Raises _Hung."""
+    limit_s = budget.left(TIMEOUT_S)
     result = budget.run(argv, TIMEOUT_S)
     if result.missing:
         result = budget.run([FOLDER + argv[0], *argv[1:]], TIMEOUT_S)
     command = " ".join(argv)
     if result.timed_out:
-        raise _Hung(f"{command}: {result.why(given)}")
+        raise _Hung(f"{command}: {result.why(limit_s)}")
     if result.rc != 0:
-        reasons[f"{argv[0] if result.missing else command}: {result.why(given)}"] = None
+        reasons[f"{argv[0] if result.missing else command}: {result.why(limit_s)}"] = None
     return result.out[:LIMIT]
 
 
@@ -95,12 +95,12 @@ def _links(budget: Budget, reasons: dict[str, None]) -> dict[tuple[str, str], st
         reasons.update({f"{' '.join(LINKS)}: {complaint}": None for complaint in topology.complaints})
         links = _by_address(parse_tables(_run(budget, LINK_TABLES, reasons)))
         if not links:
-            reasons[f"{' '.join(LINK_TABLES)} tells no link type"] = None
+            reasons[f"{' '.join(LINK_TABLES)} has no link types"] = None
     return links
 
 
 def _by_address(topology: Topology) -> dict[tuple[str, str], str]:
-    """Return the links between GPUs whose addresses are known: the tools' numbers are not ROCm's."""
+    """Return the links between GPUs whose addresses are known: the tools' numbers differ from ROCm's."""
     relations = {}
     for pair, word in link_types(topology).items():
         ends = sorted(topology.addresses[number] for number in pair if number in topology.addresses)

@@ -40,7 +40,7 @@ class Topology:
 
 
 def parse_tables(text: str) -> Topology:
-    """Return what rocm-smi or `amd-smi topology` printed; what is cut or damaged is left out."""
+    """Return the tables of rocm-smi or `amd-smi topology`; truncated or damaged parts are left out."""
     topology = Topology()
     numbers = _Numbers()
     name, table = "", {}
@@ -93,7 +93,7 @@ def _is_label(word: str) -> bool:
 
 
 class _Numbers:
-    """The tool's number of a GPU: the digits of GPU3, or the place of an address among those it lists."""
+    """The tool's number of a GPU: the digits of GPU3, or the position of an address in its list."""
 
     def __init__(self) -> None:
         self.numbers: set[int] = set()

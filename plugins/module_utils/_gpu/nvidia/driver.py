@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """NVIDIA GPUs as /dev, /proc and /sys list them, without a tool.
 
-/proc/driver/nvidia is the driver's (README of the driver, "The /proc Interface"). A container sees every GPU of its
-host in /sys, and often in /proc, whatever it was given: what it can open is what has a node in /dev.
+/proc/driver/nvidia is the driver's (its README, "The /proc Interface"). A container sees every GPU of its host in /sys,
+and often in /proc, but can open only those with a node in /dev.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def driver_version(host: Host) -> str | None:
 
 
 def on_bus(host: Host) -> list[str]:
-    """Return the PCI addresses of the GPUs in the machine, virtual functions of a vGPU host not counted."""
+    """Return the PCI addresses of the GPUs in the machine, without the virtual functions of a vGPU host."""
     return [
         address
         for address in host.list_dir(pci.DEVICES) or []
@@ -43,13 +43,13 @@ def on_bus(host: Host) -> list[str]:
 
 
 def read_devices(host: Host) -> list[Device]:
-    """Return the GPUs that can be opened, or all when none can, numbered in the order of the bus as nvidia-smi does."""
+    """Return the GPUs that can be opened, or all if none can, in the order of the bus, as nvidia-smi does."""
     openable = minors(host)
     devices = _of_driver(host, openable)
     if not devices:
         addresses = on_bus(host)
         if openable and len(openable) != len(addresses):
-            addresses = [""] * len(openable)  # which of them they are cannot be known
+            addresses = [""] * len(openable)  # it is unknown which of them they are
         devices = [Device(0, pci_address=address or None) for address in addresses]
     return [
         Device(index, device.name, device.uuid, device.pci_address, pci.numa_node(host, device.pci_address))

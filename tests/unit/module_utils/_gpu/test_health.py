@@ -182,7 +182,7 @@ def switched(tmp_path: Path, hangs: list[str] | None = None, **commands: dict[st
         files.update({f"{folder}/vendor": "0x10de\n", f"{folder}/class": f"{kind}\n"})
         files.update({f"{folder}/current_link_width": "16\n", f"{folder}/max_link_speed": "32.0 GT/s PCIe\n"})
     lines = {"smi": SMI, "links": LINKS, "manager": MANAGER}
-    manifest = {"files": files, "commands": {lines[name]: messages for name, messages in commands.items()}}
+    manifest = {"files": files, "commands": {lines[name]: reply for name, reply in commands.items()}}
     return OwnMachine(manifest, tmp_path, hangs or [])
 
 
@@ -196,15 +196,15 @@ def test_a_node_with_switches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "expected"),
+    ("reply", "expected"),
     [
         (answer("inactive\n", "", 3), FabricManager(True, False, "inactive")),
         (answer("failed\n", "", 3), FabricManager(True, False, "failed")),
         (answer("", "Failed to connect to bus: No such file or directory\n", 1), FabricManager(True, None, None)),
     ],
 )
-def test_fabric_manager(tmp_path: Path, messages: dict[str, Any], expected: FabricManager) -> None:
-    assert read_gpu_health(switched(tmp_path, smi=answer(log(gpu())), manager=messages)).fabric_manager == expected
+def test_fabric_manager(tmp_path: Path, reply: dict[str, Any], expected: FabricManager) -> None:
+    assert read_gpu_health(switched(tmp_path, smi=answer(log(gpu())), manager=reply)).fabric_manager == expected
 
 
 @pytest.mark.parametrize(

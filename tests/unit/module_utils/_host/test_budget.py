@@ -61,7 +61,7 @@ def test_amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.now <= BUDGET_S
     assert gpu is not None and (gpu.vendor, gpu.count) == ("amd", 8)
     assert warnings == [
-        "the market names and links of the AMD GPUs cannot be known: amd-smi static --asic --bus --json: "
+        "the market names and links of the AMD GPUs are unknown: amd-smi static --asic --bus --json: "
         "AMDSMI_STATUS_DRIVER_NOT_LOADED; amd-smi static --asic --bus --json names no GPU; "
         "amd-smi topology --json: AMDSMI_STATUS_DRIVER_NOT_LOADED; "
         "amd-smi topology: no answer within 1 s"

@@ -43,7 +43,7 @@ def test_width() -> None:
 
 
 def test_a_device_and_none(tmp_path: Path) -> None:
-    messages = {"current_link_width": "8", "max_link_width": "16", "current_link_speed": "8.0 GT/s PCIe"}
-    host = Machine({"files": {f"/d/{name}": f"{value}\n" for name, value in messages.items()}}, tmp_path)
+    attributes = {"current_link_width": "8", "max_link_width": "16", "current_link_speed": "8.0 GT/s PCIe"}
+    host = Machine({"files": {f"/d/{name}": f"{value}\n" for name, value in attributes.items()}}, tmp_path)
     assert read_link(host, "/d") == PcieLink(8, 16, 3, None)
     assert read_link(host, "/none") == PcieLink()

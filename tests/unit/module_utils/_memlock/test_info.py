@@ -142,7 +142,7 @@ def test_half_an_answer_is_told(tmp_path: Path) -> None:
     host, _engine = machine(tmp_path, ps=messages("a\nb\n"), inspect=messages("[]"))
     result = info.read_engine(host, ["docker"], "", False)
     assert result is not None
-    assert result["why"] == "docker inspect does not show what its 2 containers use"
+    assert result["why"] == "docker inspect does not return all of the 2 containers"
 
 
 def test_a_privileged_container_has_the_gpus_of_the_node(tmp_path: Path) -> None:

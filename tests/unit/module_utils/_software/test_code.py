@@ -126,7 +126,7 @@ def test_a_checkout_of_somebody_else(tmp_path: Path) -> None:
     assert code.why and f"code {tmp_path}: {code.why}" == warnings[0]
     assert warnings == [
         f"code {tmp_path}: git does not trust this checkout, because it belongs to another user; "
-        f"to let it: git config --global --add safe.directory {tmp_path}"
+        f"to trust it: git config --global --add safe.directory {tmp_path}"
     ]
 
 

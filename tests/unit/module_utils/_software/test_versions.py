@@ -134,7 +134,7 @@ def test_a_torch_without_a_version_is_none_that_is_missing(tmp_path: Path) -> No
     warnings: list[str] = []
     result = read_versions(machine, "/code", "/v/bin/python", warnings.append)
     assert (result.torch, result.site_packages) == (None, None)
-    assert warnings == [f"{SITE}/torch does not tell its version"]
+    assert warnings == [f"{SITE}/torch does not contain its version"]
 
 
 def test_no_interpreter(tmp_path: Path) -> None:

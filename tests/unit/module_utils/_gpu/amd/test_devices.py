@@ -92,7 +92,7 @@ def test_mi250_is_two_dies_a_card_each_a_device(look: Look) -> None:
 def test_without_fru_and_tool_the_name_is_the_instruction_set(look: Look) -> None:
     gpu, warnings = look(mi250())
     assert {device.name for device in gpu.devices} == {"gfx90a"}
-    assert warnings == ["the market names of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"]
+    assert warnings == ["the market names of the AMD GPUs are unknown: amd-smi: not found; rocm-smi: not found"]
 
 
 def test_a_container_has_the_gpus_it_was_given(look: Look) -> None:
@@ -104,7 +104,7 @@ def test_a_container_has_the_gpus_it_was_given(look: Look) -> None:
     assert [(device.index, device.pci_address) for device in gpu.devices] == [(0, "0000:65:00.0"), (1, "0000:85:00.0")]
     assert gpu.links == [Link(0, 1, "XGMI")]
     assert warnings == [
-        "KFD does not let this process read its nodes 2, 3, 4, 7, 8, 9: GPUs that are not given to it, left out here"
+        "KFD does not let this process read its nodes 2, 3, 4, 7, 8, 9: GPUs that it may not use, left out"
     ]
 
 
@@ -143,10 +143,10 @@ def test_the_mode_of_partitions_where_the_driver_does_not_say_it(
     assert {device.partition for device in look(manifest)[0].devices} == {mode}
 
 
-@pytest.mark.parametrize(("messages", "mode"), [("CPX\n", "CPX"), ("DPX\n", "DPX"), ("\n", "CPX"), ("?\n", "CPX")])
-def test_the_driver_s_word_for_the_mode_comes_first(look: Look, messages: str, mode: str) -> None:
+@pytest.mark.parametrize(("text", "mode"), [("CPX\n", "CPX"), ("DPX\n", "DPX"), ("\n", "CPX"), ("?\n", "CPX")])
+def test_the_driver_s_word_for_the_mode_comes_first(look: Look, text: str, mode: str) -> None:
     manifest = machine([KfdGpu(0x0500 | part, 7, num_xcc=1) for part in range(2)])
-    manifest["files"][f"{PCI}/0000:05:00.0/current_compute_partition"] = messages
+    manifest["files"][f"{PCI}/0000:05:00.0/current_compute_partition"] = text
     manifest["files"][f"{PCI}/0000:05:00.0/mem_info_vram_total"] = "206141652992\n"
     devices = look(manifest)[0].devices
     assert [device.partition for device in devices] == [mode, mode]

@@ -77,7 +77,7 @@ def test_no_tool_is_one_warning(asked: Ask) -> None:
     answer, warnings, _run = asked({})
     assert answer == ToolAnswer()
     assert warnings == [
-        "the market names and links of the AMD GPUs cannot be known: amd-smi: not found; rocm-smi: not found"
+        "the market names and links of the AMD GPUs are unknown: amd-smi: not found; rocm-smi: not found"
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_broken_tool_is_quoted(asked: Ask) -> None:
     answer, warnings, _run = asked({NAMES: broken, ROCM: {"stdout": "\x00garbage"}}, links=False)
     assert answer == ToolAnswer()
     assert warnings == [
-        "the market names of the AMD GPUs cannot be known: "
+        "the market names of the AMD GPUs are unknown: "
         "amd-smi static --asic --bus --json: ImportError: libamd_smi.so: cannot open"
     ]
 
@@ -95,14 +95,14 @@ def test_an_answer_without_links_is_named(asked: Ask) -> None:
     commands = {LINKS: {"stdout": "{}"}, TABLES: {"stdout": "DMA TABLE:\n"}, ROCM: {"stdout": "ERROR: no GPU\n"}}
     answer, warnings, run = asked(commands, names=False)
     assert (answer, run) == (ToolAnswer(), [LINKS, TABLES, ROCM])
-    assert warnings == ["the links of the AMD GPUs cannot be known: amd-smi topology tells no link type; ERROR: no GPU"]
+    assert warnings == ["the links of the AMD GPUs are unknown: amd-smi topology has no link types; ERROR: no GPU"]
 
 
 def test_an_answer_that_is_no_json_is_named(asked: Ask) -> None:
     _told, warnings, _run = asked({LINKS: {"stdout": "Segmentation fault\n"}}, names=False)
     assert warnings == [
-        "the links of the AMD GPUs cannot be known: amd-smi topology --json: the answer is not valid JSON; "
-        "amd-smi: not found; amd-smi topology tells no link type; rocm-smi: not found"
+        "the links of the AMD GPUs are unknown: amd-smi topology --json: the answer is not valid JSON; "
+        "amd-smi: not found; amd-smi topology has no link types; rocm-smi: not found"
     ]
 
 
@@ -117,6 +117,6 @@ def test_a_tool_that_hangs_is_left_and_no_other_is_asked(tmp_path: Path, monkeyp
     assert ask(Host(), warnings.append, names=True, links=True) == ToolAnswer()
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "amd-smi\n"
     assert warnings == [
-        "the market names and links of the AMD GPUs cannot be known: "
+        "the market names and links of the AMD GPUs are unknown: "
         "amd-smi static --asic --bus --json: no answer within 0.5 s"
     ]
