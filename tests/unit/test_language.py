@@ -23,6 +23,8 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "plugins/plugin_utils/_discover",
+    "plugins/plugin_utils/_nccl",
+    "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_results",
     "plugins/plugin_utils/_setup",
     "tests/integration",
@@ -59,6 +61,8 @@ TEXT_LEFT: set[str] = {
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "plugins/plugin_utils/_findings",
+    "plugins/plugin_utils/_nccl",
+    "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_results",
     "plugins/plugin_utils/_setup",
 }
