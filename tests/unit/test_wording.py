@@ -174,6 +174,7 @@ def decisions() -> Iterator[tuple[str, Any]]:
     yield "listed", experiment.summarize("run", text).parameters
 
 
+@pytest.mark.slow
 def test_other_words_decide_nothing(monkeypatch: pytest.MonkeyPatch, restored: None) -> None:
     expected = dict(decisions())
     reword_all(monkeypatch)
