@@ -95,7 +95,7 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
             node = Node.from_facts(host["name"], facts, host["host"])
         else:
             ssh = host["ssh"]
-            tried = unreachable.Tried(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
+            tried = unreachable.Connection(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
             words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
             finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible")
     return Found(

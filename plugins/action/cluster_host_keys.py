@@ -227,7 +227,7 @@ def _refused(
     refused = {}
     for each in seen:
         name, keys = each.target.name, offered.get(each.where) or []
-        tried = unreachable.Tried(name, each.hostname, each.port, each.user, file, each.where)
+        tried = unreachable.Connection(name, each.hostname, each.port, each.user, file, each.where)
         if each.said is not None:
             refused[name] = unreachable.why(each.said, tried, "this machine's network")
         elif not each.scanned and not _of(each.where, known):
@@ -239,7 +239,7 @@ def _refused(
     return refused
 
 
-def _behind_a_jump_host(tried: unreachable.Tried) -> Finding:
+def _behind_a_jump_host(tried: unreachable.Connection) -> Finding:
     return Finding(
         check="host key",
         node=tried.node,
@@ -247,7 +247,7 @@ def _behind_a_jump_host(tried: unreachable.Tried) -> Finding:
         observed=f"{tried.host} is behind a jump host, where ssh-keyscan does not reach",
         expected=f"its host key in {tried.known_hosts}",
         source="ssh -G",
-        remedy=f"add it: ssh-keyscan {tried.host} on the jump host, compared, as lines that begin with {tried.where}",
+        remedy=f"add what ssh-keyscan {tried.host} prints on the jump host, as lines that begin with {tried.key_name}",
     )
 
 

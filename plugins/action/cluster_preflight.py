@@ -18,16 +18,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     show,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
-from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES as policy_VARIABLES
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import report_on
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import stops as report_stops
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict
-from ansible_collections.muster.train.plugins.plugin_utils._checks.request import launch_of
+from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES as CHECK_VARIABLES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import (
     NAMES,
@@ -41,10 +39,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments im
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
-VARIABLES = (
-    *(*NAMES, *OF_CONTAINER, *OF_LIBRARY),
-    *("launch_defaults", "preflight_allowed_processes", *policy_VARIABLES),
-)
+VARIABLES = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, "launch_defaults", *CHECK_VARIABLES)
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "preflight__facts"},
@@ -63,23 +58,16 @@ class ActionModule(ControllerAction):
         request = args["request"]
         own = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
         policy, faults = ClusterPolicy.read(own)
-        checks, refused = CheckPolicy.read(own)
+        checks, refused = read_checks(own)
         if faults or refused:
             return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
         layers = {"launch_node_env": LAUNCH_NODE_ENV}
-        asked = read_answers(variables["hostvars"], request["nodes"], args["register"], layers)
+        answers = read_answers(variables["hostvars"], request["nodes"], args["register"], layers)
         head = variables["hostvars"].get(request["nodes"][0]) or {}
-        of = Cluster(
-            {},
-            expected=checks.expected,
-            thresholds=checks.thresholds,
-            policy=policy,
-            launch=launch_of(own.get("launch_defaults") or {}, request.get("call")),
-            received=received,
-            allowed_processes=tuple(str(name) for name in own.get("preflight_allowed_processes") or ()),
-        )
+        launch = Launch.by_default(own.get("launch_defaults") or {}, request.get("call"))
+        cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
         settings, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
-        report = report_on(cluster_of(asked, users_of(settings, policy.env), of), checks.levels)
+        report = report_on(cluster.with_answers(answers, users_of(settings, policy.env)))
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
         if request["parameters"]["output"]["value"] == "json":
             show([json.dumps(document, indent=2)])

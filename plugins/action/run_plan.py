@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import VARIABLES, CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
@@ -51,7 +51,7 @@ class ActionModule(ControllerAction):
         }
         silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
         cluster, faults = ClusterPolicy.read(policy)
-        checks, refused = CheckPolicy.read(policy)
+        checks, refused = read_checks(policy)
         if faults or refused:
             raise PlanError([*faults, *refused])
         plan, left_out = plan_with_spares(request, cluster, known, silent, checks)

@@ -121,7 +121,7 @@ ALONE = {
         make="cp /etc/hosts /root/hosts; printf '%s\\n' '127.0.0.1 localhost' '127.0.1.1 n2' >/etc/hosts",
         mend="cat /root/hosts >/etc/hosts; rm /root/hosts",
         check="names",
-        observed=r"its own name n2 stands for 127\.0\.1\.1",
+        observed=r"its own name n2 resolves to 127\.0\.1\.1",
         expected="an address that the other nodes reach: .*",
         remedy="correct the line of n2 in /etc/hosts there .*",
     ),

@@ -85,7 +85,7 @@ def test_a_node_that_does_not_answer_is_code_2(checkouts: Cluster) -> None:
     checkouts.write()
     played = preflight(checkouts)
     assert played.rc == 2, played.out
-    assert "could not look: answer on node1" in played.out
+    assert "could not be checked: answer on node1" in played.out
 
 
 def test_a_level_that_is_none_is_refused(checkouts: Cluster) -> None:

@@ -206,9 +206,13 @@ def refusal(asked: dict[str, Any], of: ClusterPolicy, on: list[Node], checks: Ch
 
 
 def wrong(
-    check: str, nodes: Mapping[str, NodeFacts], env: Mapping[str, Any] = MappingProxyType({}), **of: Any
+    check: str,
+    nodes: Mapping[str, NodeFacts],
+    env: Mapping[str, Any] = MappingProxyType({}),
+    expected: dict[str, Any] | None = None,
+    **of: Any,
 ) -> list[Finding]:
     """What a check finds wrong on nodes with these facts; env is the environment of some, `of` more of the cluster."""
     on = {name: Node(name, own, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)]) for name, own in nodes.items()}
-    found = [each.finding for each in run(Cluster(on, **of), {})]
+    found = [each.finding for each in run(Cluster(on, checks=CheckPolicy(expected=expected or {}), **of))]
     return [each for each in found if each.check == check and each.status in ("warn", "fail")]

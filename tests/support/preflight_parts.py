@@ -1,20 +1,20 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clusters of two alike machines of tests/machines, healthy in all that their trees do not tell."""
+"""Clusters of two alike machines of tests/machines, healthy in all that their trees do not cover."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks.cluster import cluster_of
-from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch, Level
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy, Level
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report, report_on
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
@@ -55,7 +55,7 @@ def _read(name: str, text: str) -> Facts:
 
 
 def healthy(facts: Facts, number: int) -> Facts:
-    """The facts with all in order that a tree tells nothing of."""
+    """The facts, healthy in all that a tree does not cover."""
     node, gpu = facts["node"], facts["gpu"]
     node["hostname"] += f"-{number}"
     mine = {"addresses": [f"10.99.0.{number + 1}"], "source": "/etc/hosts", "error": None}
@@ -80,7 +80,7 @@ def healthy(facts: Facts, number: int) -> Facts:
         "sudo": {"passwordless": True, "why": None},
         "interfaces": {
             name: {"state": "up", "mtu": 9000, "speed_mbps": 200000}
-            for name in sorted({each["interface"] for each in node["net"]["routes"]})
+            for name in sorted({route["interface"] for route in node["net"]["routes"]})
         },
         "gpu_health": _gpu_health(gpu),
         "disks": [
@@ -121,8 +121,7 @@ def healthy(facts: Facts, number: int) -> Facts:
         },
         "kernel": {"release": "6.8.0", "command_line": ["iommu=pt"]},
     }
-    own = {**defaults, "clock": {**defaults["clock"]}}
-    node.update(own)
+    node.update(defaults)
     node["workdir"] = {**node["workdir"], "identity": f"machine{number}", "writable": True, "filesystem": "ext4"}
     node["container"] = {**(node["container"] or {"kind": None}), "shm_bytes": 64 << 30}
     node["holder"] = None
@@ -188,7 +187,8 @@ def report(
     addresses: tuple[str, str] = ("10.99.0.1", "10.99.0.2"),
     received: float = NOW + 1.0,
     mode: str = "auto",
-    **of: Any,
+    expected: dict[str, Any] | None = None,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Report:
     """The report on two such machines, node0 and node1: tree and changes alter node1, silent mutes it."""
     one, two = facts_of(name, 0), facts_of(name, 1, tree)
@@ -207,12 +207,12 @@ def report(
     library = ("rccl", "2.21.5") if one["gpu"]["vendor"] == "amd" else ("", "2.27.7")
     rules = dataclasses.replace(policy or ClusterPolicy(), library=library[0], version=library[1])
     users = Users(FabricPolicy(mode, DEFAULT))
-    cluster = cluster_of(answers, users, Cluster({}, policy=rules, launch=launch, received=received, **of))
-    return report_on(cluster, levels or {})
+    checks = CheckPolicy(levels or {}, expected or {}, thresholds or {})
+    cluster = Cluster({}, checks=checks, policy=rules, launch=launch, received=received)
+    return report_on(cluster.with_answers(answers, users))
 
 
-def alarms(found: Report) -> list[tuple[str, str | None, str]]:
+def alarms(result: Report) -> list[tuple[str, str | None, str]]:
     """What is not well: check, node, status."""
     bad = ("warn", "fail", "error")
-    found_bad = {(each.check, each.node, each.status) for each in found.findings if each.status in bad}
-    return sorted(found_bad, key=str)
+    return sorted({(item.check, item.node, item.status) for item in result.findings if item.status in bad}, key=str)

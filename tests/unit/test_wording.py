@@ -30,7 +30,7 @@ COLLECTION = "ansible_collections.muster.train.plugins."
 TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "starter_reason"}
 TEXTS_OF = {
     "Finding": {"expected", "source"},
-    "Seen": {"expected", "source"},
+    "Outcome": {"expected", "source"},
     "Origin": {"label"},
     "Variable": {"origin"},
     "Remedy": {"parts"},

@@ -1,162 +1,134 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Have all nodes the same code at the same state?"""
+"""Do all nodes have the same code in the same state?"""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import Code, NodeFacts
 
 from .._cluster.node import Node
 from .._cluster.peers import Usual, usual
-from .model import Cluster, Looks, Seen, completed, fine, skip, unknown
+from .._findings.remedy import CODE, Remedy, on_nodes, playbook, sentence
+from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
+from .policy import PROFILE
 
 SOURCE = "launch_code_dir"
 GIT = "git"
-CLEAN = "no changes"
+NOT_READ = "the code could not be read"
 
 
-def code(cluster: Cluster) -> Looks:
-    """Find nodes whose checkout is at another commit or branch, or changed in another way, than most nodes'.
+def code(cluster: Cluster) -> Outcomes:
+    """Find nodes whose checkout differs from most nodes' in commit, branch or changes.
 
-    The script may be the same, what it imports need not be. The same changes everywhere are the same code. The profile
+    The script may be the same while what it imports is not. The same changes everywhere are the same code. The profile
     may name a commit and a branch.
     """
-    return completed(
-        cluster, _odd(cluster.facts, cluster.launch.call, cluster.expected), lambda node: _code(node, cluster)
-    )
+    odd = _odd(cluster.facts, cluster.launch.call, cluster.checks.expected)
+    return completed(cluster, odd, lambda node: _code(node, cluster))
 
 
-def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str, object]) -> Looks:
-    looked = {node: each.code for node, each in facts.items() if each.code and _was_looked_at(each.code)}
-    codes = {node: code for node, code in looked.items() if code.commit}
-    # Of what differs first the rest follows.
-    odd: dict[str | None, Seen] = {}
-    for what, values in (
-        ("commit", {node: code.commit or "" for node, code in looked.items()}),
-        ("branch", {node: code.branch for node, code in codes.items() if code.branch}),
-        ("changes", {node: changes(code) for node, code in codes.items() if code.dirty is not None or not code.why}),
+def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str, object]) -> Outcomes:
+    codes = {node: own.code for node, own in facts.items() if own.code and _is_known(own.code)}
+    checkouts = {node: code for node, code in codes.items() if code.commit}
+    # Of each node the first difference is reported: the others follow from it.
+    odd: dict[str | None, Outcome] = {}
+    for part, values in (
+        ("commit", {node: code.commit or "" for node, code in codes.items()}),
+        ("branch", {node: code.branch for node, code in checkouts.items() if code.branch}),
+        (
+            "changes",
+            {node: changes(code) for node, code in checkouts.items() if code.dirty is not None or not code.why},
+        ),
     ):
-        wanted = profile.get(what)
+        expected = profile.get(part)
         peers = usual(values)
         for node, value in values.items():
             if node in odd:
                 continue
-            if wanted is not None and not _is(what, value, str(wanted)):
-                odd[node] = _seen(node, what, looked[node], str(wanted), f"preflight_expected.{what}", call)
-            elif wanted is None and peers is not None and node in peers.odd:
-                odd[node] = _differs(node, what, looked[node], peers, call)
-    dirty = [node for node, code in codes.items() if code.dirty and not code.changes and node not in odd]
+            if expected is not None and not _matches(part, value, str(expected)):
+                odd[node] = _outcome(part, codes[node], str(expected), f"{PROFILE}.{part}", call, str(expected))
+            elif expected is None and peers is not None and node in peers.odd:
+                odd[node] = _outcome(part, codes[node], _of_peers(part, peers), SOURCE, call, peers.value)
+    dirty = [node for node, code in checkouts.items() if code.dirty and not code.changes and node not in odd]
     if len(dirty) > 1:
-        expected, remedy = "the same changes on every node", f"commit them, or {anew(call)}"
-        seen = Seen("warn", "changed files that nobody could compare", expected, SOURCE, remedy)
-        odd.update(dict.fromkeys(dirty, seen))
+        remedy = f"commit them, or {copy_again(call)}"
+        observed = "changed files that could not be compared"
+        odd.update(dict.fromkeys(dirty, Outcome("warn", observed, "the same changes on every node", SOURCE, remedy)))
     return odd.items()
 
 
-def _code(node: Node, cluster: Cluster) -> Seen:
+def _code(node: Node, cluster: Cluster) -> Outcome:
     own = node.facts.code
     if own is None:
-        return unknown("nobody could look at the code", "code")
+        return unavailable(NOT_READ, "code")
     if own.why:
-        return unknown(own.why, "code", f"mend it there, or {anew(cluster.launch.call)}")
-    known = state(own)
-    return fine(known, own.path) if known else skip(no_commit(own))
+        return unavailable(own.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.call)}")
+    if not own.commit:
+        return skipped(no_commit(own))
+    state = f"{own.branch or 'detached'} {own.commit[:12]}"
+    return passed(f"{state} with {changes(own)}" if own.dirty else state, own.path)
 
 
-def code_directory(node: Node, _cluster: Cluster) -> Seen:
+def code_directory(node: Node, _cluster: Cluster) -> Outcome:
     """Find nodes without the code directory."""
     own = node.facts.code
     if own is None:
-        return unknown("nobody could look at the code", "code")
+        return unavailable(NOT_READ, "code")
     if own.exists:
-        return fine(own.path, "launch_code_dir")
-    return Seen(
-        "fail",
-        f"{own.path} does not exist",
-        "the training code",
-        "launch_code_dir",
-        "put the code there, or set launch_code_dir to where it is",
-    )
+        return passed(own.path, SOURCE)
+    remedy = "put the code there, or set launch_code_dir to where it is"
+    return failed(f"{own.path} does not exist", "the training code", SOURCE, remedy)
 
 
-def _was_looked_at(code: Code) -> bool:
-    """Say whether it is known which commit it is at, or that it is none. No directory is told elsewhere."""
+def _is_known(code: Code) -> bool:
+    """Whether its commit is known, or that it has none. A missing directory has a check of its own."""
     return bool(code.commit) or (code.exists and not code.why)
 
 
-def state(code: Code | None) -> str | None:
-    """Say in words what the code is at: branch, commit, changes."""
-    if code is None or not code.commit:
-        return None
-    parts = [code.branch or "detached", code.commit[:12]]
-    return " ".join([*parts, *([f"with {changes(code)}"] if code.dirty else [])])
-
-
-def _is(what: str, value: str, wanted: str) -> bool:
-    """A commit may be shortened."""
-    return value == wanted or (what == "commit" and len(wanted) >= 7 and value.startswith(wanted))
+def _matches(part: str, value: str, expected: str) -> bool:
+    """Compare with the profile, where a commit may be shortened."""
+    return value == expected or (part == "commit" and len(expected) >= 7 and value.startswith(expected))
 
 
 def changes(code: Code) -> str:
     if code.dirty is None:
-        return "changes that nobody could look for"
+        return "changes that could not be read"
     if not code.dirty:
-        return CLEAN
+        return "no changes"
     return f"changes {code.changes[:12]}" if code.changes else "changes"
 
 
-def _differs(node: str, what: str, code: Code, peers: Usual[str], call: str | None) -> Seen:
-    value = (peers.value[:12] or "no checkout") if what == "commit" else peers.value
-    noun = {"commit": "one commit", "branch": "one branch", "changes": "the same changes"}[what]
-    expected = f"{noun} on every node, {value} {peers.source}"
-    return _seen(node, what, code, expected, SOURCE, call, peers.value)
+def _of_peers(part: str, peers: Usual[str]) -> str:
+    value = (peers.value[:12] or "no checkout") if part == "commit" else peers.value
+    noun = {"commit": "one commit", "branch": "one branch", "changes": "the same changes"}[part]
+    return f"{noun} on every node, {value} {peers.source}"
 
 
-def _seen(
-    node: str, what: str, code: Code, expected: str, source: str, call: str | None, target: str | None = None
-) -> Seen:
-    seen = {
+def _outcome(part: str, code: Code, expected: str, source: str, call: str | None, target: str) -> Outcome:
+    observed = {
         "commit": f"commit {code.commit[:12]}" if code.commit else no_commit(code),
         "branch": f"branch {code.branch}",
         "changes": changes(code),
-    }[what]
-    return Seen(
-        "fail",
-        seen,
-        expected,
-        source,
-        remedy(node, what, code, expected if target is None else target, call),
-    )
+    }[part]
+    return failed(observed, expected, source, _remedy(part, code, target, call))
 
 
 def no_commit(code: Code) -> str:
-    """Say in words why there is no commit."""
-    return f"{code.path} is {'at no commit' if code.source else 'no checkout'}"
+    return f"{code.path} is {'at no commit' if code.source else 'not a checkout'}"
 
 
-def remedy(node: str, what: str, code: Code, target: str, call: str | None) -> str:
-    """Return the command that mends one node, and the one that brings the code to all."""
-    everywhere = anew(call)
+def _remedy(part: str, code: Code, target: str, call: str | None) -> Remedy | str:
+    """Return the command that corrects the odd nodes, if git can, and the one that copies the code to all."""
+    everywhere = copy_again(call)
     if code.source != GIT or not target:
         return everywhere
-    if what == "changes":
-        shown = _command(node, ["git", "-C", code.path, "status", "--short"], call)
-        return f"see {shown}; then {everywhere}"
-    checkout = _command(node, ["git", "-C", code.path, "checkout", target], call)
-    return f"{checkout}; or {everywhere}"
+    if part == "changes":
+        return sentence("see ", on_nodes(("git", "-C", code.path, "status", "--short"), call), f"; then {everywhere}")
+    return sentence(on_nodes(("git", "-C", code.path, "checkout", target), call), f"; or {everywhere}")
 
 
-def anew(call: str | None) -> str:
-    """Return how to bring the code to all nodes."""
-    return f"bring the code to all: {call or 'ansible-playbook'} muster.train.setup --tags code"
-
-
-def _command(node: str, argv: Sequence[str], call: str | None) -> str:
-    """Return the ad-hoc command, with the inventories of the playbook's command."""
-    words = shlex.split(call or "")
-    options = words[words.index("-i") :] if "-i" in words else []
-    return shlex.join(["ansible", node, *options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)])
+def copy_again(call: str | None) -> str:
+    return f"copy the code to all nodes: {playbook(*CODE, call=call)}"

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare a property of all nodes with the inventory's profile where it says something, else with the peers."""
+"""Compare what should be the same on all nodes: with the inventory's profile, else with the peers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,67 +14,94 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 
 from .._cluster.node import Node
 from .._cluster.peers import usual
+from .._findings.remedy import SAME_STATE
 from .._nccl.ports import HcaPort, usable
-from .model import PROFILE, Cluster, Level, Looks, Seen, fine, skip, unknown
+from .model import Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
+from .policy import PROFILE, Level
+
+UNKNOWN = "not known"
 
 
 @dataclass(frozen=True)
 class Property:
-    """Something nodes have in common: its name, facts' part, key in the profile, and how to mend what differs.
+    """Something that nodes have in common: a check of its own and a row of the table of disagreements.
 
-    of returns a text, "" where it does not apply to the node, None where nobody could look.
+    of returns a text, "" where the property does not apply to the node, None where it could not be read.
     """
 
     name: str
-    part: str
-    key: str
-    remedy: str
+    subset: str
     of: Callable[[Node, Cluster], str | None]
     description: str = ""
+    remedy: str = SAME_STATE
     level: Level = "fail"
 
+    @property
+    def key(self) -> str:
+        """The property's key in preflight_expected."""
+        return "gpus" if self.name == "gpu count" else self.name.replace(" ", "_")
 
-def compare(cluster: Cluster, each: Property) -> Looks:
-    """Compare a property of all nodes with the profile, else with the peers."""
-    values = {name: each.of(node, cluster) for name, node in cluster.nodes.items()}
-    told = {name: value for name, value in values.items() if value}
-    profile = cluster.expected.get(each.key)
-    peers = usual(told)
-    for name, value in values.items():
-        if value is None:
-            seen = unknown(f"{each.name} cannot be told", each.part)
-        elif not value:
-            seen = skip("does not apply here")
-        elif profile is not None:
-            seen = _of_profile(each, value, profile)
-        elif peers is not None and name in peers.odd:
-            seen = Seen("fail", value, peers.value, f"peers: {peers.source}", each.remedy)
-        else:
-            others = len(peers.nodes) - 1 if peers else 0
-            seen = fine(value, f"peers: {others} alike" if others else "no peer to compare with")
-        yield name, seen
+    def values(self, cluster: Cluster) -> dict[str, str | None]:
+        return {name: self.of(node, cluster) for name, node in cluster.nodes.items()}
+
+    def compare(self, cluster: Cluster) -> Outcomes:
+        """Compare the nodes with the profile, else with the peers."""
+        values = self.values(cluster)
+        profile = cluster.checks.expected.get(self.key)
+        peers = usual({name: value for name, value in values.items() if value})
+        for name, value in values.items():
+            if value is None:
+                outcome = unavailable(f"{self.name} could not be read", self.subset)
+            elif not value:
+                outcome = skipped("does not apply here")
+            elif profile is not None:
+                outcome = self._against_profile(value, profile)
+            elif peers is not None and name in peers.odd:
+                outcome = failed(value, peers.value, f"peers: {peers.source}", self.remedy)
+            else:
+                others = len(peers.nodes) - 1 if peers else 0
+                outcome = passed(value, f"peers: {others} have the same" if others else "no peer to compare with")
+            yield name, outcome
+
+    def _against_profile(self, value: str, profile: Any) -> Outcome:
+        allowed = [str(item) for item in profile] if isinstance(profile, list) else [str(profile)]
+        expected, source = " or ".join(allowed), f"{PROFILE}.{self.key}"
+        return passed(value, source, expected) if value in allowed else failed(value, expected, source, self.remedy)
 
 
-def _of_profile(each: Property, value: str, profile: Any) -> Seen:
-    wanted = [str(item) for item in profile] if isinstance(profile, list) else [str(profile)]
-    source = f"{PROFILE}.{each.key}"
-    if value in wanted:
-        return fine(value, source, " or ".join(wanted))
-    return Seen("fail", value, " or ".join(wanted), source, each.remedy)
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a property, what most nodes have, which these are, and what the others have."""
+
+    name: str
+    value: str
+    nodes: tuple[str, ...]
+    odd: dict[str, str]
+
+    @classmethod
+    def of(cls, name: str, values: Mapping[str, str | None]) -> Row | None:
+        """Return the row; None where no node has a value. Values that could not be read are no agreement."""
+        peers = usual({node: value for node, value in values.items() if value})
+        if peers is None:
+            return None
+        shown = {node: UNKNOWN if value is None else value for node, value in values.items() if value != ""}
+        return cls(name, peers.value, peers.nodes, {node: text for node, text in shown.items() if text != peers.value})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"property": self.name, "majority": self.value, "nodes": list(self.nodes), "odd": self.odd}
 
 
 def joined(values: Iterable[str | None]) -> str:
-    """Name different values once each, in natural order."""
+    """Join the distinct values in natural order."""
     return ", ".join(sorted({value for value in values if value}, key=natural))
 
 
 def ranks_ports(node: Node, cluster: Cluster) -> list[HcaPort]:
     """Return the ports that the ranks would use: as the rules chose, else all that are usable."""
     chosen = set(cluster.chosen.get(node.name, ()))
-    ports = usable(node.rdma)
-    return [each for each in ports if each.hca.name in chosen] if chosen else ports
+    return [port for port in usable(node.rdma) if not chosen or port.hca.name in chosen]
 
 
 def ranks_hcas(node: Node, cluster: Cluster) -> list[Hca]:
-    """Return the adapters of these ports, each once."""
-    return list({each.hca.name: each.hca for each in ranks_ports(node, cluster)}.values())
+    """Return the adapters of these ports, without duplicates."""
+    return list({port.hca.name: port.hca for port in ranks_ports(node, cluster)}.values())

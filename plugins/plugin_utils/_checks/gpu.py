@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Are the GPUs well?"""
+"""Are the GPUs healthy?"""
 
 from __future__ import annotations
 
@@ -9,67 +9,66 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from .._cluster.node import Node
+from .._findings.remedy import NVLINK, RESET_GPU
 from .._text.table import names
 from .gpu_findings import find_gpus
-from .model import Cluster, Looks, Seen, completed, fine, seen_of, skip, unknown
+from .model import NO_GPU, Cluster, NodeJudge, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 
-if TYPE_CHECKING:  # of a launch's plan no node was asked how it is
+if TYPE_CHECKING:  # the plan of a launch gathers no health
     from ansible_collections.muster.train.plugins.module_utils._records.health import GpuState
 
-RESET = "reset it (nvidia-smi --gpu-reset -i N) or restart the node; again: have it replaced"
-NO_GPU = "there is no GPU"
 
-
-def gpus(cluster: Cluster) -> Looks:
+def gpus(cluster: Cluster) -> Outcomes:
     """Find GPUs that fell off the bus, are not on the fabric of the others, or are of another kind."""
-    nodes = cluster.nodes.values()
-    found = [(node.name, seen_of(each)) for node in nodes if node.gpu for each in find_gpus(node.name, node.gpu)]
-    return completed(cluster, found, _gpus)
+    nodes = [node for node in cluster.nodes.values() if node.gpu]
+    findings = [finding for node in nodes if node.gpu for finding in find_gpus(node.name, node.gpu)]
+    return completed(cluster, [(finding.node, Outcome.of(finding)) for finding in findings], _gpus)
 
 
-def _gpus(node: Node) -> Seen:
+def _gpus(node: Node) -> Outcome:
     if node.gpu is None:
-        return unknown("the GPUs cannot be seen", "gpu")
-    return fine(f"{node.gpu.count} of one kind", "gpu_facts") if node.gpu.count else skip(NO_GPU)
+        return unavailable("the GPUs could not be read", "gpu")
+    return passed(f"{node.gpu.count} of one kind", "gpu_facts") if node.gpu.count else skipped(NO_GPU)
 
 
-def _each(node: Node, what: str, told: Callable[[GpuState], bool], bad: Callable[[GpuState], str | None]) -> str | Seen:
-    """Return what is bad of the GPUs in words, or what to say where nothing is."""
-    if node.gpu is not None and not node.gpu.count:
-        return skip(NO_GPU)
-    health = node.facts.gpu_health
-    if health is None or health.devices is None:
-        return unknown(f"nobody could look at {what}{f': {health.why}' if health and health.why else ''}", "gpu_health")
-    known = [device for device in health.devices if told(device)]
-    if not known:
-        return skip(f"no GPU here tells of {what}")
-    faults: dict[str, list[str]] = {}
-    for device in known:
-        fault = bad(device)
-        if fault:
-            faults.setdefault(fault, []).append(str(device.index))
-    if not faults:
-        return fine(
-            f"{what} is well on {len(known)} GPUs",
-            "nvidia-smi -q" if node.gpu is None or node.gpu.vendor != "amd" else "amd-smi, sysfs",
-        )
-    return "; ".join(f"GPU {names(those)}: {fault}" for fault, those in faults.items())
+def _health_check(
+    subject: str,
+    known: Callable[[GpuState], bool],
+    fault_of: Callable[[GpuState, Cluster], str | None],
+    expected: str,
+    source: str,
+    remedy: str,
+) -> NodeJudge:
+    """Make a check of what the vendor's tool reports of single GPUs: `fault_of` those whose state is `known`."""
+
+    def judge(node: Node, cluster: Cluster) -> Outcome:
+        if node.gpu is not None and not node.gpu.count:
+            return skipped(NO_GPU)
+        health = node.facts.gpu_health
+        if health is None or health.devices is None:
+            return unavailable(f"{subject} could not be read", "gpu_health", health.why if health else None)
+        devices = [device for device in health.devices if known(device)]
+        if not devices:
+            return skipped(f"no GPU here reports {subject}")
+        faults: dict[str, list[str]] = {}
+        for device in devices:
+            if fault := fault_of(device, cluster):
+                faults.setdefault(fault, []).append(str(device.index))
+        if faults:
+            observed = "; ".join(f"GPU {names(indexes)}: {fault}" for fault, indexes in faults.items())
+            return failed(observed, expected, source, remedy)
+        amd = node.gpu is not None and node.gpu.vendor == "amd"
+        return passed(f"{subject} is good on {len(devices)} GPUs", "amd-smi, sysfs" if amd else "nvidia-smi -q")
+
+    return judge
 
 
-def ecc(node: Node, cluster: Cluster) -> Seen:
-    """Find GPUs without ECC while others have it, and uncorrected errors."""
-
-    def bad(device: GpuState) -> str | None:
-        if device.ecc_uncorrected:
-            return f"{device.ecc_uncorrected} uncorrected errors"
-        if device.ecc_mode == "disabled" and _others_have_ecc(cluster):
-            return "ECC is disabled"
-        return "ECC changes at the next restart" if device.ecc_pending not in (None, device.ecc_mode) else None
-
-    said = _each(node, "ECC", lambda each: each.ecc_mode is not None or each.ecc_uncorrected is not None, bad)
-    if isinstance(said, Seen):
-        return said
-    return Seen("fail", said, "ECC as on the peers, 0 uncorrected errors", "nvidia-smi -q -d ECC", RESET)
+def _ecc_fault(device: GpuState, cluster: Cluster) -> str | None:
+    if device.ecc_uncorrected:
+        return f"{device.ecc_uncorrected} uncorrected errors"
+    if device.ecc_mode == "disabled" and _others_have_ecc(cluster):
+        return "ECC is disabled"
+    return "ECC changes at the next restart" if device.ecc_pending not in (None, device.ecc_mode) else None
 
 
 def _others_have_ecc(cluster: Cluster) -> bool:
@@ -80,91 +79,80 @@ def _others_have_ecc(cluster: Cluster) -> bool:
     )
 
 
-def memory_rows(node: Node, cluster: Cluster) -> Seen:
-    """Find rows of memory that were replaced or could not be; AMD's bad pages."""
-
-    def bad(device: GpuState) -> str | None:
-        if device.remap_failure:
-            return "a row could not be remapped"
-        if device.remap_pending:
-            return "a row remap is pending"
-        return f"{device.bad_pages} bad pages" if device.bad_pages else None
-
-    said = _each(
-        node, "memory", lambda each: (each.remap_pending, each.remap_failure, each.bad_pages) != (None,) * 3, bad
-    )
-    if isinstance(said, Seen):
-        return said
-    source = "nvidia-smi -q -d ROW_REMAPPER, amd-smi bad-pages"
-    return Seen("fail", said, "no pending or failed row remap, no bad page", source, RESET)
+def _memory_fault(device: GpuState, _cluster: Cluster) -> str | None:
+    if device.remap_failure:
+        return "a row could not be remapped"
+    if device.remap_pending:
+        return "a row remap is pending"
+    return f"{device.bad_pages} bad pages" if device.bad_pages else None
 
 
-def nvlink(node: Node, cluster: Cluster) -> Seen:
-    """Find NVLinks that are down."""
-    said = _each(
-        node,
-        "NVLink",
-        lambda each: each.nvlinks_down is not None,
-        lambda each: f"NVLink {', '.join(map(str, each.nvlinks_down or ()))} down" if each.nvlinks_down else None,
-    )
-    if isinstance(said, Seen):
-        return said
-    remedy = "look at the fabric manager's log and dmesg (Xid 74); reset the GPU or restart the node"
-    return Seen("fail", said, "every NVLink has its peer", "nvidia-smi nvlink -s", remedy)
+ecc = _health_check(
+    "ECC",
+    lambda gpu: gpu.ecc_mode is not None or gpu.ecc_uncorrected is not None,
+    _ecc_fault,
+    "ECC as on the peers, 0 uncorrected errors",
+    "nvidia-smi -q -d ECC",
+    RESET_GPU,
+)
+memory_rows = _health_check(
+    "memory",
+    lambda gpu: (gpu.remap_pending, gpu.remap_failure, gpu.bad_pages) != (None,) * 3,
+    _memory_fault,
+    "no pending or failed row remap, no bad page",
+    "nvidia-smi -q -d ROW_REMAPPER, amd-smi bad-pages",
+    RESET_GPU,
+)
+nvlink = _health_check(
+    "NVLink",
+    lambda gpu: gpu.nvlinks_down is not None,
+    lambda gpu, _: f"NVLink {', '.join(map(str, gpu.nvlinks_down))} down" if gpu.nvlinks_down else None,
+    "every NVLink has its peer",
+    "nvidia-smi nvlink -s",
+    NVLINK,
+)
+throttle = _health_check(
+    "the clock",
+    lambda gpu: gpu.throttle is not None,
+    lambda gpu, _: f"slowed by {', '.join(gpu.throttle)}" if gpu.throttle else None,
+    "no reason for a slower clock",
+    "nvidia-smi -q -d PERFORMANCE",
+    "look at fans, inlet temperature, power supplies and power cap (nvidia-smi -q -d PERFORMANCE)",
+)
+trouble = _health_check(
+    "the state",
+    lambda _: True,
+    lambda gpu, _: gpu.trouble or None,
+    "a GPU that needs nothing",
+    "nvidia-smi -q",
+    RESET_GPU,
+)
+# Without it the driver unloads when the GPUs are idle, which costs seconds and resets counters.
+persistence = _health_check(
+    "persistence",
+    lambda gpu: gpu.persistence is not None,
+    lambda gpu, _: "persistence mode is off" if gpu.persistence is False else None,
+    "the driver stays loaded",
+    "nvidia-smi -q",
+    "systemctl enable --now nvidia-persistenced",
+)
 
 
-def throttle(node: Node, cluster: Cluster) -> Seen:
-    """Find GPUs that run slower for heat or lack of power."""
-    said = _each(
-        node,
-        "the clock",
-        lambda each: each.throttle is not None,
-        lambda each: f"slowed by {', '.join(each.throttle or ())}" if each.throttle else None,
-    )
-    if isinstance(said, Seen):
-        return said
-    remedy = "look at fans, inlet temperature, power supplies and cap (nvidia-smi -q -d PERFORMANCE)"
-    return Seen("fail", said, "no reason for a slower clock", "nvidia-smi -q -d PERFORMANCE", remedy)
-
-
-def trouble(node: Node, cluster: Cluster) -> Seen:
-    """Find GPUs of which the tool says that they need something."""
-    said = _each(node, "the state", lambda each: True, lambda each: each.trouble or None)
-    if isinstance(said, Seen):
-        return said
-    return Seen("fail", said, "a GPU without complaint", "nvidia-smi -q", RESET)
-
-
-def persistence(node: Node, cluster: Cluster) -> Seen:
-    """Find GPUs whose driver unloads when nobody uses them, which costs seconds and forgets counters."""
-    said = _each(
-        node,
-        "persistence",
-        lambda each: each.persistence is not None,
-        lambda each: "persistence mode is off" if each.persistence is False else None,
-    )
-    if isinstance(said, Seen):
-        return said
-    remedy = "systemctl enable --now nvidia-persistenced"
-    return Seen("fail", said, "the driver stays loaded", "nvidia-smi -q", remedy)
-
-
-def fabric_manager(node: Node, cluster: Cluster) -> Seen:
+def fabric_manager(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes with NVSwitches whose fabric manager does not run."""
     health = node.facts.gpu_health
     if node.gpu is not None and (not node.gpu.count or node.gpu.vendor == "amd"):
-        return skip("there is no NVIDIA GPU")
+        return skipped("there is no NVIDIA GPU")
     manager = health.fabric_manager if health else None
     if manager is None or manager.needed is None:
-        return unknown("nobody could look for NVSwitches", "gpu_health")
+        return unavailable("it is not known whether there are NVSwitches", "gpu_health")
     if not manager.needed:
-        return skip("there is no NVSwitch")
+        return skipped("there is no NVSwitch")
     if manager.active is None:
-        return unknown("systemd does not tell of nvidia-fabricmanager", "gpu_health")
+        return unavailable("systemd does not report the state of nvidia-fabricmanager", "gpu_health")
     if manager.active:
-        return fine("nvidia-fabricmanager is active", "systemd")
-    return Seen(
-        "fail",
+        return passed("nvidia-fabricmanager is active", "systemd")
+    return failed(
         f"nvidia-fabricmanager is {manager.state or 'not active'}",
         "active: there are NVSwitches",
         "systemd",
@@ -172,61 +160,58 @@ def fabric_manager(node: Node, cluster: Cluster) -> Seen:
     )
 
 
-def processes(node: Node, cluster: Cluster) -> Seen:
-    """Find processes of others on the GPUs."""
+def processes(node: Node, cluster: Cluster) -> Outcome:
+    """Find processes on the GPUs that belong to no run."""
     if node.gpu is not None and not node.gpu.count:
-        return skip(NO_GPU)
+        return skipped(NO_GPU)
     own = node.facts.processes
     if own is None or own.gpu is None:
-        return unknown("nobody could see who uses the GPUs", "processes")
-    foreign = [each for each in own.gpu if not each.run_id and not _allowed(each.command, cluster)]
+        return unavailable("the processes on the GPUs could not be listed", "processes")
+    foreign = [process for process in own.gpu if not process.run_id and not _is_allowed(process.command, cluster)]
     if not foreign:
-        return fine("nobody else uses the GPUs", "/proc/PID/fd")
-    seen = "; ".join(sorted({f"pid {each.pid} {each.command or 'of uid ' + str(each.uid)}" for each in foreign})[:5])
-    return Seen(
-        "fail",
-        f"processes that are no run of ours use GPUs: {seen}",
-        "none, but those of preflight_allowed_processes",
+        return passed("no other process uses the GPUs", "/proc/PID/fd")
+    texts = sorted({f"pid {process.pid} {process.command or f'of uid {process.uid}'}" for process in foreign})
+    return failed(
+        f"processes that are not a run of ours use GPUs: {'; '.join(texts[:5])}",
+        "none, except those of preflight_allowed_processes",
         "/proc/PID/fd",
         "end them, wait for them, or allow them in preflight_allowed_processes",
     )
 
 
-def _allowed(command: str | None, cluster: Cluster) -> bool:
-    word = (command or "").split(" ")[0].rpartition("/")[2]
-    # The kernel cuts a command's name at 15 signs.
-    return any(word in (name, name[:15]) for name in cluster.allowed_processes)
+def _is_allowed(command: str | None, cluster: Cluster) -> bool:
+    program = (command or "").split(" ")[0].rpartition("/")[2]
+    # The kernel cuts a command's name at 15 characters.
+    return any(program in (name, name[:15]) for name in cluster.checks.allowed_processes)
 
 
-def pcie(node: Node, cluster: Cluster) -> Iterator[Seen]:
-    """Find GPUs and adapters with fewer lanes than they can have; idle GPUs lower the generation."""
+def pcie(node: Node, cluster: Cluster) -> Iterator[Outcome]:
+    """Find GPUs and adapters with fewer lanes than they can have; of GPUs the generation drops when they are idle."""
     rdma, health = node.rdma, node.facts.gpu_health
-    faults, good = [], 0
+    faults, count = [], 0
     for device in (health.devices if health else None) or ():
         if device.link_width and device.link_width_max:
-            good += 1
+            count += 1
             if device.link_width < device.link_width_max:
                 faults.append(f"GPU {device.index} x{device.link_width} of x{device.link_width_max}")
     for hca in rdma.hcas if rdma else ():
         if hca.physfn or not hca.link_width or not hca.link_width_max:
             continue
-        good += 1
+        count += 1
         if hca.link_width < hca.link_width_max:
             faults.append(f"{hca.name} x{hca.link_width} of x{hca.link_width_max}")
         elif hca.link_gen and hca.link_gen_max and hca.link_gen < hca.link_gen_max:
             faults.append(f"{hca.name} generation {hca.link_gen} of {hca.link_gen_max}")
     if faults:
-        remedy = "reseat the card or its riser, look at the BIOS' slot settings, then restart the node"
-        yield Seen(
-            "fail",
+        yield failed(
             "; ".join(faults),
             "every link as wide and fast as the device can",
             "sysfs current_link_width, max_link_width",
-            remedy,
+            "reseat the card or its riser, look at the slot settings in the BIOS, then restart the node",
         )
-    elif good:
-        yield fine(f"{good} links are as wide as can be", "sysfs")
+    elif count:
+        yield passed(f"{count} links have their full width", "sysfs")
     elif (node.gpu and node.gpu.count) or (rdma and rdma.hcas):
-        yield skip("no device here tells the width of its link")
+        yield skipped("no device here reports the width of its link")
     else:
-        yield skip("there is neither GPU nor RDMA device")
+        yield skipped("there is neither GPU nor RDMA device")

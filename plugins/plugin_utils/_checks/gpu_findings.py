@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 
 from .._findings.finding import Finding
+from .._findings.remedy import NVLINK
 
 CHECK = "gpus"
 # NVLink by its number of links, and AMD's xGMI.
@@ -39,10 +39,10 @@ def off_fabric(node: str, gpu: Gpu) -> list[Finding]:
     findings = []
     for index in sorted(peers):
         others = peers[index]
-        # A table that is cut tells nothing of a GPU.
+        # A table that is cut proves nothing.
         if not linked[index] and members <= {index, *others}:
-            seen = ", ".join(sorted(set(others.values())))
-            findings.append(_off(node, gpu, index, f"is {seen} to the others, which have {_usual(words)} among them"))
+            links = ", ".join(sorted(set(others.values())))
+            findings.append(_off(node, gpu, index, f"is {links} to the others, which have {_usual(words)} among them"))
     return findings or _fewer_links(node, gpu, peers)
 
 
@@ -70,74 +70,40 @@ def _usual(words: dict[tuple[int, int], str]) -> str:
 def _off(node: str, gpu: Gpu, index: int, observed: str) -> Finding:
     device = next((device for device in gpu.devices if device.index == index), None)
     where = f" ({device.pci_address})" if device is not None and device.pci_address else ""
-    return Finding(
-        check=CHECK,
-        node=node,
-        status="warn",
-        observed=f"GPU {index}{where} {observed}",
-        expected="the same fabric between all GPUs of a node",
-        source="nvidia-smi topo -m" if gpu.vendor == "nvidia" else "gpu_facts",
-        remedy="look at nvidia-smi nvlink -s, the fabric manager's log, dmesg (Xid 74); reset or replace the GPU"
-        if gpu.vendor == "nvidia"
-        else "look at dmesg for xgmi errors; reset or replace the GPU",
-    )
+    amd = ("gpu_facts", "look at dmesg for xgmi errors; reset or replace the GPU")
+    source, remedy = ("nvidia-smi topo -m", NVLINK) if gpu.vendor == "nvidia" else amd
+    expected = "the same fabric between all GPUs of a node"
+    return Finding(CHECK, node, "warn", f"GPU {index}{where} {observed}", expected, source, remedy)
 
 
 def unlike(node: str, gpu: Gpu) -> list[Finding]:
     """Find GPUs of one node whose name or memory is not that of the others (partitions: of those of the same kind)."""
-    findings = []
-    for what, value in (("name", _name), ("memory", _memory)):
-        kinds: dict[Hashable, list[Device]] = {}
-        for device in gpu.devices:
-            if device.partition is None and value(device) is not None:
-                kinds.setdefault(value(device), []).append(device)
-        if len(kinds) > 1:
-            findings.append(_unlike(node, what, kinds))
-            break  # another name usually has another memory
-    return findings
-
-
-def _name(device: Device) -> str | None:
-    return device.name
-
-
-def _memory(device: Device) -> str | None:
-    return None if device.memory_mib is None else f"{device.memory_mib} MiB"
-
-
-def _unlike(node: str, what: str, kinds: dict[Hashable, list[Device]]) -> Finding:
-    seen = "; ".join(f"{kind} (GPU {_indexes(devices)})" for kind, devices in kinds.items())
-    return Finding(
-        check=CHECK,
-        node=node,
-        status="warn",
-        observed=f"GPUs of different {what}: {seen}",
-        expected="GPUs of one kind (the slowest and smallest sets the pace)",
-        source="gpu_facts",
-        remedy="choose the GPUs with CUDA_VISIBLE_DEVICES, or leave the node out",
-    )
-
-
-def _indexes(devices: Sequence[Device]) -> str:
-    return ", ".join(str(device.index) for device in devices)
+    whole = [device for device in gpu.devices if device.partition is None]
+    for part, values in (
+        ("name", {device.index: device.name for device in whole}),
+        ("memory", {device.index: device.memory_mib and f"{device.memory_mib} MiB" for device in whole}),
+    ):
+        kinds: dict[str, list[str]] = {}
+        for index, value in values.items():
+            if value:
+                kinds.setdefault(value, []).append(str(index))
+        if len(kinds) > 1:  # a different name usually implies different memory: one finding is enough
+            texts = "; ".join(f"{kind} (GPU {', '.join(indexes)})" for kind, indexes in kinds.items())
+            observed = f"GPUs of different {part}: {texts}"
+            expected = "GPUs of one kind (the slowest and smallest sets the pace)"
+            remedy = "choose the GPUs with CUDA_VISIBLE_DEVICES, or leave the node out"
+            return [Finding(CHECK, node, "warn", observed, expected, "gpu_facts", remedy)]
+    return []
 
 
 def missing(node: str, gpu: Gpu) -> list[Finding]:
-    """Find a node where the driver lists fewer GPUs than have a device node: one has fallen off the bus."""
+    """Find a node whose driver lists fewer GPUs than there are device nodes: one has fallen off the bus."""
     if gpu.vendor != "nvidia" or not gpu.devices:
         return []
     # Partitions of one GPU share its address.
     whole = {device.pci_address or device.index for device in gpu.devices}
     if len(whole) >= gpu.count:
         return []
-    return [
-        Finding(
-            check=CHECK,
-            node=node,
-            status="fail",
-            observed=f"{gpu.count} GPUs can be opened, but the driver lists {len(whole)}",
-            expected="every GPU in nvidia-smi",
-            source="/dev/nvidia*, nvidia-smi",
-            remedy="look at dmesg for Xid 79 (fallen off the bus), and reset the GPU or restart the node",
-        )
-    ]
+    observed = f"{gpu.count} GPUs can be opened, but the driver lists {len(whole)}"
+    remedy = "look at dmesg for Xid 79 (fallen off the bus), and reset the GPU or restart the node"
+    return [Finding(CHECK, node, "fail", observed, "every GPU in nvidia-smi", "/dev/nvidia*, nvidia-smi", remedy)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel says of this boot, and how it was booted."""
+"""What the kernel logged in this boot, and how it was booted."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from typing import TYPE_CHECKING
 
 from .._cluster.node import Node
 from .._findings.finding import Status
-from .model import Cluster, Seen, fine, skip, unknown
+from .._findings.remedy import RESET_GPU
+from .model import Cluster, Outcome, failed, passed, skipped, unavailable
 
-if TYPE_CHECKING:  # of a launch's plan no node was asked how it is
+if TYPE_CHECKING:  # the plan of a launch gathers no health
     from ansible_collections.muster.train.plugins.module_utils._records.health import KernelError
 
 # Severities as in NVIDIA's r590 table (docs.nvidia.com/deploy/xid-errors) by aws-samples/awsome-distributed-training,
-# 2.gpu-cluster-healthcheck: what is not named isolates the node.
+# 2.gpu-cluster-healthcheck: a code that is in none of these sets isolates the node.
 OF_PROGRAMS = frozenset({13, 31, 94, 126})
 HARMLESS = frozenset({43, 63, 92, 121})
 RESTART = frozenset({79, 151, 168})
 RESET = frozenset({48, 64, 74, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158})
-NEVER_SEEN = "read it as a user of the group systemd-journal or adm, or allow it: sysctl kernel.dmesg_restrict=0"
+READ_LOG = "read it as a user of the group systemd-journal or adm, or allow it: sysctl kernel.dmesg_restrict=0"
 
 
-def kernel_log(node: Node, cluster: Cluster) -> Iterator[Seen]:
-    """Find what the kernel says of GPUs and adapters in this boot."""
+def kernel_log(node: Node, cluster: Cluster) -> Iterator[Outcome]:
+    """Find errors of GPUs and adapters that the kernel logged in this boot."""
     log = node.facts.kernel_log
     if log is None or not log.readable:
-        yield unknown(
-            f"the kernel's log cannot be read{f': {log.why}' if log and log.why else ''}", "kernel_log", NEVER_SEEN
-        )
+        why = log.why if log else None
+        yield unavailable("the kernel's log could not be read", "kernel_log", why, remedy=READ_LOG)
         return
+    source = log.source or "the kernel's log"
     kinds: dict[tuple[str, int | None, str | None], list[KernelError]] = {}
     for error in log.errors:
         if not (error.kind == "xid" and error.code in HARMLESS):
@@ -41,47 +42,39 @@ def kernel_log(node: Node, cluster: Cluster) -> Iterator[Seen]:
         count = sum(error.count for error in errors)
         times = f", {count} times" if count > 1 else ""
         name = f"{kind.upper()}{f' {code}' if code is not None else ''} of {device or 'a device'}{times}"
-        yield Seen(
-            status,
-            f"{name}: {errors[-1].text[:120]}",
-            "no such line in this boot's log",
-            log.source or "the kernel's log",
-            remedy,
-        )
+        yield Outcome(status, f"{name}: {errors[-1].text[:120]}", "no such line in this boot's log", source, remedy)
     if not kinds:
         lost = " (its beginning is lost)" if log.complete is False else ""
-        yield fine(f"no error of a GPU or an adapter in this boot's log{lost}", log.source or "the kernel's log")
+        yield passed(f"no error of a GPU or an adapter in this boot's log{lost}", source)
 
 
 def _judged(kind: str, code: int | None) -> tuple[Status, str]:
     if kind == "xid" and code in OF_PROGRAMS:
-        return "warn", "a program's own fault as a rule: look at the run of that time"
+        return "warn", "usually the fault of a program: look at the run of that time"
     if kind == "xid" and code in RESTART:
-        return "fail", "restart the node; again: have the GPU replaced"
+        return "fail", "restart the node; if it happens again, replace the GPU"
     if kind == "xid" and code in RESET:
-        return "fail", "reset the GPU (nvidia-smi --gpu-reset) or restart the node; again: have it replaced"
+        return "fail", RESET_GPU
     if kind == "mlx5":
         return "warn", "look at slot power, cable and temperature of the adapter (mlxlink), and at its firmware"
-    return "fail", "take the node out of the group nodes, and have the GPU looked at (nvidia-bug-report, amd-smi ras)"
+    return "fail", "remove the node from the group nodes, and have the GPU examined (nvidia-bug-report, amd-smi ras)"
 
 
-def iommu(node: Node, cluster: Cluster) -> Seen:
+def iommu(node: Node, cluster: Cluster) -> Outcome:
     """Find an IOMMU that translates what GPUs and adapters send each other."""
     kernel = node.facts.kernel
     if node.gpu is not None and node.rdma is not None and not (node.gpu.count and node.rdma.hcas):
-        return skip("there are no GPUs beside RDMA devices")
+        return skipped("there are no GPUs beside RDMA devices")
     if kernel is None or kernel.command_line is None:
-        return unknown("the kernel's command line cannot be read", "kernel")
+        return unavailable("the kernel's command line could not be read", "kernel")
     words = set(kernel.command_line)
+    passthrough = words & {"iommu=pt", "iommu.passthrough=1"}
     on = words & {"intel_iommu=on", "amd_iommu=on", "iommu=force", "intel_iommu=on,sm_on"}
-    if on and not words & {"iommu=pt", "iommu.passthrough=1"}:
-        return Seen(
-            "fail",
+    if on and not passthrough:
+        return failed(
             f"{' '.join(sorted(on))} without iommu=pt",
             "iommu=pt, or no IOMMU: traffic between GPUs and adapters goes through the CPU otherwise",
             "NCCL's troubleshooting, ROCm's system settings",
             "add iommu=pt to the kernel's command line, and restart the node",
         )
-    return fine(
-        " ".join(sorted(words & {"iommu=pt", "iommu.passthrough=1"} | on)) or "no word about it", "/proc/cmdline"
-    )
+    return passed(" ".join(sorted(passthrough | on)) or "no option about it", "/proc/cmdline")

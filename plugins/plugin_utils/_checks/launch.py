@@ -3,46 +3,45 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checks inside a launch: those whose facts it gathers anyway.
 
-Its plan makes decisions whose findings are some checks' too; levels hold for these as well. What nobody could see stops
-no launch beyond what the plan needs: preflight tells it.
+Its plan makes decisions whose findings are some checks' too; levels hold for these as well. What could not be checked
+stops no launch beyond what the plan needs: preflight reports it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from .._findings.finding import Finding
-from .check import lowered
-from .model import Cluster, Level
+from .model import Cluster
+from .policy import CheckPolicy
 from .properties import GPU_COUNT
-from .registry import RULES, run
+from .registry import RULES, level_of, lowered, run
 
 # The subsets of facts of roles/launch/tasks/plan.yml.
 GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk")
 
 
-def fast(cluster: Cluster, levels: Mapping[str, Level]) -> list[Finding]:
+def fast(cluster: Cluster) -> list[Finding]:
     """Return what the checks found wrong on the facts of a launch."""
-    found = [_warned(each.finding) for each in run(cluster, levels, GATHERED)]
-    found = [each for each in found if each.status in ("warn", "fail")]
-    # Of nodes with other numbers of GPUs the plan itself tells, where it counts ranks.
-    peers = GPU_COUNT.key not in cluster.expected
-    return [each for each in found if not (each.check == GPU_COUNT.name and peers)]
+    findings = [_unknown_code_warns(result.finding) for result in run(cluster, GATHERED)]
+    # Different numbers of GPUs are the plan's own finding, where it counts ranks.
+    skipped = set() if GPU_COUNT.key in cluster.checks.expected else {GPU_COUNT.name}
+    return [finding for finding in findings if finding.status in ("warn", "fail") and finding.check not in skipped]
 
 
-def _warned(found: Finding) -> Finding:
-    """Make a warning of code that nobody could look at: ranks with other code than the rest fail late, or never."""
-    blind = found.check == "code" and found.status == "error"
-    return dataclasses.replace(found, status="warn") if blind else found
+def _unknown_code_warns(finding: Finding) -> Finding:
+    """Warn of code that could not be read: ranks with different code fail late, or never."""
+    unknown = finding.check == "code" and finding.status == "error"
+    return dataclasses.replace(finding, status="warn") if unknown else finding
 
 
-def levelled(decided: Iterable[Finding], levels: Mapping[str, Level]) -> list[Finding]:
-    """Return what was found in deciding as the policy has it. An error stays: without these facts there is no plan."""
+def with_levels(decided: Iterable[Finding], policy: CheckPolicy) -> list[Finding]:
+    """Apply the policy's levels to the findings of decisions. An error stays: without these facts there is no plan."""
     kept = []
-    for each in decided:
-        check = RULES.get(each.check)
-        level = levels.get(check.name, check.level) if check else "fail"
-        if level != "off" or each.status == "error":
-            kept.append(lowered(each, level))
+    for finding in decided:
+        check = RULES.get(finding.check)
+        level = level_of(check, policy) if check else "fail"
+        if level != "off" or finding.status == "error":
+            kept.append(lowered(finding, level))
     return kept

@@ -1,26 +1,29 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What checks look at, and how they say what they saw.
+"""What checks are given, and what they return.
 
-A check is a pure function of a `Cluster`. On every node that answered it says what it saw, also where all is well.
+A check is a pure function of a `Cluster`. It returns an outcome for every node that answered, a pass included.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from .._cluster.node import Node, UserLayer
+from .._cluster.node import Answer, Node, Silent, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, Status
-from .._findings.remedy import Remedy
-from .thresholds import Thresholds
+from .._findings.origin import LAUNCH_DEFAULTS
+from .._findings.remedy import NODE_WARNINGS, Remedy
+from .._nccl.environments import Users, decide_for
+from .policy import BY_DEFAULT, CheckPolicy
 
-PROFILE = "preflight_expected"
+NO_GPU = "there is no GPU"
+IN_CONTAINER = "the ranks run in containers"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,20 +38,31 @@ class Launch:
     files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
     call: str | None = None
 
+    @classmethod
+    def by_default(cls, defaults: Mapping[str, Any], call: str | None) -> Launch:
+        """Return a launch without parameters, with these launch_defaults; a real launch refuses what is wrong there."""
+        port, label = str(defaults.get("master_port") or ""), LAUNCH_DEFAULTS.label
+        return cls(
+            launcher=str(defaults.get("launcher") or "torchrun"),
+            port=int(port) if port.isdigit() else None,
+            port_origin=label,
+            files={kind: (str(defaults[kind]), label) for kind in ("script", "config") if defaults.get(kind)},
+            call=call,
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
-    layers are the environment of all ranks, expected is the inventory's profile, received the controller's clock when
-    the last answer was there. decided are the findings of the environment's rules over these nodes.
+    layers are the environment of all ranks, received is the controller's clock when the last answer arrived. decided
+    are the findings of the environment's rules over these nodes, with the adapters and GIDs that they chose.
     """
 
     nodes: Mapping[str, Node]
     silent: Mapping[str, str] = dataclasses.field(default_factory=dict)
     addresses: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    thresholds: Thresholds = dataclasses.field(default_factory=Thresholds)
+    checks: CheckPolicy = BY_DEFAULT
     policy: ClusterPolicy = dataclasses.field(default_factory=ClusterPolicy)
     launch: Launch = dataclasses.field(default_factory=Launch)
     received: float | None = None
@@ -56,22 +70,42 @@ class Cluster:
     chosen: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     fabric: str | None = None
-    allowed_processes: tuple[str, ...] = ()
     layers: Sequence[UserLayer] = ()
 
     @property
     def facts(self) -> dict[str, NodeFacts]:
         return {name: node.facts for name, node in self.nodes.items()}
 
+    @property
+    def on_host(self) -> bool:
+        """Whether the ranks run on the host, without containers."""
+        return self.policy.runtime == "host"
+
     def environment(self, node: Node) -> dict[str, Any]:
         """Return what users set for the ranks of a node."""
         layers = [values for values, _origin in (*self.layers, *node.layers) if isinstance(values, Mapping)]
         return {str(name): value for values in layers for name, value in values.items()}
 
+    def with_answers(self, answers: Sequence[Answer], users: Users) -> Cluster:
+        """Return this cluster with the nodes that answered and what the environment's rules decide for them."""
+        decision, findings = decide_for(answers, self.policy, users)
+        nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
+        environments = decision.nodes if decision else {}
+        return dataclasses.replace(
+            self,
+            nodes=nodes,
+            silent={answer.name: answer.why for answer in answers if isinstance(answer, Silent)},
+            addresses={answer.name: answer.address for answer in answers},
+            layers=users.cluster,
+            decided=tuple(item for item in dict.fromkeys(findings) if item.node is None or item.node in nodes),
+            chosen={name: tuple(environment.hcas) for name, environment in environments.items()},
+            fabric=decision.fabric.value if decision else None,
+        )
+
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """What a check saw on a node."""
+class Outcome:
+    """What a check says of a node or of the cluster: a finding without the two names."""
 
     status: Status
     observed: str
@@ -79,52 +113,52 @@ class Seen:
     source: str = ""
     remedy: Remedy | str = ""
 
-
-Level = Literal["fail", "warn", "off"]
-Looks = Iterable[tuple[str | None, Seen]]  # by node, or of the whole cluster
-Look = Callable[[Cluster], Looks]
-LookAtNode = Callable[[Node, Cluster], "Seen | Iterable[Seen]"]
+    @classmethod
+    def of(cls, finding: Finding) -> Outcome:
+        return cls(finding.status, finding.observed, finding.expected, finding.source, finding.remedy)
 
 
-def fine(observed: str, source: str = "", expected: str = "") -> Seen:
-    """All is well."""
-    return Seen("pass", observed, expected, source)
+Outcomes = Iterable[tuple[str | None, Outcome]]  # by node, None for the whole cluster
+Judge = Callable[[Cluster], Outcomes]
+NodeJudge = Callable[[Node, Cluster], Outcome | Iterable[Outcome]]
 
 
-def skip(observed: str) -> Seen:
-    """There is nothing here that the check is about."""
-    return Seen("skip", observed)
+def passed(observed: str, source: str = "", expected: str = "") -> Outcome:
+    return Outcome("pass", observed, expected, source)
 
 
-def unknown(observed: str, part: str, remedy: str = "") -> Seen:
-    """Nobody could look: never a pass."""
-    asked = remedy or "look at the warnings of node_facts there (-vv shows how it was asked)"
-    return Seen("error", observed, "", f"facts {part}", asked)
+def failed(observed: str, expected: str, source: str, remedy: Remedy | str) -> Outcome:
+    return Outcome("fail", observed, expected, source, remedy)
 
 
-def seen_of(found: Finding) -> Seen:
-    """Return what a finding says, whatever its name and node."""
-    return Seen(found.status, found.observed, found.expected, found.source, found.remedy)
+def skipped(observed: str) -> Outcome:
+    """Return that the check does not apply here."""
+    return Outcome("skip", observed)
 
 
-def on_nodes(look: LookAtNode) -> Look:
-    """Make a check of a function that looks at one node."""
+def unavailable(observed: str, subset: str, why: str | None = "", remedy: str = NODE_WARNINGS) -> Outcome:
+    """Return that it could not be checked, for want of this subset of facts."""
+    return Outcome("error", f"{observed}: {why}" if why else observed, "", f"facts {subset}", remedy)
 
-    def of_cluster(cluster: Cluster) -> Looks:
+
+def on_nodes(judge: NodeJudge) -> Judge:
+    """Make a check of a function that judges one node."""
+
+    def judge_all(cluster: Cluster) -> Outcomes:
         for node in cluster.nodes.values():
-            seen = look(node, cluster)
-            for each in [seen] if isinstance(seen, Seen) else seen:
-                yield node.name, each
+            result = judge(node, cluster)
+            for outcome in [result] if isinstance(result, Outcome) else result:
+                yield node.name, outcome
 
-    return of_cluster
+    return judge_all
 
 
-def completed(cluster: Cluster, found: Looks, well: Callable[[Node], Seen]) -> Looks:
-    """Return what was found and, of the nodes it says nothing of, what `well` says."""
-    named = set()
-    for name, seen in found:
-        named.add(name)
-        yield name, seen
+def completed(cluster: Cluster, outcomes: Outcomes, otherwise: Callable[[Node], Outcome]) -> Outcomes:
+    """Return the outcomes and, of each node that they leave out, what `otherwise` says."""
+    names = set()
+    for name, outcome in outcomes:
+        names.add(name)
+        yield name, outcome
     for node in cluster.nodes.values():
-        if node.name not in named:
-            yield node.name, well(node)
+        if node.name not in names:
+            yield node.name, otherwise(node)

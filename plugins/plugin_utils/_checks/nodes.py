@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does every node answer, and is it one node?"""
+"""Does every node answer, and is every node another machine?"""
 
 from __future__ import annotations
 
@@ -15,128 +15,93 @@ from .._cluster import unreachable
 from .._cluster.machines import NETWORK, shared_workdirs
 from .._cluster.node import Node
 from .._text.table import names
-from .model import Cluster, Looks, Seen, completed, fine, seen_of
+from .model import Cluster, Outcome, Outcomes, completed, failed, passed
 
-# Which port, which file of keys and which name there: as OpenSSH says it.
+# Port, known_hosts file and the host's name in it, in the words of OpenSSH.
 _KEYS = re.compile(r"\bkey in (\S+?)(?::[0-9]+)?(?=\s|$)")
 _KEY = re.compile(r"\bHost key for (\S+) has changed")
 _PORT = re.compile(r"\bport ([0-9]{1,5})\b")
+SOURCE = "launch_workdir"
 
 
-def answer(cluster: Cluster) -> Looks:
-    """Tell who answered, and of the others why not."""
+def answer(cluster: Cluster) -> Outcomes:
+    """Report who answered, and why the others did not."""
     for name in cluster.nodes:
-        yield name, fine("it answered")
+        yield name, passed("it answered")
     for name, why in cluster.silent.items():
-        # What is seen stays as it was said: it names the user and the file of keys, which the inventory need not.
-        cause = unreachable.why(why, _tried(name, cluster.addresses.get(name) or name, why), "Ansible")
-        yield name, dataclasses.replace(seen_of(cause), observed=why)
+        # The original text is kept: it names the user and the known_hosts file, which the inventory need not.
+        cause = unreachable.why(why, _connection(name, cluster.addresses.get(name) or name, why), "Ansible")
+        yield name, dataclasses.replace(Outcome.of(cause), observed=why)
 
 
-def _tried(name: str, host: str, said: str) -> unreachable.Tried:
-    port = _PORT.search(said)
-    file, key = _KEYS.search(said), _KEY.search(said)
-    return unreachable.Tried(
-        name,
-        host,
-        int(port.group(1)) if port else 22,
-        None,
-        file.group(1) if file else "~/.ssh/known_hosts",
-        key.group(1) if key else host,
-    )
+def _connection(name: str, host: str, text: str) -> unreachable.Connection:
+    port, file, key = _PORT.search(text), _KEYS.search(text), _KEY.search(text)
+    known_hosts = file[1] if file else "~/.ssh/known_hosts"
+    return unreachable.Connection(name, host, int(port[1]) if port else 22, None, known_hosts, key[1] if key else host)
 
 
-def machines(cluster: Cluster) -> Looks:
+def machines(cluster: Cluster) -> Outcomes:
     """Find two names for one node."""
-    return completed(cluster, _twice(cluster), lambda node: fine(node.facts.workdir.identity or node.facts.hostname))
+    duplicates = _duplicates(cluster)
+    return completed(cluster, duplicates, lambda node: passed(node.facts.workdir.identity or node.facts.hostname))
 
 
-def _twice(cluster: Cluster) -> Looks:
+def _duplicates(cluster: Cluster) -> Outcomes:
     same = shared_workdirs(cluster.facts)
     for name, other in same.items():
         facts = cluster.nodes[name].facts
-        yield (
-            name,
-            Seen(
-                "fail",
-                f"its work directory {facts.workdir.path} on host {facts.hostname} is also that of {other}",
-                "one machine, or at least one work directory, for each node",
-                "launch_workdir",
-                f"remove {name} or {other} from the group nodes, or give each its own launch_workdir",
-            ),
-        )
+        observed = f"its work directory {facts.workdir.path} on host {facts.hostname} is also that of {other}"
+        remedy = f"remove {name} or {other} from the group nodes, or give them different values of launch_workdir"
+        yield name, failed(observed, "one machine, or at least one work directory, for each node", SOURCE, remedy)
     first: dict[str, str] = {}
     for name, address in cluster.addresses.items():
         other = first.setdefault(address.lower(), name)
         if other != name and name not in same:
-            yield (
-                name,
-                Seen(
-                    "fail",
-                    f"its address {address} is that of {other}",
-                    "one address for each node",
-                    "inventory",
-                    f"correct ansible_host of {name}, or remove one of the two from the group nodes",
-                ),
-            )
+            remedy = f"correct ansible_host of {name}, or remove one of the two from the group nodes"
+            observed = f"its address {address} is that of {other}"
+            yield name, failed(observed, "one address for each node", "inventory", remedy)
 
 
-def work_directory(cluster: Cluster) -> Looks:
+def work_directory(cluster: Cluster) -> Outcomes:
     """Find work directories that are shared or cannot be written."""
-    return completed(
-        cluster,
-        [*_on_file_servers(cluster.facts), *_unwritable(cluster.facts)],
-        lambda node: fine(_workdir(node), "launch_workdir"),
-    )
+    return completed(cluster, [*_on_file_servers(cluster.facts), *_unwritable(cluster.facts)], _workdir)
 
 
-def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Looks:
-    """Find work directories that can be one directory of a file server, seen by several machines.
+def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Outcomes:
+    """Find work directories that can be one directory of a file server, mounted by several machines.
 
     One node with it on the network is enough: another may be the server, with a disk at the same path.
     """
     paths: dict[str, list[str]] = {}
-    for node, each in facts.items():
-        paths.setdefault(each.workdir.path, []).append(node)
+    for node, own in facts.items():
+        paths.setdefault(own.workdir.path, []).append(node)
     for path, nodes in paths.items():
         types: dict[str, list[str]] = {}
         for node in nodes:
             filesystem = facts[node].workdir.filesystem
             if filesystem is not None and NETWORK.fullmatch(filesystem):
                 types.setdefault(filesystem, []).append(node)
-        # Names for one directory of one machine are another check's.
+        # Two names for one directory of one machine are the finding of the check `node`.
         if not types or len({facts[node].workdir.identity or node for node in nodes}) == 1:
             continue
-        seen = ", ".join(f"{filesystem} on {names(those)}" for filesystem, those in types.items())
-        for node in nodes:
-            yield (
-                node,
-                Seen(
-                    "fail",
-                    f"{path} is the same path on a network file system ({seen})",
-                    "a directory on a disk of each node (its locks are the node's own)",
-                    "launch_workdir",
-                    "set launch_workdir to a local disk, or give each node its own: "
-                    "{{ inventory_hostname }} in the path",
-                ),
-            )
+        mounts = ", ".join(f"{filesystem} on {names(members)}" for filesystem, members in types.items())
+        outcome = failed(
+            f"{path} is the same path on a network file system ({mounts})",
+            "a directory on a disk of each node (its locks are the node's own)",
+            SOURCE,
+            "set launch_workdir to a local disk, or to a path with {{ inventory_hostname }} in it",
+        )
+        yield from ((node, outcome) for node in nodes)
 
 
-def _unwritable(facts: Mapping[str, NodeFacts]) -> Looks:
-    for node, each in facts.items():
-        if not each.workdir.writable:
-            yield (
-                node,
-                Seen(
-                    "fail",
-                    f"{each.workdir.path} cannot be written by user {each.user.name}",
-                    "a directory that this user can create or write",
-                    "launch_workdir",
-                    f"give it to {each.user.name}, or set launch_workdir to another place",
-                ),
-            )
+def _unwritable(facts: Mapping[str, NodeFacts]) -> Outcomes:
+    for node, own in facts.items():
+        if not own.workdir.writable:
+            observed = f"{own.workdir.path} cannot be written by user {own.user.name}"
+            remedy = f"make {own.user.name} its owner, or set launch_workdir to another place"
+            yield node, failed(observed, "a directory that this user can create or write", SOURCE, remedy)
 
 
-def _workdir(node: Node) -> str:
+def _workdir(node: Node) -> Outcome:
     workdir = node.facts.workdir
-    return f"{workdir.path} can be written ({workdir.filesystem or 'file system not known'})"
+    return passed(f"{workdir.path} can be written ({workdir.filesystem or 'file system not known'})", SOURCE)

@@ -1,16 +1,17 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What should be the same on all nodes, under names people know.
-
-Each property is a check of its own and a row of the table of disagreements.
-"""
+"""What should be the same on all nodes, under the names that users know."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from ansible_collections.muster.train.plugins.module_utils._records.node import Code
+
 from .._cluster.node import Node
+from .._findings.remedy import HARD_LIMIT, SAME_STATE, playbook
+from .code import changes
 from .comparison import Property, joined, ranks_hcas, ranks_ports
 from .model import Cluster
 
@@ -45,7 +46,7 @@ def _firmware(node: Node, cluster: Cluster) -> str | None:
 def _mtu(node: Node, cluster: Cluster) -> str | None:
     if node.rdma is None:
         return None
-    return joined(str(each.port.mtu) for each in ranks_ports(node, cluster) if each.port.mtu)
+    return joined(str(item.port.mtu) for item in ranks_ports(node, cluster) if item.port.mtu)
 
 
 def _gdr(node: Node, cluster: Cluster) -> str | None:
@@ -61,7 +62,7 @@ def _network_mtu(node: Node, cluster: Cluster) -> str | None:
     """The MTU of the interfaces behind the ranks' RoCE ports and of the one with the node's default route."""
     if node.facts.interfaces is None:
         return None
-    names = {name for each in ranks_ports(node, cluster) for name in each.netdevs}
+    names = {name for item in ranks_ports(node, cluster) for name in item.netdevs}
     default = node.facts.net.default_route if node.facts.net else None
     names |= {default.interface} if default else set()
     known = node.facts.interfaces
@@ -70,12 +71,19 @@ def _network_mtu(node: Node, cluster: Cluster) -> str | None:
 
 def _version(name: str) -> Callable[[Node, Cluster], str | None]:
     def of(node: Node, cluster: Cluster) -> str | None:
-        if cluster.policy.runtime != "host":
+        if not cluster.on_host:
             return ""  # the host's packages are not the container's
         if node.facts.versions is None:
             return None
         value = getattr(node.facts.versions, name)
         return str(value) if value else ""
+
+    return of
+
+
+def _code(read: Callable[[Code], str | None]) -> Callable[[Node, Cluster], str | None]:
+    def of(node: Node, _cluster: Cluster) -> str | None:
+        return (read(node.facts.code) or "") if node.facts.code else ""
 
     return of
 
@@ -130,164 +138,102 @@ def _cpus(node: Node, _cluster: Cluster) -> str | None:
     return str(node.facts.cpus)
 
 
-SAME = "bring the nodes to the same state, or leave this one out of the group nodes"
 GPU_COUNT = Property(
     "gpu count",
     "gpu",
-    "gpus",
-    "look at nvidia-smi or amd-smi and at dmesg there; " + SAME,
     _gpus,
     "as many GPUs as the profile or the peers",
+    f"look at nvidia-smi or amd-smi and at dmesg there; {SAME_STATE}",
 )
 IMAGE = Property(
     "image",
     "engine",
-    "image",
-    "pull it anew: ansible-playbook muster.train.setup --tags container -e container_pull=always; where it is loaded "
-    "or built, remove it there before (docker rmi)",
     _image,
+    remedy=f"pull it again: {playbook('setup', '--tags', 'container', '-e', 'container_pull=always')}; if it is loaded "
+    "or built there, remove it first (docker rmi)",
 )
 PROPERTIES = (
     GPU_COUNT,
-    Property("gpu model", "gpu", "gpu_model", SAME, _gpu_model, "the same GPUs"),
-    Property(
-        "driver",
-        "gpu",
-        "driver",
-        "install the same driver, and restart the node",
-        _driver,
-        "the same driver of the GPUs",
-    ),
-    Property(
-        "gpu runtime",
-        "gpu",
-        "gpu_runtime",
-        "install the same CUDA or ROCm",
-        _runtime,
-        "the same CUDA or ROCm of the system",
-        "warn",
-    ),
+    Property("gpu model", "gpu", _gpu_model, "the same GPUs"),
+    Property("driver", "gpu", _driver, "the same GPU driver", "install the same driver, and restart the node"),
+    Property("gpu runtime", "gpu", _runtime, "the same CUDA or ROCm of the system", "install the same one", "warn"),
     Property(
         "firmware",
         "rdma",
-        "firmware",
-        "flash the same firmware (mlxfwmanager, niccli), and restart the node",
         _firmware,
         "the same firmware on the ranks' adapters",
+        "flash the same firmware (mlxfwmanager, niccli), and restart the node",
     ),
-    Property(
-        "rdma mtu",
-        "rdma",
-        "rdma_mtu",
-        "set the same MTU on ports and switches",
-        _mtu,
-        "the same MTU on the ranks' ports",
-    ),
+    Property("rdma mtu", "rdma", _mtu, "the same MTU on the ranks' ports", "set the same MTU on ports and switches"),
     Property(
         "mtu",
         "interfaces",
-        "mtu",
-        "set the same MTU: ip link set dev NAME mtu N, and on the switches",
         _network_mtu,
         "the same MTU on the networks' interfaces",
+        "set the same MTU: ip link set dev NAME mtu N, and on the switches",
     ),
     Property(
         "gdr",
         "rdma",
-        "gdr",
-        "load the same module: modprobe nvidia_peermem",
         _gdr,
         "the same modules for GPUDirect RDMA",
+        "load the same module: modprobe nvidia_peermem",
         "warn",
     ),
     Property(
         "torch",
         "versions",
-        "torch",
-        "install the same PyTorch in launch_python's environment",
         _version("torch"),
         "the same PyTorch",
+        "install the same PyTorch in launch_python's environment",
     ),
     Property(
         "nccl",
         "versions",
-        "nccl",
-        "install the same NCCL, or the same PyTorch, which brings it",
         _version("nccl"),
         "the same NCCL",
+        "install the same NCCL, or the same PyTorch, which includes one",
     ),
-    Property("rccl", "versions", "rccl", "install the same ROCm", _version("rccl"), "the same RCCL of the system"),
+    Property("rccl", "versions", _version("rccl"), "the same RCCL of the system", "install the same ROCm"),
     Property(
-        "python",
-        "versions",
-        "python",
-        "install the same Python for launch_python",
-        _version("python"),
-        "the same Python",
-        "warn",
+        "python", "versions", _version("python"), "the same Python", "install the same Python for launch_python", "warn"
     ),
     IMAGE,
     Property(
-        "engine version",
-        "engine",
-        "engine_version",
-        "install the same version of the container engine",
-        _engine,
-        "the same container engine",
-        "warn",
+        "engine version", "engine", _engine, "the same container engine", "install the same version of it", "warn"
     ),
-    Property(
-        "kernel",
-        "kernel",
-        "kernel",
-        "install the same kernel, and restart the node",
-        _kernel,
-        "the same kernel, which is what the node was booted with",
-        "warn",
-    ),
+    Property("kernel", "kernel", _kernel, "the same kernel", "install the same kernel, and restart the node", "warn"),
     Property(
         "kernel command line",
         "kernel",
-        "kernel_command_line",
-        "give the same words to the boot loader, and restart",
         _command_line,
         "the same words about PCI and memory on the kernel's command line",
+        "give the boot loader the same words, and restart the node",
     ),
     Property(
         "cpus",
         "cpus",
-        "cpus",
-        "look at the BIOS (SMT, cores), and at the cgroup of the session",
         _cpus,
         "as many CPUs for the ranks",
+        "look at the BIOS (SMT, cores), and at the cgroup of the session",
         "warn",
     ),
     Property(
         "governor",
         "memory",
-        "governor",
-        "set the same: cpupower frequency-set -g performance",
         _governor,
         "the same frequency governor",
+        "set the same one: cpupower frequency-set -g performance",
         "warn",
     ),
-    Property(
-        "open files",
-        "limits",
-        "open_files",
-        "raise the hard limit in /etc/security/limits.d",
-        _limit("nofile"),
-        "the same hard limit of open files",
-        "warn",
-    ),
-    Property(
-        "processes",
-        "limits",
-        "processes",
-        "raise the hard limit in /etc/security/limits.d",
-        _limit("nproc"),
-        "the same hard limit of processes",
-        "warn",
-    ),
+    Property("open files", "limits", _limit("nofile"), "the same hard limit of open files", HARD_LIMIT, "warn"),
+    Property("processes", "limits", _limit("nproc"), "the same hard limit of processes", HARD_LIMIT, "warn"),
 )
-MEMLOCK = Property("memlock", "limits", "memlock", "ansible-playbook muster.train.setup", _memlock)
+MEMLOCK = Property("memlock", "limits", _memlock)
+# What has a check of its own, and a row in the table of disagreements.
+OTHERS = (
+    MEMLOCK,
+    Property("commit", "code", _code(lambda code: code.commit and code.commit[:12])),
+    Property("branch", "code", _code(lambda code: code.branch)),
+    Property("changes", "code", _code(lambda code: changes(code) if code.commit else "")),
+)

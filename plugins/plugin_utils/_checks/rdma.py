@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Are the RDMA ports well, and can they reach each other?
+"""Do the RDMA ports work, and can they reach each other?
 
-Which ports the ranks use, their GIDs and whether those of all nodes fit together is what the environment's rules find
-(`_environments.decide`); here it is told, completed, and compared with the inventory's profile.
+The environment's rules (`_nccl/environments.py`) find out which ports the ranks use, their GIDs, and whether all nodes
+fit together; here their findings are reported, and the ports compared with the inventory's profile.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.finding import Finding
+from .._findings.remedy import CABLE
 from .._nccl.ports import INFINIBAND, ports_of, usable
 from .comparison import ranks_ports
-from .model import PROFILE, Cluster, Look, Looks, Seen, completed, fine, seen_of, skip, unknown
+from .model import IN_CONTAINER, Cluster, Judge, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
+from .policy import PROFILE
 
 NO_RDMA = "there is no RDMA device"
 NONE_USABLE = "there is no usable RDMA port"
-# What each counter's threshold is called; what is not here is told and not judged.
+NOT_READ = "the RDMA devices could not be read"
+# The threshold of each counter; other counters are not judged.
 COUNTERS = {
     "link_downed": "link_downed",
     "symbol_error": "symbol_error",
@@ -31,155 +34,134 @@ COUNTERS = {
     "excessive_buffer_overrun_errors": "other_errors",
 }
 PROFILE_KEYS = ("rdma_ports", "rdma_rate_gbps", "link_layer")
+SAME_NETWORK = "peers: the same port in the same network"
 
 
-def decided(rules: tuple[str, ...], well: Callable[[Node, Cluster], Seen]) -> Look:
+def decided(rules: tuple[str, ...], otherwise: Callable[[Node, Cluster], Outcome]) -> Judge:
     """Make a check of what the environment's rules found under these names."""
 
-    def look(cluster: Cluster) -> Looks:
-        found = [
-            (each.node, seen_of(each))
-            for each in cluster.decided
-            if each.check in rules and not _follows(each, cluster)
-        ]
-        return completed(cluster, found, lambda node: well(node, cluster))
+    def judge(cluster: Cluster) -> Outcomes:
+        findings = [item for item in cluster.decided if item.check in rules and not _follows(item, cluster)]
+        outcomes = [(finding.node, Outcome.of(finding)) for finding in findings]
+        return completed(cluster, outcomes, lambda node: otherwise(node, cluster))
 
-    return look
+    return judge
 
 
-def _follows(found: Finding, cluster: Cluster) -> bool:
-    """Say whether a node has other ports for its ranks only because it has other GPUs, which is told elsewhere."""
-    if found.check != "hcas" or found.status != "fail" or found.node not in cluster.nodes:
+def _follows(finding: Finding, cluster: Cluster) -> bool:
+    """Whether a node's ranks have other ports only because it has other GPUs, which is another check's finding."""
+    if finding.check != "hcas" or finding.status != "fail" or finding.node not in cluster.nodes:
         return False
-    machines = {name: _ports_and_gpus(node) for name, node in cluster.nodes.items()}
-    all_ports, all_gpus = (usual({name: own[part] for name, own in machines.items()}) for part in (0, 1))
-    if all_ports is None or all_gpus is None:
-        return False
-    return found.node not in all_ports.odd and found.node in all_gpus.odd
+    ports = usual({name: _ports(node) for name, node in cluster.nodes.items()})
+    gpus = usual({name: _gpus(node) for name, node in cluster.nodes.items()})
+    return ports is not None and gpus is not None and finding.node not in ports.odd and finding.node in gpus.odd
 
 
-def _ports_and_gpus(node: Node) -> tuple[tuple[object, ...], tuple[int, int]]:
-    ports = tuple((each.label, each.rate, each.port.link_layer) for each in usable(node.rdma))
-    return ports, (node.gpu.count, len(node.gpu.devices)) if node.gpu else (0, 0)
+def _ports(node: Node) -> tuple[object, ...]:
+    return tuple((port.label, port.rate, port.port.link_layer) for port in usable(node.rdma))
 
 
-def ports(node: Node, cluster: Cluster) -> Seen:
-    """Tell the ranks' ports, and compare them with the profile."""
+def _gpus(node: Node) -> tuple[int, int]:
+    return (node.gpu.count, len(node.gpu.devices)) if node.gpu else (0, 0)
+
+
+def ports(node: Node, cluster: Cluster) -> Outcome:
+    """Describe the ranks' ports, and compare them with the profile."""
     if node.rdma is None:
-        return unknown("the RDMA devices cannot be seen", "rdma")
-    own = ranks_ports(node, cluster)
-    wanted = [key for key in PROFILE_KEYS if key in cluster.expected]
-    if not own and not wanted:
-        return skip(NONE_USABLE if node.rdma.hcas else NO_RDMA)
-    seen = {
-        "rdma_ports": str(len(own)),
-        "rdma_rate_gbps": " and ".join(sorted({f"{each.rate:g}" for each in own})),
-        "link_layer": " and ".join(sorted({each.port.link_layer or "unknown" for each in own})),
-    }
-    observed = (
-        f"{seen['rdma_ports']} {seen['link_layer']} ports of {seen['rdma_rate_gbps']} Gb/s" if own else NONE_USABLE
+        return unavailable(NOT_READ, "rdma")
+    ports, profile = ranks_ports(node, cluster), cluster.checks.expected
+    keys = [key for key in PROFILE_KEYS if key in profile]
+    if not ports and not keys:
+        return skipped(NONE_USABLE if node.rdma.hcas else NO_RDMA)
+    count, rate, layer = values = (
+        str(len(ports)),
+        " and ".join(sorted({f"{port.rate:g}" for port in ports})),
+        " and ".join(sorted({port.port.link_layer or "unknown" for port in ports})),
     )
-    odd = [key for key in wanted if seen[key] != _text(cluster.expected[key])]
-    expected = ", ".join(f"{key} {_text(cluster.expected[key])}" for key in wanted)
-    source = ", ".join(f"{PROFILE}.{key}" for key in wanted)
-    if odd:
-        remedy = "look at cable, transceiver, switch port and, on InfiniBand, the subnet manager (ibstat, mlxlink)"
-        return Seen("fail", observed, expected, source, remedy)
-    return fine(observed, source or "facts rdma", expected)
+    observed = f"{count} {layer} ports of {rate} Gb/s" if ports else NONE_USABLE
+    texts = {key: f"{profile[key]:g}" if isinstance(profile[key], float) else str(profile[key]) for key in keys}
+    expected = ", ".join(f"{key} {text}" for key, text in texts.items())
+    source = ", ".join(f"{PROFILE}.{key}" for key in keys)
+    actual = dict(zip(PROFILE_KEYS, values, strict=True))
+    if any(actual[key] != text for key, text in texts.items()):
+        return failed(observed, expected, source, CABLE)
+    return passed(observed, source or "facts rdma", expected)
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def gids(node: Node, cluster: Cluster) -> Outcome:
+    """List the RoCE v2 entries of the ranks' ports."""
+    ports = [port for port in ranks_ports(node, cluster) if port.port.link_layer != INFINIBAND]
+    if not ports:
+        return skipped("no port of the ranks is RoCE")
+    chosen = {port.label: port.port.rocev2_gid_index for port in ports} | dict(cluster.gids.get(node.name, {}))
+    texts = [f"{port.label} {'none' if chosen[port.label] is None else chosen[port.label]}" for port in ports]
+    return passed(", ".join(texts), "gid_attrs/types")
 
 
-def gids(node: Node, cluster: Cluster) -> Seen:
-    """Tell the RoCE v2 entries of the ranks' ports."""
-    own = [each for each in ranks_ports(node, cluster) if each.port.link_layer != INFINIBAND]
-    if not own:
-        return skip("no port of the ranks is RoCE")
-    chosen = {each.label: each.port.rocev2_gid_index for each in own} | dict(cluster.gids.get(node.name, {}))
-    texts = [f"{each.label} {'none' if chosen[each.label] is None else chosen[each.label]}" for each in own]
-    return fine(", ".join(texts), "gid_attrs/types")
+def rules(_node: Node, cluster: Cluster) -> Outcome:
+    """Return the outcome of rules that found nothing wrong."""
+    return passed(f"fabric {cluster.fabric}" if cluster.fabric else "nothing is decided")
 
 
-def rules(node: Node, cluster: Cluster) -> Seen:
-    """Nothing of the environment is wrong."""
-    return fine(f"fabric {cluster.fabric}" if cluster.fabric else "nothing is decided")
-
-
-def counters(node: Node, cluster: Cluster) -> Seen:
+def counters(node: Node, cluster: Cluster) -> Outcome:
     """Find ports with errors above the thresholds."""
     if node.rdma is None:
-        return unknown("the RDMA devices cannot be seen", "rdma")
-    own = ranks_ports(node, cluster)
-    if not own:
-        return skip(NONE_USABLE if node.rdma.hcas else NO_RDMA)
-    told = [(each, name, value) for each in own for name, value in each.port.counters.items() if name in COUNTERS]
-    if not told:
-        return skip("the ports tell no counters")
-    high = [
-        (f"{each.label} {name} {value}", COUNTERS[name])
-        for each, name, value in told
-        if value > cluster.thresholds.value(COUNTERS[name])
-    ]
+        return unavailable(NOT_READ, "rdma")
+    ports, checks = ranks_ports(node, cluster), cluster.checks
+    if not ports:
+        return skipped(NONE_USABLE if node.rdma.hcas else NO_RDMA)
+    values = [(port, name, value) for port in ports for name, value in port.port.counters.items() if name in COUNTERS]
+    if not values:
+        return skipped("the ports have no counters")
+    high = [item for item in values if item[2] > checks.threshold(COUNTERS[item[1]])]
     if not high:
-        return fine(f"{len(told)} counters of {len(own)} ports are below their thresholds", "sysfs counters")
-    return Seen(
-        "fail",
-        "; ".join(text for text, _name in high[:8]),
+        return passed(f"{len(values)} counters of {len(ports)} ports are below their thresholds", "sysfs counters")
+    return failed(
+        "; ".join(f"{port.label} {name} {value}" for port, name, value in high[:8]),
         "fewer errors since the driver was loaded",
-        "; ".join(dict.fromkeys(cluster.thresholds.source(name) for _text, name in high)),
-        "clean or replace cable and transceiver; if they are old, set them back and look again: perfquery -R",
+        "; ".join(dict.fromkeys(checks.source(COUNTERS[name]) for _port, name, _value in high)),
+        "clean or replace cable and transceiver; if the errors are old, reset the counters (perfquery -R), check again",
     )
 
 
-def rails(cluster: Cluster) -> Looks:
+def rails(cluster: Cluster) -> Outcomes:
     """Find nodes whose ports are in other networks than those of the same name on the others."""
     networks = {name: _networks(node, cluster) for name, node in cluster.nodes.items()}
-    odd: dict[str, list[str]] = {}
-    expected: dict[str, list[str]] = {}
-    for hca in dict.fromkeys(hca for own in networks.values() for hca in own):
-        values = {name: own[hca] for name, own in networks.items() if hca in own}
+    odd: dict[str, list[tuple[str, str]]] = {}
+    for hca in dict.fromkeys(hca for by_hca in networks.values() for hca in by_hca):
+        values = {name: by_hca[hca] for name, by_hca in networks.items() if hca in by_hca}
         peers = usual(values)
-        # Where each node has a network of its own for each port, switches route between them.
-        known = {network for name, own in networks.items() for other, network in own.items() if other != hca}
-        if peers is None or (len(peers.nodes) < 2 and not known & set(values.values())):
+        # If every port of every node has a network to itself, switches route between them.
+        others = {network for by_hca in networks.values() for other, network in by_hca.items() if other != hca}
+        if peers is None or (len(peers.nodes) < 2 and not others & set(values.values())):
             continue
         for name in peers.odd:
-            odd.setdefault(name, []).append(f"{hca} {values[name]}")
-            expected.setdefault(name, []).append(f"{hca} {peers.value}")
-    source, remedy = (
-        "peers: the same port in the same network",
-        "correct the addresses, or swap the cables of these ports",
-    )
-    found = [
-        (name, Seen("fail", ", ".join(seen), ", ".join(expected[name]), source, remedy)) for name, seen in odd.items()
-    ]
-    return completed(cluster, found, lambda node: _rail(node, networks[node.name]))
+            odd.setdefault(name, []).append((f"{hca} {values[name]}", f"{hca} {peers.value}"))
+    remedy = "correct the addresses, or swap the cables of these ports"
+    outcomes = []
+    for name, pairs in odd.items():
+        observed, expected = (", ".join(column) for column in zip(*pairs, strict=True))
+        outcomes.append((name, failed(observed, expected, SAME_NETWORK, remedy)))
+    return completed(cluster, outcomes, lambda node: _rail(networks[node.name]))
 
 
-def _rail(node: Node, own: dict[str, str]) -> Seen:
-    if not own:
-        return skip("no port of the ranks has an IPv4 network")
-    return fine(
-        ", ".join(f"{hca} {network}" for hca, network in own.items()), "peers: the same port in the same network"
-    )
+def _rail(networks: dict[str, str]) -> Outcome:
+    if not networks:
+        return skipped("no port of the ranks has an IPv4 network")
+    return passed(", ".join(f"{hca} {network}" for hca, network in networks.items()), SAME_NETWORK)
 
 
 def _networks(node: Node, cluster: Cluster) -> dict[str, str]:
-    """Return the IPv4 network of each of the ranks' ports by its adapter's name."""
-    net, found = node.facts.net, {}
-    for each in ranks_ports(node, cluster):
-        network = _network(net, each.netdevs) if net and each.port.link_layer != INFINIBAND else None
-        if network:
-            found[each.label] = network
-    return found
+    """Return the IPv4 network of each of the ranks' ports by its label."""
+    net = node.facts.net
+    ports = [port for port in ranks_ports(node, cluster) if port.port.link_layer != INFINIBAND]
+    return {port.label: network for port in ports if net and (network := _network(net, port.netdevs))}
 
 
 def _network(net: Net, names: set[str]) -> str | None:
     on_link = [route.destination for route in net.routes if route.interface in names and route.gateway is None]
-    found = [network for network in map(_parsed, on_link) if network and 0 < network.prefixlen < 32]
-    return str(min(found, key=lambda network: network.prefixlen)) if len(found) == 1 else None
+    networks = [network for network in map(_parsed, on_link) if network and 0 < network.prefixlen < 32]
+    return str(networks[0]) if len(networks) == 1 else None
 
 
 def _parsed(text: str) -> ipaddress.IPv4Network | None:
@@ -189,30 +171,32 @@ def _parsed(text: str) -> ipaddress.IPv4Network | None:
         return None
 
 
-def device_files(node: Node, cluster: Cluster) -> Seen:
+def device_files(node: Node, cluster: Cluster) -> Outcome:
     """Find device nodes of GPUs and adapters that the user may not open."""
-    if cluster.policy.runtime != "host":
-        return skip("the ranks run in containers, whose devices the engine gives them")
-    if node.facts.devices is None:
-        return unknown("nobody could look at the device nodes", "devices")
-    used = [each for each in node.facts.devices if not each.path.rpartition("/")[2].startswith(("issm", "umad", "ucm"))]
-    closed = [each for each in used if each.readable is False or each.writable is False]
-    missing = _missing(node, {each.path for each in node.facts.devices})
+    if not cluster.on_host:
+        return skipped(f"{IN_CONTAINER}, whose devices the engine gives them")
+    files = node.facts.devices
+    if files is None:
+        return unavailable("the device nodes could not be read", "devices")
+    used = [file for file in files if not file.path.rpartition("/")[2].startswith(("issm", "umad", "ucm"))]
+    closed = [file for file in used if file.readable is False or file.writable is False]
     user = node.facts.user.name
-    faults = [f"{each.path} (mode {each.mode or '?'}, group {each.gid}) is closed to {user}" for each in closed]
-    faults += [f"{path} is missing" for path in missing]
+    faults = [f"{file.path} (mode {file.mode or '?'}, group {file.gid}) is closed to {user}" for file in closed]
+    faults += [f"{path} is missing" for path in _required(node) if path not in {file.path for file in files}]
     if faults:
         remedy = (
             "add the user to the group of the device nodes (video, render), "
             "or load the driver (nvidia-modprobe -u -c 0, modprobe ib_uverbs)"
         )
-        return Seen("fail", "; ".join(faults[:6]), "device nodes that the ranks may read and write", "/dev", remedy)
-    return fine(f"{len(used)} device nodes can be opened", "/dev") if used else skip("there is no such device node")
+        return failed("; ".join(faults[:6]), "device nodes that the ranks may read and write", "/dev", remedy)
+    return (
+        passed(f"{len(used)} device nodes can be opened", "/dev") if used else skipped("there is no such device node")
+    )
 
 
-def _missing(node: Node, there: set[str]) -> list[str]:
-    wanted = [each.hca.uverbs for each in ports_of(node.rdma) if each.hca.uverbs]
-    if node.gpu is not None and node.gpu.count:
-        wanted += ["/dev/nvidiactl", "/dev/nvidia-uvm"] if node.gpu.vendor == "nvidia" else []
-        wanted += ["/dev/kfd"] if node.gpu.vendor == "amd" else []
-    return [path for path in dict.fromkeys(wanted) if path not in there]
+def _required(node: Node) -> list[str]:
+    """Return the paths without duplicates."""
+    vendor = node.gpu.vendor if node.gpu is not None and node.gpu.count else None
+    paths = [port.hca.uverbs for port in ports_of(node.rdma) if port.hca.uverbs]
+    gpu_paths = {"nvidia": ["/dev/nvidiactl", "/dev/nvidia-uvm"], "amd": ["/dev/kfd"]}
+    return list(dict.fromkeys([*paths, *gpu_paths.get(vendor or "", [])]))

@@ -1,214 +1,189 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All checks: what each looks for, its level, the facts it needs."""
+"""All checks: what each looks for, its level, the facts it needs; and how they are run."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
 from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start
-from .check import Check, Result, each_node, lowered
-from .comparison import compare
-from .model import Cluster, Level, Looks, Seen, completed, seen_of
+from .model import Cluster, Judge, NodeJudge, Outcome, Outcomes, completed, on_nodes
+from .policy import CheckPolicy, Level
 from .properties import IMAGE, PROPERTIES
 
 
-def _environment(cluster: Cluster) -> Looks:
-    """Tell what the environment's rules found that is no other check's."""
-    found = [
-        (each.node, dataclasses.replace(seen_of(each), observed=f"{named}{each.observed}"))
-        for each in cluster.decided
-        if each.check not in RULES
-        for named in ["" if each.check == "environment" else f"{each.check}: "]
-    ]
-    return completed(cluster, found, lambda node: rdma.rules(node, cluster))
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """A check: needs are the subsets of facts that it reads, blind is its default level where it could not check.
+
+    rules are the names under which decisions about the environment report what is this check's.
+    """
+
+    name: str
+    description: str
+    judge: Judge
+    needs: tuple[str, ...] = ()
+    level: Level = "fail"
+    blind: Level = "fail"
+    rules: tuple[str, ...] = ()
 
 
-def _decided(
-    name: str, description: str, needs: tuple[str, ...], rules: tuple[str, ...], well: Callable[[Node, Cluster], Seen]
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A finding, and the level of its check: what is only worth a warning never stops anything."""
+
+    finding: Finding
+    level: Level
+
+
+def _node_check(
+    name: str,
+    description: str,
+    judge: NodeJudge,
+    needs: tuple[str, ...] = (),
+    level: Level = "fail",
+    blind: Level = "fail",
 ) -> Check:
-    """Make a check of what the environment's rules find under these names."""
-    return Check(name, description, "fail", rdma.decided(rules, well), needs, rules=rules)
+    return Check(name, description, on_nodes(judge), needs, level, blind)
+
+
+def _rule_check(
+    name: str,
+    description: str,
+    needs: tuple[str, ...],
+    rules: tuple[str, ...],
+    otherwise: Callable[[Node, Cluster], Outcome],
+) -> Check:
+    """Make a check of what the environment's rules report under these names."""
+    return Check(name, description, rdma.decided(rules, otherwise), needs, rules=rules)
+
+
+def _environment(cluster: Cluster) -> Outcomes:
+    """Report what the environment's rules found and no other check reports."""
+    outcomes = []
+    for finding in cluster.decided:
+        if finding.check not in RULES:
+            prefix = "" if finding.check == "environment" else f"{finding.check}: "
+            outcome = dataclasses.replace(Outcome.of(finding), observed=f"{prefix}{finding.observed}")
+            outcomes.append((finding.node, outcome))
+    return completed(cluster, outcomes, lambda node: rdma.rules(node, cluster))
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("answer", "the node answers Ansible", "fail", nodes.answer),
-    Check("node", "one name and one address for each machine", "fail", nodes.machines),
-    Check("work directory", "it can be written, and is each node's own", "fail", nodes.work_directory),
-    each_node("code directory", "the directory with the code is there", "fail", code.code_directory, ("code",)),
-    Check("code", "one commit, one branch, the same changes", "fail", code.code, ("code",)),
-    Check("files", "script and configuration are there and the same", "fail", files.files, ("files",)),
-    each_node("python interpreter", "the training interpreter is there", "fail", start.python),
-    each_node("torch installed", "torchrun's PyTorch is there", "fail", start.torch, ("versions",)),
-    each_node("starter", "systemd takes units, where it is asked for", "fail", start.starter),
-    each_node("slot", "no other run holds the slot", "fail", start.slot, ("slot",)),
-    each_node(
-        "leftovers",
-        "no process of an earlier run",
-        "warn",
-        start.leftovers,
-        ("processes", "slot"),
+    Check("answer", "the node answers Ansible", nodes.answer),
+    Check("node", "one name and one address for each machine", nodes.machines),
+    Check("work directory", "it can be written, and is not shared", nodes.work_directory),
+    _node_check("code directory", "the directory with the code is there", code.code_directory, ("code",)),
+    Check("code", "one commit, one branch, the same changes", code.code, ("code",)),
+    Check("files", "script and configuration are there and the same", files.files, ("files",)),
+    _node_check("python interpreter", "the training interpreter is there", start.python),
+    _node_check("torch installed", "torchrun's PyTorch is there", start.torch, ("versions",)),
+    _node_check("starter", "systemd takes units, where it is asked for", start.starter),
+    _node_check("slot", "no other run holds the slot", start.slot, ("slot",)),
+    _node_check("leftovers", "no process of an earlier run", start.leftovers, ("processes", "slot"), "warn"),
+    _node_check("hung", "no process hangs in the kernel", start.hung, ("processes",)),
+    _node_check("sudo", "the user becomes root without a password", start.sudo, ("sudo",), "warn"),
+    Check("gpus", "no GPU fell off the bus or off the fabric, all of one kind", gpu.gpus, ("gpu",)),
+    _node_check("ecc", "ECC is on, no uncorrected error", gpu.ecc, ("gpu", "gpu_health")),
+    _node_check("gpu memory", "no failed or pending row remap, no bad page", gpu.memory_rows, ("gpu", "gpu_health")),
+    _node_check("nvlink", "every NVLink is up", gpu.nvlink, ("gpu", "gpu_health")),
+    _node_check("fabric manager", "it runs where there are NVSwitches", gpu.fabric_manager, ("gpu", "gpu_health")),
+    _node_check("gpu state", "no GPU asks for a reset", gpu.trouble, ("gpu", "gpu_health")),
+    _node_check("throttling", "no GPU is slowed by heat or power", gpu.throttle, ("gpu", "gpu_health"), "warn"),
+    _node_check("persistence", "the driver stays loaded", gpu.persistence, ("gpu", "gpu_health"), "warn"),
+    _node_check(
+        "pcie", "links of GPUs and adapters are as wide as they can be", gpu.pcie, ("gpu", "rdma", "gpu_health")
     ),
-    each_node("hung", "no process hangs in the kernel", "fail", start.hung, ("processes",)),
-    each_node("sudo", "the user becomes root without a password", "warn", start.sudo, ("sudo",)),
-    Check("gpus", "no GPU fell off the bus or off the fabric, all of one kind", "fail", gpu.gpus, ("gpu",)),
-    each_node("ecc", "ECC is on, no uncorrected error", "fail", gpu.ecc, ("gpu", "gpu_health")),
-    each_node(
-        "gpu memory",
-        "no failed or pending row remap, no bad page",
-        "fail",
-        gpu.memory_rows,
-        ("gpu", "gpu_health"),
-    ),
-    each_node("nvlink", "every NVLink is up", "fail", gpu.nvlink, ("gpu", "gpu_health")),
-    each_node(
-        "fabric manager",
-        "it runs where there are NVSwitches",
-        "fail",
-        gpu.fabric_manager,
-        ("gpu", "gpu_health"),
-    ),
-    each_node("gpu state", "no GPU asks for a reset", "fail", gpu.trouble, ("gpu", "gpu_health")),
-    each_node(
-        "throttling",
-        "no GPU is slowed by heat or power",
-        "warn",
-        gpu.throttle,
-        ("gpu", "gpu_health"),
-    ),
-    each_node(
-        "persistence",
-        "the driver stays loaded",
-        "warn",
-        gpu.persistence,
-        ("gpu", "gpu_health"),
-    ),
-    each_node(
-        "pcie",
-        "links of GPUs and adapters are as wide as they can be",
-        "fail",
-        gpu.pcie,
-        ("gpu", "rdma", "gpu_health"),
-    ),
-    each_node(
-        "gpu processes",
-        "nobody else uses the GPUs",
-        "fail",
-        gpu.processes,
-        ("gpu", "processes"),
-    ),
-    each_node(
-        "device files",
-        "device nodes can be opened",
-        "fail",
-        rdma.device_files,
-        ("devices", "gpu", "rdma"),
-    ),
-    _decided(
+    _node_check("gpu processes", "nobody else uses the GPUs", gpu.processes, ("gpu", "processes")),
+    _node_check("device files", "device nodes can be opened", rdma.device_files, ("devices", "gpu", "rdma")),
+    _rule_check(
         "rdma ports",
         "the ranks' ports work, fit together and are as the profile says",
         ("rdma", "gpu", "net"),
         ("hcas", "fabric"),
         rdma.ports,
     ),
-    _decided("gids", "one RoCE v2 entry that NCCL finds", ("rdma", "net"), ("gid",), rdma.gids),
-    Check("rails", "the same port in the same network on all nodes", "fail", rdma.rails, ("rdma", "net")),
-    each_node("counters", "few errors on the ranks' ports", "warn", rdma.counters, ("rdma",)),
-    _decided("interface", "the way to the head is known", ("net",), ("interface", "head address"), rdma.rules),
+    _rule_check("gids", "one RoCE v2 entry that NCCL finds", ("rdma", "net"), ("gid",), rdma.gids),
+    Check("rails", "the same port in the same network on all nodes", rdma.rails, ("rdma", "net")),
+    _node_check("counters", "few errors on the ranks' ports", rdma.counters, ("rdma",), "warn"),
+    _rule_check(
+        "interface",
+        "each node knows its interface towards the head",
+        ("net",),
+        ("interface", "head address"),
+        rdma.rules,
+    ),
     Check(
-        "environment",
-        "the inventory's variables do not contradict each other",
-        "fail",
-        _environment,
-        ("rdma", "gpu", "net"),
+        "environment", "the inventory's variables do not contradict each other", _environment, ("rdma", "gpu", "net")
     ),
-    each_node(
-        "iommu",
-        "no IOMMU between GPUs and adapters",
-        "warn",
-        kernel.iommu,
-        ("kernel", "gpu", "rdma"),
+    _node_check("iommu", "no IOMMU between GPUs and adapters", kernel.iommu, ("kernel", "gpu", "rdma"), "warn"),
+    _node_check(
+        "kernel log", "no error of a GPU or an adapter in this boot", kernel.kernel_log, ("kernel_log",), blind="warn"
     ),
-    each_node(
-        "kernel log",
-        "no error of a GPU or an adapter in this boot",
-        "fail",
-        kernel.kernel_log,
-        ("kernel_log",),
-        blind="warn",
-    ),
-    each_node(
-        "memlock",
-        "the ranks may lock the memory RDMA needs",
-        "fail",
-        host.memlock,
-        ("limits", "rdma"),
-    ),
-    each_node(
-        "disks",
-        "the file systems written to have space and can be written",
-        "fail",
-        host.disks,
-        ("disk",),
-    ),
-    each_node("shm", "/dev/shm is large enough for GPUs", "warn", host.shm, ("container", "gpu")),
-    each_node("swap", "no swap on nodes with GPUs", "warn", host.swap, ("memory", "gpu")),
-    Check("memory", "as much memory as the peers", "fail", host.memory, ("memory",)),
-    each_node("clock", "the clock is right", "fail", host.clock, ("clock",)),
-    Check(
-        "names", "names stand for the same addresses everywhere, none of them loopback", "fail", host.names, ("names",)
-    ),
+    _node_check("memlock", "the ranks may lock the memory RDMA needs", host.memlock, ("limits", "rdma")),
+    _node_check("disks", "the file systems written to have space and can be written", host.disks, ("disk",)),
+    _node_check("shm", "/dev/shm is large enough for GPUs", host.shm, ("container", "gpu"), "warn"),
+    _node_check("swap", "no swap on nodes with GPUs", host.swap, ("memory", "gpu"), "warn"),
+    Check("memory", "as much memory as the peers", host.memory, ("memory",)),
+    _node_check("clock", "the clock is right", host.clock, ("clock",)),
+    Check("names", "names stand for the same addresses everywhere, none of them loopback", host.names, ("names",)),
     Check(
         "rendezvous",
         "the address where the ranks meet is one of the cluster's own network",
-        "fail",
         network.rendezvous,
         ("net",),
     ),
-    Check("port", "a port for the ranks is free on the head", "fail", network.port, ("net",)),
-    each_node("reach", "every node reaches the head", "fail", network.reach, ("reach",)),
-    each_node(
+    Check("port", "a port for the ranks is free on the head", network.port, ("net",)),
+    _node_check("reach", "every node reaches the head", network.reach, ("reach",)),
+    _node_check(
         "socket interface",
         "interfaces that the inventory names are there and up",
-        "fail",
         network.socket_interface,
         ("interfaces",),
     ),
-    each_node(
-        "engine",
-        "the container engine answers, with compose",
-        "fail",
-        container.engine,
-        ("engine",),
-    ),
-    each_node("compose file", "the compose file is there", "fail", container.compose_file, ("files",)),
-    Check("image", "the same image on every node", "fail", container.image, ("engine",)),
-    each_node("privileged", "containers are not privileged", "warn", container.privileged),
+    _node_check("engine", "the container engine answers, with compose", container.engine, ("engine",)),
+    _node_check("compose file", "the compose file is there", container.compose_file, ("files",)),
+    Check("image", "the same image on every node", container.image, ("engine",)),
+    _node_check("privileged", "containers are not privileged", container.privileged, (), "warn"),
     *(
-        Check(each.name, each.description, each.level, functools.partial(compare, each=each), (each.part,))
-        for each in PROPERTIES
-        if each is not IMAGE
+        Check(prop.name, prop.description, prop.compare, (prop.subset,), prop.level)
+        for prop in PROPERTIES
+        if prop is not IMAGE
     ),
 )
-# Under which names decisions about the environment find what is a check's.
 RULES = {rule: check for check in CHECKS for rule in check.rules}
 NAMES = tuple(check.name for check in CHECKS)
 
 
-def run(cluster: Cluster, levels: Mapping[str, Level], gathered: Collection[str] | None = None) -> list[Result]:
+def lowered(finding: Finding, level: Level) -> Finding:
+    """Turn a failure into a warning where the policy says so. An error stays one: nothing is known."""
+    return dataclasses.replace(finding, status="warn") if level == "warn" and finding.status == "fail" else finding
+
+
+def level_of(check: Check, policy: CheckPolicy) -> Level:
+    return policy.levels.get(check.name, check.level)
+
+
+def run(cluster: Cluster, gathered: Collection[str] | None = None) -> list[Result]:
     """Run all checks that are not off; gathered: only those whose facts are among these."""
     results = []
     for check in CHECKS:
-        level = levels.get(check.name, check.level)
+        level = level_of(check, cluster.checks)
         if level == "off" or (gathered is not None and not set(check.needs) <= set(gathered)):
             continue
-        for node, seen in check.look(cluster):
-            found = Finding(check.name, node, **vars(seen))
-            blind = seen.status == "error" and check.name not in levels and check.blind == "warn"
-            results.append(Result(lowered(found, level), "warn" if blind else level))
+        for node, outcome in check.judge(cluster):
+            finding = Finding(check.name, node, **vars(outcome))
+            lenient = outcome.status == "error" and check.name not in cluster.checks.levels and check.blind == "warn"
+            results.append(Result(lowered(finding, level), "warn" if lenient else level))
     return results
+
+
+def exit_code(results: list[Result]) -> int:
+    """Return 0: all is well, 1: a check failed, 2: what must be known could not be checked. A failure comes first."""
+    if any(result.finding.status == "fail" for result in results):
+        return 1
+    return 2 if any(result.finding.status == "error" and result.level == "fail" for result in results) else 0

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What preflight found, as a person reads it and as data."""
+"""The results of preflight, for people and as data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.finding import Finding
 from .._text.table import names, one_line, table
-from .check import Result, code_of
-from .disagreements import Row, rows
-from .model import Cluster, Level
-from .registry import CHECKS, run
+from .comparison import Row
+from .model import Cluster
+from .properties import OTHERS, PROPERTIES
+from .registry import CHECKS, Result, exit_code, level_of, run
 
 SCHEMA = 1
-TITLES = {"fail": "failed", "error": "could not look", "warn": "warned", "pass": "passed", "skip": "do not apply"}
+TITLES = {"fail": "failed", "error": "could not be checked", "warn": "warned", "pass": "passed", "skip": "do not apply"}
 SHOWN = ("fail", "error", "warn")
 WORST = (*SHOWN, "pass", "skip")
 INDENT = 4
@@ -40,19 +40,27 @@ class Report:
 
     @property
     def code(self) -> int:
-        return code_of(self.results)
+        return exit_code(self.results)
 
     @property
     def findings(self) -> list[Finding]:
-        return [each.finding for each in self.results]
+        return [result.finding for result in self.results]
 
 
-def report_on(cluster: Cluster, levels: Mapping[str, Level]) -> Report:
+def report_on(cluster: Cluster) -> Report:
     """Run all checks on a cluster."""
-    results = run(cluster, levels)
-    clock = [each.finding for each in results if each.finding.check == "clock"]
-    off = [check.name for check in CHECKS if levels.get(check.name, check.level) == "off"]
-    return Report(cluster, results, rows(cluster, clock), off)
+    results = run(cluster)
+    off = [check.name for check in CHECKS if level_of(check, cluster.checks) == "off"]
+    return Report(cluster, results, _rows(cluster, results), off)
+
+
+def _rows(cluster: Cluster, results: Sequence[Result]) -> list[Row]:
+    """Return a row for each property that any node has."""
+    columns = {prop.name: prop.values(cluster) for prop in (*PROPERTIES, *OTHERS)}
+    clocks = [result.finding for result in results if result.finding.check == "clock"]
+    texts = {"pass": "right", "error": None}
+    columns["clock"] = {clock.node: texts.get(clock.status, clock.observed) for clock in clocks if clock.node}
+    return [row for name, values in columns.items() if (row := Row.of(name, values))]
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -71,17 +79,16 @@ def document(report: Report) -> dict[str, Any]:
         },
         "fabric": cluster.fabric,
         "off": report.off,
-        "results": [{**each.finding.to_dict(), "level": each.level} for each in report.results],
+        "results": [{**result.finding.to_dict(), "level": result.level} for result in report.results],
         "properties": [row.to_dict() for row in report.rows],
     }
 
 
 def summary(report: Report) -> str:
-    """Say in one line how it went: of each check the worst that it found anywhere counts."""
+    """Return the counts of checks in one line: for each check its worst status on any node counts."""
     worst: dict[str, str] = {}
-    for each in report.findings:
-        known = worst.get(each.check, "skip")
-        worst[each.check] = min(known, each.status, key=WORST.index)
+    for finding in report.findings:
+        worst[finding.check] = min(worst.get(finding.check, "skip"), finding.status, key=WORST.index)
     counts = Counter(worst.values())
     parts = [f"{counts[status]} {title}" for status, title in TITLES.items() if counts[status]]
     parts += [f"{len(report.off)} off"] if report.off else []
@@ -92,33 +99,32 @@ def summary(report: Report) -> str:
 
 
 def render(report: Report, width: int) -> list[str]:
-    """Return the lines for a terminal: what is not well, each with its remedy, then in what nodes differ."""
+    """Return the lines for a terminal: the problems with their remedies, then in what nodes differ."""
     lines = _wrapped(summary(report), width, 2)
     for status in SHOWN:
-        told = _alike([each for each in report.findings if each.status == status])
-        if told:
+        groups = _grouped([finding for finding in report.findings if finding.status == status])
+        if groups:
             lines += ["", f"{TITLES[status]}:"]
-        for finding, seen in told.items():
-            lines += _finding_lines(finding, seen, width)
+        for finding, observations in groups.items():
+            lines += _finding_lines(finding, observations, width)
     return lines + _table(report, width)
 
 
-def _alike(findings: Sequence[Finding]) -> dict[Finding, dict[str, list[str]]]:
-    """Group what is to be done alike: by what was seen, the nodes."""
-    found: dict[Finding, dict[str, list[str]]] = {}
-    for each in findings:
-        seen = found.setdefault(dataclasses.replace(each, node=None, observed=""), {})
-        nodes = seen.setdefault(each.observed, [])
-        nodes += [each.node] if each.node else []
-    return found
+def _grouped(findings: Sequence[Finding]) -> dict[Finding, dict[str, list[str]]]:
+    """Group findings with the same remedy: for each, the nodes by what was observed."""
+    groups: dict[Finding, dict[str, list[str]]] = {}
+    for finding in findings:
+        observations = groups.setdefault(dataclasses.replace(finding, node=None, observed=""), {})
+        observations.setdefault(finding.observed, []).extend([finding.node] if finding.node else [])
+    return groups
 
 
-def _finding_lines(finding: Finding, seen: Mapping[str, Sequence[str]], width: int) -> list[str]:
-    said = [f"{f'on {names(nodes)}' if nodes else 'the cluster'}: {observed}" for observed, nodes in seen.items()]
-    if len(said) == 1:
-        lines = _wrapped(f"  {finding.check} {said[0]}", width, INDENT)
+def _finding_lines(finding: Finding, observations: Mapping[str, Sequence[str]], width: int) -> list[str]:
+    texts = [f"{f'on {names(nodes)}' if nodes else 'the cluster'}: {text}" for text, nodes in observations.items()]
+    if len(texts) == 1:
+        lines = _wrapped(f"  {finding.check} {texts[0]}", width, INDENT)
     else:
-        lines = [f"  {finding.check}", *(line for each in said for line in _wrapped(f"    {each}", width, INDENT + 2))]
+        lines = [f"  {finding.check}", *(line for text in texts for line in _wrapped(f"    {text}", width, INDENT + 2))]
     # No parentheses within parentheses.
     source = f"; from {finding.source}" if "(" in finding.source else f" ({finding.source})" if finding.source else ""
     if finding.expected:
@@ -126,7 +132,8 @@ def _finding_lines(finding: Finding, seen: Mapping[str, Sequence[str]], width: i
     elif source:
         lines += _wrapped(f"    from: {finding.source}", width, INDENT + 2)
     if finding.remedy:
-        lines += _wrapped(f"    remedy: {finding.remedy}", width, INDENT + 2)
+        nodes = [node for group in observations.values() for node in group]
+        lines += _wrapped(f"    remedy: {finding.remedy_on(nodes)}", width, INDENT + 2)
     return lines
 
 
@@ -142,7 +149,7 @@ def _table(report: Report, width: int) -> list[str]:
     lines = []
     if odd:
         body = [(row.name, row.value, ", ".join(f"{node}: {value}" for node, value in row.odd.items())) for row in odd]
-        # What is long, as a kernel's command line, is cut in the middle column: the JSON has it whole.
+        # Long values, such as a kernel's command line, are cut in the middle column; the JSON has all of them.
         room = max(16, width // 3)
         body = [(name, one_line(_short(value), room), _short(rest)) for name, value, rest in body]
         lines += ["", *table(("property", "most nodes", "but"), body, width)]
@@ -165,19 +172,19 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def verdict(report: Report) -> str:
-    """Say in one line which checks failed or could not look, and where."""
+    """Return in one line which checks failed or could not be made, and where."""
     parts = []
-    for status, words in (("fail", "failed"), ("error", "could not look")):
-        found: dict[str, list[str]] = {}
-        for each in report.results:
-            if each.finding.status == status and (status == "fail" or each.level == "fail"):
-                found.setdefault(each.finding.check, []).append(each.finding.node or "the cluster")
-        if found:
-            told = [f"{check} on {names(list(dict.fromkeys(nodes)))}" for check, nodes in found.items()]
-            parts.append(f"{words}: {'; '.join(told)}")
-    return f"preflight: {'. '.join(parts)}" if parts else "preflight: all is well"
+    for status in ("fail", "error"):
+        nodes: dict[str, list[str]] = {}
+        for result in report.results:
+            if result.finding.status == status and (status == "fail" or result.level == "fail"):
+                nodes.setdefault(result.finding.check, []).append(result.finding.node or "the cluster")
+        if nodes:
+            texts = [f"{check} on {names(list(dict.fromkeys(group)))}" for check, group in nodes.items()]
+            parts.append(f"{TITLES[status]}: {'; '.join(texts)}")
+    return f"preflight: {'. '.join(parts)}" if parts else "preflight: no problem found"
 
 
 def stops(report: Report, on: Sequence[str]) -> bool:
-    """Say whether the task fails: on a failed check, or on one that could not look."""
+    """Whether the task fails: on a failed check, or on one that could not be made."""
     return report.code == {"fail": 1, "error": 2}.get(on[0]) if len(on) == 1 else report.code != 0

@@ -29,13 +29,7 @@ def of_gang(port: int) -> int:
 
 
 def pick(
-    asked: int | None,
-    origin: str,
-    port_range: tuple[int, int],
-    nonce: str,
-    head: str,
-    net: Net,
-    restarts: int = 0,
+    asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net, restarts: int = 0
 ) -> tuple[Port, list[Finding]]:
     """Choose the ranks' port from what listens on the head; the one below it has to be free too, for the runners.
 

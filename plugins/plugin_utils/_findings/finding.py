@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -13,14 +14,14 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._text.table import names
 from .errors import UserError
-from .remedy import Remedy
+from .remedy import Option, Remedy
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One result of a check. Node None is the whole cluster; error means that nobody could look, never a pass."""
+    """One result of a check. Node None is the whole cluster; error means that it could not be checked, never a pass."""
 
     check: str
     node: str | None
@@ -35,8 +36,14 @@ class Finding:
         """Whether nothing may be started because of it."""
         return self.status in ("fail", "error")
 
+    def remedy_on(self, nodes: Sequence[str]) -> str:
+        """Return the text of the remedy for these nodes; for none of them, it is for the group `nodes`."""
+        if isinstance(self.remedy, str) or not nodes:
+            return str(self.remedy)
+        return self.remedy.text({Option.NODES: shlex.quote(",".join(nodes))})
+
     def to_dict(self) -> dict[str, str | None]:
-        return {**vars(self), "remedy": str(self.remedy)}
+        return {**vars(self), "remedy": self.remedy_on([self.node] if self.node else [])}
 
 
 class PlanError(UserError):
@@ -48,17 +55,18 @@ class PlanError(UserError):
 
 
 def line(finding: Finding, nodes: Sequence[str] = ()) -> str:
-    """Render as `node: check: observed; expected … (source); remedy`; observed may say what was expected itself."""
-    where = names(nodes) or finding.node or "cluster"
+    """Render as `node: check: observed; expected … (source); remedy`; expected may be empty."""
+    nodes = nodes or ([finding.node] if finding.node else [])
     expected = f"; expected {finding.expected}" if finding.expected else ""
-    return clean(f"{where}: {finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}")
+    text = f"{finding.observed}{expected} ({finding.source}); {finding.remedy_on(nodes)}"
+    return clean(f"{names(nodes) or 'cluster'}: {finding.check}: {text}")
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:
     """Render all, in order; what is the same on several nodes is one line that names them."""
     nodes: dict[Finding, list[str]] = {}
     for finding in findings:
-        alike = nodes.setdefault(dataclasses.replace(finding, node=None), [])
+        group = nodes.setdefault(dataclasses.replace(finding, node=None), [])
         if finding.node is not None:
-            alike.append(finding.node)
-    return [line(finding, where) for finding, where in nodes.items()]
+            group.append(finding.node)
+    return [line(finding, group) for finding, group in nodes.items()]

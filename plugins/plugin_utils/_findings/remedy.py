@@ -1,23 +1,27 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remedies: sentences in which options have the name that the caller's door gives them."""
+"""Remedies: sentences, with the commands in them. Those that several files need are in the table below."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
+import shlex
 from collections.abc import Mapping
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 
 class Option(enum.Enum):
-    """What a remedy tells the user to set; the value is what a launch calls it."""
+    """What a remedy leaves open until it is shown; the value is what a launch calls it."""
 
     MODE_TCP = "choose -e mode=tcp"
     CHANNELS = "set both with -e channels=N"
     ENV = "launch_env"
     NODE_ENV = "launch_node_env"
     HEAD_ADDRESS = "launch_head_address"
+    NODES = "nodes"  # those that the finding is about: findings that differ in nothing else are shown as one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,13 +31,40 @@ class Remedy:
     parts: tuple[str | Option, ...]
 
     def text(self, names: Mapping[Option, str]) -> str:
-        """Return the sentence with these names for options; what is not named here is called as in a launch."""
+        """Return the sentence with these names for options; an option without one has its name in a launch."""
         return "".join(names.get(part, part.value) if isinstance(part, Option) else part for part in self.parts)
 
     def __str__(self) -> str:
         return self.text({})
 
 
-def sentence(*parts: str | Option) -> Remedy:
-    """Return a remedy of these parts."""
-    return Remedy(parts)
+def sentence(*parts: str | Option | Remedy) -> Remedy:
+    """Return a remedy of these parts; the parts of a remedy become parts of this one."""
+    flat = [part.parts if isinstance(part, Remedy) else (part,) for part in parts]
+    return Remedy(tuple(part for group in flat for part in group))
+
+
+def playbook(verb: str, *arguments: str, call: str | None = None) -> str:
+    """Return the command of a playbook; `call` is how ansible-playbook has to be called, None: by its name alone."""
+    return clean(f"{call or 'ansible-playbook'} {shlex.join([f'muster.train.{verb}', *arguments])}")
+
+
+def on_nodes(argv: tuple[str, ...], call: str | None) -> Remedy:
+    """Return the ad-hoc command that runs a command on the nodes, with the inventories of the playbook's `call`."""
+    words = shlex.split(call or "")
+    options = shlex.join([*words[words.index("-i") :], ""]).removesuffix("''") if "-i" in words else ""
+    arguments = shlex.join(["-m", "ansible.builtin.command", "-a", shlex.join(argv)])
+    return Remedy(("ansible ", Option.NODES, f" {options}{arguments}"))
+
+
+def correct(variable: str) -> str:
+    return f"correct {variable} in the inventory"
+
+
+CODE = ("setup", "--tags", "code")
+NODE_WARNINGS = "look at the warnings of node_facts for this node (-vv shows the commands)"
+SAME_STATE = "bring the nodes to the same state, or remove this one from the group nodes"
+RESET_GPU = "reset the GPU (nvidia-smi --gpu-reset -i N) or restart the node; if it happens again, replace the GPU"
+NVLINK = "look at nvidia-smi nvlink -s, the fabric manager's log, and dmesg (Xid 74); reset or replace the GPU"
+CABLE = "look at cable, transceiver, switch port and, on InfiniBand, the subnet manager (ibstat, mlxlink)"
+HARD_LIMIT = "raise the hard limit in /etc/security/limits.d"

@@ -75,7 +75,7 @@ def make_plan(
     ranks_on_machine = {name: max(1, nodes_on[machine]) * decided.count.nproc for name, machine in machines.items()}
     seen = [dataclasses.replace(node, facts=RUNTIMES[policy.runtime].as_ranks_see_it(node.facts)) for node in nodes]
     environments = make_environments(seen, settings, policy.env, decided.address.value, ranks_on_machine)
-    findings += launch.levelled([*decided.findings, *environments.findings], checks.levels)
+    findings += launch.with_levels([*decided.findings, *environments.findings], checks)
     jobs = {
         node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
         for node, place in zip(nodes, ranks.place(names, decided.count.nproc), strict=True)
@@ -152,8 +152,7 @@ def _check(
     cluster = Cluster(
         nodes={node.name: node for node in nodes},
         layers=[*users.cluster, *users.run],
-        expected=checks.expected,
-        thresholds=checks.thresholds,
+        checks=checks,
         policy=policy,
         launch=Launch(
             launcher=str(settings["launcher"]["value"]),
@@ -165,7 +164,7 @@ def _check(
             call=request["call"],
         ),
     )
-    return findings + launch.fast(cluster, checks.levels)
+    return findings + launch.fast(cluster)
 
 
 def _stop_at(findings: Sequence[Finding]) -> None:

@@ -78,7 +78,7 @@ def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
     assert lines(findings) == [
         "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
         "and node2); expected a directory on a disk of each node (its locks are the node's own) (launch_workdir); "
-        "set launch_workdir to a local disk, or give each node its own: {{ inventory_hostname }} in the path"
+        "set launch_workdir to a local disk, or to a path with {{ inventory_hostname }} in it"
     ]
 
 
@@ -149,7 +149,7 @@ def test_directories() -> None:
 def test_the_training_interpreter() -> None:
     findings = wrong("python interpreter", cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
     assert seen(findings) == [("node1", "fail")]
-    assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python is not there; expected")
+    assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python was not found; expected")
     assert "launch_python" in str(findings[0].remedy)
 
 
@@ -169,7 +169,7 @@ def test_an_interpreter_without_torch() -> None:
     text = line(findings[0])
     assert text.startswith(
         "node1: torch installed: /home/ann/my v/bin/python has no torch "
-        "(looked in /v/lib/python3.11/site-packages and /opt/more)"
+        "(searched /v/lib/python3.11/site-packages and /opt/more)"
     )
     assert "(launch_python); install it there with '/home/ann/my v/bin/python' -m pip install torch, or set" in text
 
@@ -205,7 +205,7 @@ def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
     [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))
-    assert finding.observed == "slot gpu is held by a run that cannot be named"
+    assert finding.observed == "slot gpu is held by a run without a name"
     assert str(finding.remedy) == "wait for its end"
 
 
@@ -218,7 +218,7 @@ def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
     ("state", "text"),
     [
         (script(None, exists=False, readable=False), "/home/ann/code/train.py does not exist; expected"),
-        (script(None, readable=False), "/home/ann/code/train.py is no file that can be read; expected"),
+        (script(None, readable=False), "/home/ann/code/train.py is not a readable file; expected"),
         ({"files": {}}, "train.py does not exist; expected"),
     ],
 )
@@ -277,10 +277,7 @@ def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
             "a: 1\nb: [1, 2\nc: 3\n",
             "/home/ann/code/big.yaml:3:2: while parsing a flow sequence expected ',' or ']', but got ':'",
         ),
-        (
-            "a: 1\n\tb: 2\n",
-            "/home/ann/code/big.yaml:2:1: while scanning for the next token found character '\\t' ",
-        ),
+        ("a: 1\n\tb: 2\n", "/home/ann/code/big.yaml:2:1: while scanning for the next token found character '\\t' "),
         ("a: *unknown\n", "/home/ann/code/big.yaml:1:4: found undefined alias"),
         (
             "a: 1\n---\nb: 2\n",

@@ -35,7 +35,7 @@ def test_another_commit_stops_and_the_command_that_mends_it_is_told() -> None:
     assert line(found) == (
         "node1: code: commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0 and node2 "
         "(launch_code_dir); ansible node1 -i inv -m ansible.builtin.command -a "
-        f"'git -C /home/ann/code checkout {'a' * 40}'; or bring the code to all: "
+        f"'git -C /home/ann/code checkout {'a' * 40}'; or copy the code to all nodes: "
         "ansible-playbook -i inv muster.train.setup --tags code"
     )
 
@@ -61,7 +61,7 @@ def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
     assert [(each.node, each.status) for each in findings] == [("node0", "warn"), ("node1", "warn")]
     anew = "ansible-playbook -i inv muster.train.setup --tags code"
-    assert {str(each.remedy) for each in findings} == {f"commit them, or bring the code to all: {anew}"}
+    assert {str(each.remedy) for each in findings} == {f"commit them, or copy the code to all nodes: {anew}"}
     assert check_code(cluster(unknown)) == []
 
 
@@ -83,7 +83,7 @@ def test_no_other_branch_has_a_name_that_begins_alike() -> None:
 def test_what_git_did_not_bring_git_does_not_mend() -> None:
     marked = {"code__source": ".muster-code.json"}
     [found] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
-    assert str(found.remedy) == "bring the code to all: ansible-playbook -i inv muster.train.setup --tags code"
+    assert str(found.remedy) == "copy the code to all nodes: ansible-playbook -i inv muster.train.setup --tags code"
 
 
 NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__source": None}
@@ -91,8 +91,8 @@ NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__
 
 def test_no_checkout_where_the_peers_have_one_stops() -> None:
     [found] = check_code(cluster({}, NONE, {}))
-    assert seen([found]) == [("node1", "fail", "/home/ann/code is no checkout")]
-    assert str(found.remedy) == "bring the code to all: ansible-playbook muster.train.setup --tags code"
+    assert seen([found]) == [("node1", "fail", "/home/ann/code is not a checkout")]
+    assert str(found.remedy) == "copy the code to all nodes: ansible-playbook muster.train.setup --tags code"
     assert check_code(cluster(NONE, NONE)) == []
     [found] = check_code(cluster(NONE, {}, NONE))
     assert (found.node, found.expected) == ("node1", "one commit on every node, no checkout as on node0 and node2")

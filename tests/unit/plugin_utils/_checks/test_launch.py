@@ -13,6 +13,7 @@ import yaml
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES, RULES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.tests.support.plan_parts import node, nodes, policy, refusal, request
@@ -20,7 +21,7 @@ from ansible_collections.muster.train.tests.unit.test_collection import ROOT
 
 
 def checks(**own: Any) -> CheckPolicy:
-    found, refused = CheckPolicy.read({f"preflight_{name}": value for name, value in own.items()})
+    found, refused = read_checks({f"preflight_{name}": value for name, value in own.items()})
     if refused:
         raise PlanError(refused)
     return found
@@ -53,7 +54,7 @@ def test_levels_hold_in_a_launch(level: str, status: str | None) -> None:
 
 def test_levels_hold_for_what_the_plan_finds_itself() -> None:
     held = [node(0), node(1, python={"command": "python3", "path": None})]
-    with pytest.raises(PlanError, match="python3 is not there"):
+    with pytest.raises(PlanError, match="python3 was not found"):
         make_plan(request(), policy(), held)
     assert told(checks(levels={"python_interpreter": "warn"}), held) == [("python interpreter", "node1", "warn")]
 
@@ -86,7 +87,7 @@ def test_what_nobody_could_see_stops_no_launch() -> None:
 def test_a_policy_that_is_none_is_refused() -> None:
     with pytest.raises(PlanError, match="there is no check 'clok'; did you mean 'clock'"):
         checks(levels={"clok": "warn"})
-    with pytest.raises(PlanError, match="'gpu' is nothing to expect"):
+    with pytest.raises(PlanError, match="there is no property 'gpu'"):
         checks(expected={"gpu": 8})
     with pytest.raises(PlanError, match="preflight_disk_fail: it is 'full'"):
         checks(disk_fail="full")

@@ -10,13 +10,13 @@ import json
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks import policy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import THRESHOLDS, CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import PROPERTIES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import CHECKS
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict
-from ansible_collections.muster.train.plugins.plugin_utils._checks.thresholds import TABLE
+from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, alarms, report
 from ansible_collections.muster.train.tests.unit.test_collection import ROOT
@@ -28,8 +28,8 @@ def behind(facts: Facts) -> None:
 
 def test_the_roles_defaults_are_the_thresholds() -> None:
     defaults = yaml.safe_load((ROOT / "roles/preflight/defaults/main.yml").read_text(encoding="utf-8"))
-    assert {f"preflight_{each.name}": each.default for each in TABLE}.items() <= defaults.items()
-    assert all(each.source and each.unit for each in TABLE)
+    assert {f"preflight_{item.name}": item.default for item in THRESHOLDS}.items() <= defaults.items()
+    assert all(item.source and item.unit for item in THRESHOLDS)
 
 
 def test_every_check_is_described_once() -> None:
@@ -47,16 +47,16 @@ def test_every_check_says_something_on_every_node() -> None:
 
 @pytest.mark.parametrize(("level", "told", "code"), [("fail", "fail", 1), ("warn", "warn", 0), ("off", None, 0)])
 def test_levels(level: str, told: str | None, code: int) -> None:
-    levels, refused = policy.levels({"clock": level})
+    policy, refused = read_checks({"preflight_levels": {"clock": level}})
     assert refused == []
-    found = report("laptop", behind, levels=levels)
+    found = report("laptop", behind, levels=dict(policy.levels))
     assert [status for _check, _node, status in alarms(found)] == ([told] if told else [])
     assert found.code == code
     assert found.off == (["clock"] if level == "off" else [])
 
 
 def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
-    assert policy.levels({"gpu_count": False}) == ({"gpu count": "off"}, [])
+    assert read_checks({"preflight_levels": {"gpu_count": False}}) == (CheckPolicy({"gpu count": "off"}), [])
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
     ],
 )
 def test_what_is_no_level_is_refused_with_what_is(given: object, said: str) -> None:
-    found, [refused] = policy.levels(given)
-    assert found == {}
+    policy, [refused] = read_checks({"preflight_levels": given})
+    assert policy.levels == {}
     assert refused.observed.startswith(said)
     assert (
         "clock" in refused.expected or "fail, warn, off" in refused.expected or refused.expected.startswith("a mapping")
@@ -77,8 +77,8 @@ def test_what_is_no_level_is_refused_with_what_is(given: object, said: str) -> N
 
 
 def test_what_is_nothing_to_expect_is_refused() -> None:
-    _found, [refused] = policy.profile({"gpu": 8})
-    assert refused.observed == "'gpu' is nothing to expect; did you mean 'gpus'?"
+    _policy, [refused] = read_checks({"preflight_expected": {"gpu": 8}})
+    assert refused.observed == "there is no property 'gpu'; did you mean 'gpus'?"
 
 
 def test_an_error_is_no_pass_but_only_what_must_be_known_ends_with_2() -> None:
@@ -103,19 +103,19 @@ def test_lines_of_the_kernel_alike_are_counted() -> None:
 
 
 def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
-    thresholds, refused = policy.thresholds({"clock_fail": "100", "disk_warn": 50})
+    policy, refused = read_checks({"preflight_clock_fail": "100", "preflight_disk_warn": 50})
     assert refused == []
-    found = report("laptop", behind, thresholds=thresholds)
+    found = report("laptop", behind, thresholds=policy.thresholds)
     assert [status for _check, _node, status in alarms(found)] == ["warn"]
-    assert thresholds.source("clock_fail") == "preflight_clock_fail 100 s: as set"
-    assert len(policy.thresholds({"clock_fail": "soon"})[1]) == 1
+    assert policy.source("clock_fail") == "preflight_clock_fail 100 s: as set"
+    assert len(read_checks({"preflight_clock_fail": "soon"})[1]) == 1
 
 
 @pytest.mark.parametrize("value", ["nan", float("inf"), "-inf", ".nan", 10**400])
 def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
-    thresholds, [refused] = policy.thresholds({"disk_fail": value})
+    policy, [refused] = read_checks({"preflight_disk_fail": value})
     assert (refused.check, refused.expected) == ("preflight_disk_fail", "a number")
-    assert thresholds.value("disk_fail") == 95
+    assert policy.threshold("disk_fail") == 95
 
 
 def test_what_a_finding_expects_can_be_set() -> None:
@@ -133,8 +133,8 @@ def test_a_silent_node_is_told_with_what_to_do() -> None:
     text = "\n".join(render_report(found, 100))
     assert "answer on node1: Failed to connect: Host key verification failed." in text
     assert "expected: a key that is in ~/.ssh/known_hosts (Ansible)" in text
-    assert "remedy: run discover again; if it stays, somebody answers in the host's place" in text
-    assert report_verdict(found) == "preflight: could not look: answer on node1"
+    assert "remedy: run discover again; if the message stays, another machine answers in the host's place" in text
+    assert report_verdict(found) == "preflight: could not be checked: answer on node1"
 
 
 @pytest.mark.parametrize(

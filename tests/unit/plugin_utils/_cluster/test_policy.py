@@ -44,10 +44,7 @@ def test_the_ports_are_the_same_wherever_a_default_is_written() -> None:
         found = re.findall(r"launch_port_range.*?([0-9]{4,5}-[0-9]{4,5})", (ROOT / path).read_text(encoding="utf-8"))
         assert set(found or [literal]) == {literal}, path
     python = [path for path in (ROOT / "plugins").rglob("*.py") if str(DEFAULT_RANGE[1]) in path.read_text()]
-    assert {path.name.lstrip("_") for path in python} == {
-        "ports.py",
-        "firewall_plan.py",
-    }
+    assert {path.name.lstrip("_") for path in python} == {"ports.py", "firewall_plan.py"}
 
 
 def test_names_are_all_that_is_compared() -> None:

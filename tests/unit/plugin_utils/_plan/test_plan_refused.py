@@ -34,7 +34,7 @@ def test_torchrun_without_torch_is_refused() -> None:
     without = {"torch": None, "site_packages": ["/v/site-packages"]}
     [line] = refusal(request(2), policy(), [node(0), node(1, versions=without)])
     assert line.startswith(
-        "node1: torch installed: /usr/bin/python3 has no torch (looked in /v/site-packages); expected torch"
+        "node1: torch installed: /usr/bin/python3 has no torch (searched /v/site-packages); expected torch"
     )
     # Its ranks may find what the node does not know of; another launcher needs none.
     for asked, of, env in (

@@ -65,7 +65,7 @@ def test_without_its_compose_file_no_launch() -> None:
         plan(files={**facts_dict(0)["files"], ASKED: {**FILE, "exists": False, "readable": False}})
     text = str(refused.value)
     assert "node0" in text
-    assert f"{FILE['path']} is not there" in text
+    assert f"{FILE['path']} does not exist" in text
     assert "muster.train.container" in text
 
 
