@@ -119,7 +119,7 @@ def test_without_an_answer_there_is_no_verdict(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("run_id", ["../elsewhere", "latest", None])
 def test_what_is_no_run_id_makes_no_directory(tmp_path: Path, run_id: str | None) -> None:
-    with pytest.raises(AnsibleActionFail, match="expected a run id"):
+    with pytest.raises(AnsibleActionFail, match="expected a run ID"):
         run(tmp_path / "experiments", {"node0": {}}, asked=run_id)
     assert tree(tmp_path) == set()
 
