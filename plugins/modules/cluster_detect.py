@@ -57,7 +57,7 @@ EXAMPLES = r"""
 
 - name: Report the nodes
   muster.train.cluster_detect:
-    request: "{{ launch__asked }}"
+    request: "{{ launch__request.request }}"
   run_once: true
 """
 

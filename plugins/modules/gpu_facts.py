@@ -126,7 +126,7 @@ def main() -> None:
     module = AnsibleModule(argument_spec={"root": {"type": "path", "default": "/"}}, supports_check_mode=True)
     host = Host(module.params["root"])
     if not host.is_dir("/"):
-        module.warn(f"root {host.root} is not a directory: nothing can be seen there")
+        module.warn(f"root {host.root} is not a directory, so nothing can be read")
     gpu = read_gpu(host, lambda warning: module.warn(clean(f"{host.node_name()}: {warning}")))
     module.exit_json(changed=False, ansible_facts={"gpu": gpu.to_dict() if gpu else None})
 

@@ -107,16 +107,16 @@ def main() -> None:
         "image": {"type": "str", "default": ""},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
-    asked = module.params
+    params = module.params
     host = Host()
     engine = None
-    if asked["engine"]:
-        engine = info.read_engine(host, asked["docker"], asked["image"], not module.check_mode)
+    if params["engine"]:
+        engine = info.read_engine(host, params["docker"], params["image"], not module.check_mode)
     memlock = {
         "login": info.read_login(host),
-        "units": info.read_units(host, asked["units"]),
-        "unit_files": info.existing_units(host, asked["units"]),
-        "files": {path: host.read_text(path) for path in asked["files"]},
+        "units": info.read_units(host, params["units"]),
+        "unit_files": info.existing_units(host, params["units"]),
+        "files": {path: host.read_text(path) for path in params["files"]},
         "runs": info.read_runs(),
         "engine": engine,
     }

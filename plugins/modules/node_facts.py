@@ -373,39 +373,39 @@ ansible_facts:
             source: {description: V(journalctl) or V(dmesg)., type: str}
             complete: {description: Whether it goes back to the boot., type: bool}
         processes:
-          description: Processes that matter to a run. Of each C(pid), C(uid), C(command) and C(run_id), as far as told.
+          description: Processes that matter to runs, with C(pid), C(uid), C(command) and C(run_id), null if unknown.
           type: dict
           contains:
             gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
-            runs: {description: Those that carry the mark of a run., type: list, elements: dict}
-            hung: {description: 'Those that hang in the kernel, where is C(wait).', type: list, elements: dict}
-            hidden: {description: Of how many it cannot be known whether they are of a run., type: int}
+            runs: {description: Those that have the mark of a run., type: list, elements: dict}
+            hung: {description: 'Those that hang in the kernel; C(wait) is where.', type: list, elements: dict}
+            hidden: {description: Number of processes that may belong to a run, but cannot be read., type: int}
         memory:
           description: Main memory.
           type: dict
           contains:
-            total_bytes: {description: All of it., type: int}
-            available_bytes: {description: What can be had without swapping., type: int}
+            total_bytes: {description: Total memory., type: int}
+            available_bytes: {description: Memory that is available without swapping., type: int}
             swap_bytes: {description: Swap space., type: int}
-            hugepages: {description: How many huge pages are set aside., type: int}
+            hugepages: {description: Number of reserved huge pages., type: int}
             governor: {description: "The CPUs' frequency governor, all of them where they differ.", type: str}
         sudo:
-          description: Whether this user becomes root.
+          description: Whether this user can become root.
           type: dict
           contains:
             passwordless: {description: Whether without a password., type: bool}
-            why: {description: What sudo said., type: str}
+            why: {description: The output of sudo., type: str}
         interfaces:
           description: >-
             Network interfaces with a device or a route, by name, C(state), C(mtu), C(speed_mbps) (Mb/s) and
             C(carrier_changes).
           type: dict
         gpu_health:
-          description: How the GPUs are.
+          description: The health of the GPUs.
           type: dict
           contains:
             devices:
-              description: Each GPU. What its vendor or tool does not tell is null.
+              description: The GPUs. Values that the vendor or tool does not have are null.
               type: list
               elements: dict
               contains:
@@ -418,22 +418,22 @@ ansible_facts:
                 remap_pending: {description: Whether rows of memory wait for a reset to be replaced., type: bool}
                 remap_failure: {description: Whether rows could not be replaced., type: bool}
                 link_width: {description: Lanes of its PCIe link., type: int}
-                link_width_max: {description: Lanes it could have., type: int}
+                link_width_max: {description: Maximum number of lanes., type: int}
                 link_gen: {description: Generation of the link. It is lower while a GPU is idle., type: int}
-                link_gen_max: {description: Generation it could have., type: int}
-                throttle: {description: Reasons of a slower clock that are more than idling., type: list, elements: str}
+                link_gen_max: {description: Maximum generation., type: int}
+                throttle: {description: Reasons for a slower clock other than being idle., type: list, elements: str}
                 persistence: {description: Whether the driver stays loaded., type: bool}
                 nvlinks_down: {description: Numbers of NVLinks without a peer., type: list, elements: int}
-                bad_pages: {description: Pages of memory put aside (AMD)., type: int}
+                bad_pages: {description: Retired pages of memory (AMD)., type: int}
                 temperature_c: {description: Degrees Celsius., type: int}
                 fabric_state: {description: 'V(Completed) when it is part of the NVLink fabric.', type: str}
-                trouble: {description: 'What the tool says instead of values, such as V(GPU is lost).', type: str}
+                trouble: {description: 'What the tool prints instead of values, such as V(GPU is lost).', type: str}
             fabric_manager:
               description: >-
                 NVIDIA's fabric manager, C(needed) (the node has NVSwitches), C(active) and C(state), which is systemd's
                 word.
               type: dict
-            why: {description: Why counters are unknown., type: str}
+            why: {description: The reason if counters are unknown., type: str}
     rdma:
       description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
       returned: when O(subset) has V(rdma)
@@ -490,7 +490,7 @@ def main() -> None:
         for path in paths:
             if path is not None and not path.startswith("/"):
                 module.fail_json(msg=f"{name} must be an absolute path on the node, or begin with ~; it is {path!r}")
-    asked = FactsQuery(
+    query = FactsQuery(
         workdir=params["workdir"],
         code_dir=params["code_dir"] or params["workdir"],
         python=params["python"],
@@ -510,11 +510,11 @@ def main() -> None:
     )
     host = Host(params["root"])
     if not host.is_dir("/"):
-        module.warn(f"root {host.root} is not a directory: nothing can be seen there")
-    gathered = gather(host, asked)
+        module.warn(f"root {host.root} is not a directory, so nothing can be read")
+    gathered = gather(host, query)
     for warning in gathered.warnings:
         module.warn(clean(f"{gathered.node.hostname}: {warning}"))
-    module.exit_json(changed=False, ansible_facts=gathered.to_facts(asked))
+    module.exit_json(changed=False, ansible_facts=gathered.to_facts(query))
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def main() -> None:
     module = AnsibleModule(argument_spec={"root": {"type": "path", "default": "/"}}, supports_check_mode=True)
     host = Host(module.params["root"])
     if not host.is_dir("/"):
-        module.warn(f"root {host.root} is not a directory: nothing can be seen there")
+        module.warn(f"root {host.root} is not a directory, so nothing can be read")
     rdma = read_rdma(host, module.warn)
     module.exit_json(changed=False, ansible_facts={"rdma": rdma.to_dict()})
 

@@ -138,7 +138,7 @@ def test_a_tool_that_hangs_is_given_up(root: Path, tool: Path) -> None:
 def test_a_root_that_is_no_directory(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tool, "exit 9")
     result = run_module(capsys, root=str(tmp_path / "no"))
-    assert result["warnings"][0] == f"root {tmp_path}/no is not a directory: nothing can be seen there"
+    assert result["warnings"][0] == f"root {tmp_path}/no is not a directory, so nothing can be read"
     assert result["ansible_facts"] == {"gpu": None}
 
 

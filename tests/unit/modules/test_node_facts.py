@@ -164,7 +164,7 @@ def test_wrong_options(capsys: pytest.CaptureFixture[str], options: dict[str, An
 def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(capsys, root=str(tmp_path / "no"), workdir="/w")
     assert "failed" not in result
-    assert f"root {tmp_path}/no is not a directory: nothing can be seen there" in str(result["warnings"])
+    assert f"root {tmp_path}/no is not a directory, so nothing can be read" in str(result["warnings"])
     assert result["ansible_facts"]["node"]["memlock"] is None
 
 

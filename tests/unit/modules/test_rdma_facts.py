@@ -50,7 +50,7 @@ def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixtu
     result = run_module(capsys, root=str(tmp_path / "no"))
     assert result["ansible_facts"]["rdma"]["hcas"] == []
     assert result["warnings"] == [
-        f"root {tmp_path / 'no'} is not a directory: nothing can be seen there",
+        f"root {tmp_path / 'no'} is not a directory, so nothing can be read",
         "the RDMA devices are unknown: there is no /sys",
     ]
     rdma = result["ansible_facts"]["rdma"]

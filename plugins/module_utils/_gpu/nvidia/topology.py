@@ -33,7 +33,7 @@ _FIELDS = {"cpu": "cpu", "numa": "numa", "node": "numa", "gpu": "gpu_numa_id"}
 _WORD = re.compile(r"[A-Z][A-Z0-9]*|N/A|ERR!", re.ASCII)
 _GLUED_WORDS = re.compile(r"(?:SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV[0-9]+|X)+", re.ASCII)
 _ONE_WORD = re.compile(r"SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV[0-9]+|X", re.ASCII)
-# The last word of a row and the affinity after it, where the blank between them is lost; NV18 takes no digits.
+# The last word of a row and its affinity, if the blank between them is lost; not NV18, which ends in digits.
 _WORD_AND_LIST = re.compile(
     r"\b((?:SYS|SOC|NODE|PHB|PXB|PIX|PSB|NV[0-9]+|X)*(?:SYS|SOC|NODE|PHB|PXB|PIX|PSB|X))(?=[0-9])", re.ASCII
 )
@@ -67,7 +67,7 @@ class Topology:
     affinity: dict[str, Affinity]
 
     def relation(self, one: str, other: str) -> str | None:
-        """Return what lies between two labels: the table is symmetric, so a missing row is read from the others."""
+        """Return the relation of two labels: the table is symmetric, so the others have a missing row."""
         return self.relations.get((one, other)) or self.relations.get((other, one))
 
     def name(self, nic: str) -> str:
@@ -84,7 +84,7 @@ class _Row:
 
 
 def parse_topology(text: str) -> Topology:
-    """Return a table's content, however it was quoted; a text without a table has no GPUs and no vendor."""
+    """Return the content of a table, however it was quoted; without a table there are no GPUs and no vendor."""
     lines = _unwrap(_ESCAPE.sub("", line).translate(_DECORATION) for line in text.splitlines())
     start, labels, fields = _find_header(lines)
     rows = _read_rows(lines[start:], labels)
@@ -118,9 +118,9 @@ def nic_relation(word: str | None) -> str | None:
 
 
 def _unwrap(lines: Iterable[str]) -> list[str]:
-    """Join what a narrow terminal has broken: a line that begins with a word of the table belongs to the one before.
+    """Join lines that a narrow terminal wrapped: a line that begins with a word of the table continues the last one.
 
-    Words are explained in the legend, with a "="; so are the titles in old drivers' legends.
+    Not the lines of the legend, which have a "=".
     """
     joined: list[list[str]] = []
     for line in lines:
@@ -141,7 +141,7 @@ def _find_header(lines: Sequence[str]) -> tuple[int, list[str], list[str]]:
     for number, line in enumerate(lines):
         labels, fields = _parse_header(line)
         if labels:
-            # A sentence may begin with GPU0 too: a header has a row below it, if anything of the table is left.
+            # A sentence may begin with GPU0 too: a header has a row below it, unless the table is truncated.
             if any(_read_row(below, labels) for below in lines[number + 1 : number + 1 + HEADER_TO_ROW]):
                 return number + 1, labels, fields
             if fields and not alone[1]:
@@ -219,7 +219,7 @@ def _labels_of(rows: Sequence[_Row], legend: dict[str, str]) -> list[str]:
     if len(nics) < width:
         for place, label in enumerate(nics, width - len(nics)):
             by_column.setdefault(place, label)
-    # Columns without a name after the last named one belong to no device.
+    # Columns without a name after the last named one are not devices.
     labels = [by_column.get(place, f"{_UNNAMED}{place}") for place in range(max(by_column, default=-1) + 1)]
     return labels if len(set(labels)) == len(labels) else []
 
@@ -232,9 +232,9 @@ def _relations(rows: Sequence[_Row], labels: Sequence[str]) -> dict[tuple[str, s
         place = labels.index(row.label)
         words = row.words
         if "X" in words and words.index("X") != place:
-            continue  # a word is lost before it: nothing of the row is certain
+            continue  # a word before it is lost, so the row is uncertain
         if len(words) < len(labels) and row.rest and _is_affinity(row.rest[0]):
-            words = words[: place + 1] if "X" in words else []  # one is lost after it
+            words = words[: place + 1] if "X" in words else []  # a word after it is lost
         for label, word in zip(labels, words):
             if label != row.label and not label.startswith(_UNNAMED) and word not in ("X", "N/A", "ERR!"):
                 relations[row.label, label] = word
@@ -265,7 +265,7 @@ def _affinity(row: _Row, count: int, fields: Sequence[str]) -> Affinity:
 
 
 def _values(row: _Row, count: int, fields: Sequence[str]) -> list[str]:
-    """Return one value for each field where that is certain; what follows the table's own line is a remark."""
+    """Return one value for each field if that is certain; text after the table's line is a remark."""
     values = row.rest
     if len(values) > len(fields) and not _is_affinity(values[len(fields)]):
         return values[: len(fields)]
@@ -279,11 +279,11 @@ def _values(row: _Row, count: int, fields: Sequence[str]) -> list[str]:
     return values
 
 
-# Whose tool
+# The vendor
 
 
 def _vendor(words: Iterable[str], legend: Iterable[str]) -> str | None:
-    """Return nvidia when the table speaks NVIDIA's language; a new word of theirs is one when NV# is explained too."""
+    """Return nvidia if all words are NVIDIA's; unknown words are accepted if the legend explains NV#."""
     explained = set(legend)
     foreign = {word for word in [*words, *explained - {"NV#"}] if not _is_known(word)}
     return None if foreign and "NV#" not in explained else "nvidia"
