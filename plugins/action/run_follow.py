@@ -27,7 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
     eta_s,
     progress_line,
     read_sample,
-    told,
+    status_text,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, one_line
 
@@ -146,7 +146,7 @@ class ActionModule(Action):
                 if now.phase in ENDED:
                     return {"failed": True, "msg": f"{now.why}; a runner that came late ends within a minute"}
                 if self._clock() - began > PLAIN_EVERY_S:
-                    line.draw(told(now), told(now), last=False)
+                    line.draw(status_text(now), status_text(now), last=False)
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 run = self._ask(asked, variables, line)
                 if run is not None and not run.alive:
@@ -169,7 +169,7 @@ class ActionModule(Action):
                     count, moved = now.count, self._clock()
                 if first is None or (first.progress is None and now.progress is not None):
                     first = now
-                line.draw(progress_line(first, now), told(now), last=phase in ENDED)
+                line.draw(progress_line(first, now), status_text(now), last=phase in ENDED)
                 if phase in ENDED:
                     return {"ended": True, "phase": phase, "interrupted": False}
                 left = eta_s(first, now)

@@ -73,6 +73,10 @@ run:
     The run on this node, as M(muster.train.run_info) returns it. After a stop also C(swept) and C(unkillable).
   returned: always, in check mode of a start not
   type: dict
+why:
+  description: The reason in RV(ignore:msg), without the node's name.
+  returned: failed
+  type: str
 log_tail:
   description: The last lines of the log when the job did not start.
   returned: failed
@@ -128,7 +132,9 @@ def _start(module: AnsibleModule) -> None:
     try:
         changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:
-        module.fail_json(**_mask({"msg": clean(f"{job.node}: {error}"), "log_tail": error.tail}, hidden))
+        module.fail_json(
+            **_mask({"msg": clean(f"{job.node}: {error}"), "why": clean(error), "log_tail": error.tail}, hidden)
+        )
     module.exit_json(changed=changed, run=_mask(run.to_dict(), hidden))
 
 
@@ -148,8 +154,8 @@ def _stop(module: AnsibleModule) -> None:
     )
     answer = {**run.to_dict(), **dataclasses.asdict(swept)}
     if swept.unkillable:
-        pids = ", ".join(map(str, swept.unkillable))
-        module.fail_json(msg=f"{run.node}: processes that SIGKILL does not end stay: pid {pids}", run=answer)
+        why = f"processes that SIGKILL does not end stay: pid {', '.join(map(str, swept.unkillable))}"
+        module.fail_json(msg=f"{run.node}: {why}", why=why, run=answer)
     module.exit_json(changed=changed, run=answer)
 
 

@@ -67,8 +67,8 @@ def test_a_run_that_no_node_knows(runs: tuple[Cluster, str]) -> None:
     played = cluster.verb("status", run_id=STRANGER)
     assert played.rc == 2
     (line,) = played.messages
-    assert line.startswith(f"no run {STRANGER} on any node (looked in node0:{cluster.home}/work/node0 and node1:")
-    assert line.endswith(f"; the newest there are: {new}, {OLD}")
+    assert line.startswith(f"no run {STRANGER} on any node (searched node0:{cluster.home}/work/node0 and node1:")
+    assert line.endswith(f"; the newest are: {new}, {OLD}")
     assert cluster.identities() == alive
 
 
@@ -77,8 +77,8 @@ def test_stop_of_a_run_that_no_node_knows_writes_nothing(runs: tuple[Cluster, st
     played = cluster.verb("stop", run_id=STRANGER)
     assert played.rc == 2
     (line,) = played.messages
-    assert line.startswith(f"nothing to stop: no node knows {STRANGER} (looked in node0:")
-    assert line.endswith(f"; the newest there are: {new}, {OLD}")
+    assert line.startswith(f"nothing to stop: no node knows {STRANGER} (searched node0:")
+    assert line.endswith(f"; the newest are: {new}, {OLD}")
     assert not (cluster.experiments / STRANGER).exists()
 
 
@@ -86,7 +86,7 @@ def test_without_any_run(cluster: Cluster) -> None:
     played = cluster.verb("collect")
     assert played.rc == 2
     (line,) = played.messages
-    assert line.startswith("no run on any node (looked in ")
+    assert line.startswith("no run on any node (searched ")
     assert line.endswith(f"to start one: ansible-playbook -i {cluster.inventory} muster.train.launch")
     assert not (cluster.home / "work").exists()
     assert not cluster.experiments.exists()

@@ -215,7 +215,7 @@ def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
 # The cluster's policy
 
 
-def told(plan: Callable[[], object]) -> list[finding.Finding]:
+def status_text(plan: Callable[[], object]) -> list[finding.Finding]:
     """Return the findings that stand against it."""
     _value, refused = attempt(plan)
     if refused is None:
@@ -237,7 +237,7 @@ def variants(name: str, text: str) -> list[object]:
 def test_a_variable_of_the_policy(name: str, texts: dict[str, str]) -> None:
     for text in texts.values():
         for raw in variants(name, text):
-            found = told(functools.partial(read_policy, {**POLICY, name: raw}))
+            found = status_text(functools.partial(read_policy, {**POLICY, name: raw}))
             # The thresholds are the role's: preflight_NAME, told as they are called.
             assert all(name in each.check or name in str(each) for each in found), found
             if not found and isinstance(raw, str):
@@ -250,7 +250,7 @@ def test_an_address_of_the_head_is_one(texts: dict[str, str]) -> None:
     for text in texts.values():
         if re.fullmatch(r"[a-z]*(\.[a-z]+)?", text):  # yes, null and nan are names too
             continue
-        [found] = told(functools.partial(policy, head_address=text))
+        [found] = status_text(functools.partial(policy, head_address=text))
         assert found.check == "launch_head_address"
 
 
@@ -362,7 +362,7 @@ def test_dockers_command_line_is_the_runners(texts: dict[str, str]) -> None:
 
 
 def _nothing_against(attempt: Callable[[], object]) -> bool:
-    return not told(attempt)
+    return not status_text(attempt)
 
 
 # What roles write
@@ -558,7 +558,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         state = {"phase": "waiting", "why": text, "gang": None, "started": text}
         sample = progress.read_sample(json.dumps(state))
         assert sample is not None
-        assert progress.told(sample).isprintable()
+        assert progress.status_text(sample).isprintable()
         found = finding.Finding(text, text, "fail", text, text, text, text)
         assert finding.line(found).isprintable()
 

@@ -25,7 +25,6 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_discover",
     "plugins/plugin_utils/_nccl",
     "plugins/plugin_utils/_plan",
-    "plugins/plugin_utils/_results",
     "plugins/plugin_utils/_setup",
     "tests/integration",
     "tests/support",
@@ -63,7 +62,6 @@ TEXT_LEFT: set[str] = {
     "plugins/plugin_utils/_findings",
     "plugins/plugin_utils/_nccl",
     "plugins/plugin_utils/_plan",
-    "plugins/plugin_utils/_results",
     "plugins/plugin_utils/_setup",
 }
 

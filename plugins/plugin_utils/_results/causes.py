@@ -26,13 +26,13 @@ from ansible_collections.muster.train.plugins.module_utils._text.stamps import s
 
 from .._text.table import one_line
 
-# Where in its source a library failed: of use to its authors, who find it in the log.
+# Where in its source a library failed: useful to its authors only, who find it in the log.
 _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Where a run's end began, as data: a rank, else a launcher or a node; exception is the type of one."""
+    """Why a run ended, as data: a rank, else a launcher or a node; exception is its type."""
 
     node: str
     rank: int | None = None
@@ -49,7 +49,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Failure:
-    """One thing that went wrong on a node, in a line and as data. Time: unix seconds, None where it is not known."""
+    """One failure on a node, as a line and as data. Time: unix seconds, None where it is not known."""
 
     what: str
     likeness: Likeness
@@ -58,19 +58,14 @@ class Failure:
     tail: Sequence[str] = ()
 
     @property
-    def node(self) -> str:
-        """Return the node."""
-        return self.cause.node
-
-    @property
     def text(self) -> str:
-        """Say it in one line, the node first."""
-        prefix = f"{self.node}: "
+        """One line, the node first."""
+        prefix = f"{self.cause.node}: "
         return self.what if self.what.startswith(prefix) else prefix + self.what
 
 
 def of_run(run: RunRecord) -> list[Failure]:
-    """Return what went wrong in the part of a run on one node: its failed ranks, or why it has none."""
+    """Return the failures of a run on one node: its failed ranks, or why it has none."""
     node, why = str(run.node), run.why or run.phase
     if run.phase == "lost":
         return [Failure(one_line(why), Likeness.LOST, Cause(node))]
@@ -89,18 +84,13 @@ def of_run(run: RunRecord) -> list[Failure]:
 
 def _of_rank(node: str, rank: RankFailure) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
-    said = f": {_SOURCE.sub('', rank.message)}" if rank.message else ""
-    likeness = rank.likeness if rank.likeness in list(Likeness) else Likeness.UNCLEAR
+    detail = f": {_SOURCE.sub('', rank.message)}" if rank.message else ""
+    likeness = Likeness(rank.likeness) if rank.likeness in list(Likeness) else Likeness.UNCLEAR
     message = split_exception(rank.message)[1]
-    return Failure(
-        what=one_line(f"rank {rank.rank} {how}{said}"),
-        likeness=Likeness(likeness),
-        cause=Cause(node, rank.rank, rank.exit_code, rank.signal, rank.exception, message, rank.traceback),
-        time=rank.time,
-        tail=rank.log_tail,
-    )
+    cause = Cause(node, rank.rank, rank.exit_code, rank.signal, rank.exception, message, rank.traceback)
+    return Failure(one_line(f"rank {rank.rank} {how}{detail}"), likeness, cause, rank.time, rank.log_tail)
 
 
 def ordered(runs: Iterable[RunRecord]) -> list[Failure]:
-    """Return all that went wrong in a run, the most likely cause first."""
+    """Return all failures of a run, the most likely cause first."""
     return likeliest_first(failure for run in runs for failure in of_run(run))

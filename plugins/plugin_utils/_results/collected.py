@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the files of a node's run go in the experiment."""
+"""Where the files of a node's run are kept in the experiment."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
 def ranks_of(run: RunRecord) -> range:
-    """Return the ranks that a node says it has; none when it does not say it in numbers."""
+    """Return the ranks of a node; none where its record has no numbers."""
     if run.first_rank is None or run.nproc is None:
         return range(0)
     return range(run.first_rank, run.first_rank + run.nproc)
 
 
 def target(path: str, node_rank: int, ranks: range) -> str | None:
-    """Return the path below the experiment for a file of a run directory; None for one that does not belong there.
+    """Return the path below the experiment for a file of a run directory; None for one that is not kept.
 
-    The path comes from the host: whatever would leave the experiment, or be another rank's, is refused.
+    The path comes from the host: one that leaves the experiment, or belongs to another rank, is refused.
     """
     if path.startswith("/") or "\0" in path or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
@@ -40,7 +40,7 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
         rank = RANK.match(rest)
         if rank is None or int(rank.group(1)) not in ranks:
             return None
-        # Files named by rank can't meet.
+        # Files named by rank do not collide.
         return f"ranks/{rest}" if folder == "logs" else f"outputs/{rest}"
     if folder == "logs":
         return f"nodes/{node_rank}/{rest}"
@@ -55,14 +55,14 @@ def node_log_name(node_rank: int, created: object) -> str:
     return f"logs/node_{node_rank}{stamp}.txt"
 
 
-def _lines(label: str, text: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    for line in text:
-        stamp, _space, rest = line.rstrip("\n").partition(" ")
-        yield stamp, label, rest
-
-
 def merge_logs(logs: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Merge stamped logs (label -> lines, each in order) by time into lines like ``<time> rank0 | text``."""
-    streams = [_lines(label, lines) for label, lines in logs.items()]
-    for stamp, label, rest in heapq.merge(*streams, key=lambda entry: entry[0]):
-        yield f"{stamp} {label} | {rest}\n"
+
+    def entries(label: str, lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+        for line in lines:
+            stamp, _space, text = line.rstrip("\n").partition(" ")
+            yield stamp, label, text
+
+    streams = [entries(label, lines) for label, lines in logs.items()]
+    for stamp, label, text in heapq.merge(*streams, key=lambda entry: entry[0]):
+        yield f"{stamp} {label} | {text}\n"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an experiment keeps: `run.yml`, and what the list of experiments tells of it."""
+"""What an experiment keeps: `run.yml`, and its line in the list of experiments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .report import duration, first_progress, number
 from .verdict import Verdict, members
 
 SCHEMA = 1
-HEADER = "# What this run was and what became of it. Written by Muster; keys of your own are kept.\n"
+HEADER = "# What this run was and what became of it. Written by Muster; keys that you add are kept.\n"
 # What a later look may know less of: a node whose work directory was emptied remembers nothing.
 OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss", "cause")
 # What is kept of an earlier launch of the same run.
@@ -44,10 +44,10 @@ COMMIT_SIGNS = 8
 ENOUGH, LEAST = 24, 12
 # More of a run's parameters are in its run.yml.
 ARGUMENTS = 1000
-UNSEEN = "?"  # behind a verdict that was not the last word when somebody looked
-# Settings that are the cluster's or nobody's are the same in every run; the label has its own column.
+UNSEEN = "?"  # after a verdict that may have changed since
+# Settings that every run has, and the label, which has its own column.
 NOT_LISTED = ("label", "run_id", "follow")
-# libyaml's where it is there: a list reads hundreds of files.
+# libyaml's if installed: a list reads hundreds of files.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -75,7 +75,7 @@ def record(
         "verdict": verdict.verdict if verdict else None,
         "why": verdict.why if verdict else None,
         "cause": verdict.cause.to_dict() if verdict and verdict.cause else None,
-        # Of a run that has ended nobody has to look again.
+        # A run that has ended does not change any more.
         "looked": request.get("created") if verdict and verdict.verdict not in ENDED else None,
         "created": source.get("created") or known.created,
         "started": verdict.started if verdict else None,
@@ -102,17 +102,17 @@ def _rounded(loss: object) -> float | None:
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new record with what only the old one knows of the same launch, and with the user's own keys."""
-    own = {key: value for key, value in old.items() if key not in new}
-    if old.get("nonce") != new["nonce"] and new["nonce"] is not None:  # launched again by the same run id
-        before = own.pop("attempts", None)
+    extra = {key: value for key, value in old.items() if key not in new}
+    if old.get("nonce") != new["nonce"] and new["nonce"] is not None:  # launched again with the same run ID
+        before = extra.pop("attempts", None)
         attempts = [*(before if isinstance(before, list) else []), *_attempt(old)]
-        return {**new, **({"attempts": attempts} if attempts else {}), **own}
+        return {**new, **({"attempts": attempts} if attempts else {}), **extra}
     merged = {key: old.get(key) if value in (None, [], {}) else value for key, value in new.items()}
     if old.get("verdict") in ENDED and new["verdict"] not in ENDED:
         merged.update({key: old.get(key) for key in OUTCOME})
     elif new["verdict"] is not None:
         merged.update({key: new[key] for key in ("why", "cause", "looked", "ended")})
-    return {**merged, **own}
+    return {**merged, **extra}
 
 
 def _attempt(old: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -124,9 +124,9 @@ def load(text: str) -> dict[str, Any]:
     try:
         document = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"no YAML: {one_line(error)}") from error
+        raise ValueError(f"not YAML: {one_line(error)}") from error
     if not isinstance(document, dict):
-        raise ValueError("no mapping")
+        raise ValueError("not a mapping")
     return document
 
 
@@ -180,7 +180,7 @@ def summarize(name: str, text: str | None) -> Entry:
 
 
 def unseen(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the runs whose end nobody has seen, the newest last."""
+    """Return the runs that had not ended when they were last collected, the newest last."""
     return sorted((entry for entry in entries if entry.verdict.endswith(UNSEEN)), key=_age)
 
 

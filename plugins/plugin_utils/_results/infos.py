@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the nodes answered: their registered results, as the reports need them."""
+"""The nodes' answers: their registered results, as the reports need them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import L
 
 from .._text.table import one_line
 
-# What every action takes that works on the nodes' answers.
+# The options of every action that works on the nodes' answers.
 OPTIONS: dict[str, dict[str, Any]] = {
     "request": {"type": "dict", "default": {}},
     "run_id": {"type": "str"},
@@ -27,7 +27,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Info:
-    """One node's answer; the run of a node that did not give one has the phase `unreachable` or `unknown`."""
+    """One node's answer; without one, the run has the phase `unreachable` or `unknown`."""
 
     node: str
     run: RunRecord
@@ -38,22 +38,22 @@ class Info:
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
-    """Return the answers of the nodes that a task is about: its own, its plan's or request's, or the whole group."""
+    """Return the answers of the task's nodes: those of its options, else of its plan or request, else the group's."""
     known = args.get("plan") or args["request"]
     nodes = args["nodes"] or [*(known.get("nodes") or variables["groups"].get("nodes", [])), *known.get("spares", [])]
     return gather(variables, nodes, args["register"])
 
 
 def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) -> list[Info]:
-    """Return each node's answer from a task's variables: what was registered by this name on every node."""
+    """Return each node's answer from a task's variables: the result registered under this name."""
     hostvars = variables["hostvars"]
     results = ((node, hostvars[node].get(register) if node in hostvars else None) for node in nodes)
     return read_infos((node, transform_to_native_types(result, redact=False)) for node, result in results)
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
-    """Return each node's answer, from (node, result of `run_info`, `run` or `run_collect`; None: there is none)."""
-    # Whoever was skipped has no part in it: a spare has its place.
+    """Return each node's answer, from (node, result of `run_info`, `run` or `run_collect`, or None)."""
+    # A node that was skipped has no part in the run: a spare took its place.
     return [
         _read(node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
     ]
@@ -65,15 +65,15 @@ def _read(node: str, result: Any) -> Info:
     answer = result.get("run")
     if isinstance(answer, dict) and answer.get("phase"):
         run = RunRecord.from_dict(answer)
-        why = one_line(result.get("msg") or run.why) if result.get("failed") else run.why
+        why = one_line(result.get("why") or result.get("msg") or run.why) if result.get("failed") else run.why
         run = dataclasses.replace(run, node=run.node or node, why=why)
         runs = [ListedRun.from_dict(listed) for listed in result.get("runs") or []]
         return Info(node, run, runs, result.get("log") or [], changed=bool(result.get("changed")))
-    # What the node said is in the message; a module that crashed says the rest on its standard error.
-    said = str(result.get("msg") or "no reason given").removeprefix("Task failed: ").removeprefix(f"{node}: ")
+    why = result.get("why") or str(result.get("msg") or "no reason given").removeprefix("Task failed: ")
     phase = "unreachable" if result.get("unreachable") else "unknown"
+    # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
-    return _without_answer(node, phase, said, tail)
+    return _without_answer(node, phase, why, tail)
 
 
 def _without_answer(node: str, phase: str, why: str, tail: Sequence[str] = ()) -> Info:
@@ -86,7 +86,6 @@ def runs_of(infos: Iterable[Info]) -> list[RunRecord]:
     return [info.run for info in infos]
 
 
-def run_id_of(infos: Iterable[Info], *asked: str | None) -> str | None:
-    """Return the run that is spoken of: the first that was asked for, or the one that the first node told of."""
-    told = (info.run.run_id for info in infos)
-    return next((run_id for run_id in (*asked, *told) if run_id), None)
+def run_id_of(infos: Iterable[Info], *requested: str | None) -> str | None:
+    """Return the run ID: the first that was requested, else the first in the answers."""
+    return next((run_id for run_id in (*requested, *(info.run.run_id for info in infos)) if run_id), None)

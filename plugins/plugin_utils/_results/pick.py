@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which run a verb is about."""
+"""Which run a verb works on."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from .._request.hints import command
 from .._text.table import names
 from .infos import Info
 
-# How many runs are offered in place of one that does not exist.
+# Number of runs that are suggested in place of one that does not exist.
 NEWEST = 5
 
 
 class NoRun(UserError):
-    """There is no such run; the one line says where was looked and what to do."""
+    """There is no such run; the one line says where it was searched and what to do."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean(text))
 
 
 def pick(
-    infos: Sequence[Info], asked: str | None, call: str | None, workdirs: Mapping[str, str], verb: str | None = None
+    infos: Sequence[Info], requested: str | None, call: str | None, workdirs: Mapping[str, str], verb: str | None = None
 ) -> str:
-    """Return the run that was asked for, or the newest on any node; raise NoRun when no node knows it.
+    """Return the requested run, or the newest on any node; raise NoRun when no node knows it.
 
-    To stop, the newest is one that lives, if any does: a launch that lost a race is newer than its winner, and dead.
-    `call` is how commands are called here, `workdirs` has the nodes' work directories, as far as they are known.
+    A stop prefers the newest active run: a launch that lost a race is newer than its winner, and ended.
+    `call` is how commands are called here, `workdirs` has the nodes' known work directories.
     """
     silent = [info.node for info in infos if not info.answered]
-    looked = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
-    if not looked:
+    searched = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
+    if not searched:
         raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run.why}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
     alive = set()
@@ -46,14 +46,14 @@ def pick(
         if verb == "stop" and run.alive:
             alive.add(run_id)
     newest = sorted(created, key=lambda run_id: (created[run_id], run_id), reverse=True)
-    if asked is None and newest:
+    if requested is None and newest:
         return next((run_id for run_id in newest if run_id in alive), newest[0])
-    if asked is not None and asked in created:
-        return asked
-    what = f"no run {asked} on any node" if asked else "no run on any node"
+    if requested is not None and requested in created:
+        return requested
+    what = f"no run {requested} on any node" if requested else "no run on any node"
     if verb == "stop":
-        what = f"nothing to stop: no node knows {asked or 'a run'}"
-    where = f"looked in {names(looked)}" + (f"; no answer from {names(silent)}" if silent else "")
+        what = f"nothing to stop: no node knows {requested or 'a run'}"
+    where = f"searched {names(searched)}" + (f"; no answer from {names(silent)}" if silent else "")
     if newest:
-        raise NoRun(f"{what} ({where}); the newest there are: {', '.join(newest[:NEWEST])}")
+        raise NoRun(f"{what} ({where}); the newest are: {', '.join(newest[:NEWEST])}")
     raise NoRun(f"{what} ({where}); to start one: {command('launch', None, call)}")

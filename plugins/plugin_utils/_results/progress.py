@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one line that tells how far a run is."""
+"""The line that shows the progress of a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .verdict import NO_METRICS
 
 @dataclass(frozen=True)
 class Sample:
-    """What one read of the head told: seconds since the launcher's start, and the workload's progress if it has any.
+    """One read of the head: seconds since the launcher's start, and the workload's progress if it has any.
 
-    begun: the head's launcher was started, and every other node's too, or the run has ended by now. why: the phase's.
+    begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
     verdict: the run's, once it has ended. attempt: counted from 0.
     """
 
@@ -35,15 +35,15 @@ class Sample:
 
     @property
     def shown(self) -> str:
-        """Return the phase as a line has it: in the end that of the run, not only of the head's part."""
+        """The phase to show: once the run has ended its verdict, not only the phase of the head."""
         phase = self.verdict or ("ending" if self.phase == "drained" else self.phase)
         return f"{phase}, attempt {self.attempt + 1}" if self.attempt else phase
 
 
 def read_sample(text: str) -> Sample | None:
-    """Return what state.json and heartbeat.json, a line each, tell; None for anything that a runner doesn't write.
+    """Read state.json and heartbeat.json, a line each; None for anything that a runner does not write.
 
-    The second may be missing: the first beat comes a second after the state.
+    The second may be missing: the first heartbeat is written a second after the state.
     """
     documents = [document for document in map(parse_json, text.splitlines()) if isinstance(document, dict)]
     state, beat = (*documents, {}, {})[:2]
@@ -72,44 +72,40 @@ def clock(seconds: float) -> str:
 
 
 def _rate(value: float) -> str:
-    for limit, suffix in ((1e6, "M"), (1e3, "k")):
-        if value >= limit:
-            return f"{value / limit:.1f}{suffix}"
-    return f"{value:.0f}"
+    return f"{value / 1e6:.1f}M" if value >= 1e6 else f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.0f}"
 
 
 def eta_s(first: Sample, now: Sample) -> float | None:
-    """Return the seconds left, from the steps made since the first sample; None before a step was seen."""
+    """Return the remaining seconds, from the steps since the first sample; None before there is a step."""
     if first.progress is None or now.progress is None:
         return None
     begun, step, total = first.progress.step, now.progress.step, now.progress.total_steps
     seconds = now.elapsed_s - first.elapsed_s
     if begun is None or step is None or total is None or step <= begun or seconds <= 0:
         return None
-    left = (total - step) * seconds / (step - begun)
-    return max(0.0, left) if math.isfinite(left) else None
+    remaining = (total - step) * seconds / (step - begun)
+    return max(0.0, remaining) if math.isfinite(remaining) else None
 
 
-def told(now: Sample) -> str:
-    """Return what the line says but for the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
+def status_text(now: Sample) -> str:
+    """Return the line without the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
     if now.progress is None:
         ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
         if now.phase == "waiting" and now.why:
             return f"{now.shown}  {now.why}"
         return now.shown + ends.get(now.verdict or now.phase, "  no step yet")
-    parts = [now.shown]
     step, total = now.progress.step, now.progress.total_steps
-    if step is not None:
-        parts.append(f"step {step}/{total}" if total is not None else f"step {step}")
     loss, rate = now.progress.loss, now.progress.tokens_per_s
-    if loss is not None:
-        parts.append(f"loss {loss:.4g}")
-    if rate is not None:
-        parts.append(f"{_rate(rate)} tokens/s")
-    return "  ".join(parts)
+    parts = [
+        now.shown,
+        "" if step is None else f"step {step}" if total is None else f"step {step}/{total}",
+        "" if loss is None else f"loss {loss:.4g}",
+        "" if rate is None else f"{_rate(rate)} tokens/s",
+    ]
+    return "  ".join(filter(None, parts))
 
 
 def progress_line(first: Sample, now: Sample) -> str:
     """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
-    left = eta_s(first, now) if now.phase == "running" else None
-    return f"{told(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(left)}" if left else "")
+    eta = eta_s(first, now) if now.phase == "running" else None
+    return f"{status_text(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(eta)}" if eta else "")

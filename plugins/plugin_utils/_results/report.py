@@ -73,7 +73,7 @@ def _step(progress: Progress) -> str:
 
 
 def _remarks(run: RunRecord) -> str:
-    # Of a failed node what looks most like the cause: its own words may name the rank that torchrun saw first.
+    # Of a failed node the most likely cause: its own reason may name the rank that torchrun noticed first.
     failures = ordered([run]) if run.phase == "failed" else []
     why = failures[0].what if failures else run.why
     remarks = [one_line(why, LONGEST)] if why else []
@@ -116,7 +116,7 @@ def status_table(runs: Sequence[RunRecord], width: int) -> list[str]:
 
 
 def first_progress(runs: Iterable[RunRecord]) -> Progress | None:
-    """Return the progress of the lowest rank that told one."""
+    """Return the progress of the lowest rank that reported one."""
     return next((run.progress for run in runs if run.progress), None)
 
 
@@ -214,14 +214,14 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
     return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
 
 
-def no_such_rank(runs: Iterable[RunRecord], asked: Mapping[str, Any] | None) -> str | None:
-    """Say that the run has no such rank (a setting of the request), as far as its nodes tell how many it has."""
-    rank = number((asked or {}).get("value"))
+def no_such_rank(runs: Iterable[RunRecord], setting: Mapping[str, Any] | None) -> str | None:
+    """Return why the run does not have the rank of this setting; None if it has, or if its size is not known."""
+    rank = number((setting or {}).get("value"))
     world_size = max((run.world_size or 0 for run in runs), default=0)
-    if asked is None or rank is None or not world_size or rank < world_size:
+    if setting is None or rank is None or not world_size or rank < world_size:
         return None
     last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"
-    return f"rank: expected {last}, saw {rank:.0f} ({asked.get('origin')})"
+    return f"rank: expected {last}, saw {rank:.0f} ({setting.get('origin')})"
 
 
 def _time(stamp: object) -> str:
@@ -229,7 +229,7 @@ def _time(stamp: object) -> str:
 
 
 def unanswered(infos: Iterable[Info]) -> list[str]:
-    """Return a line for each node that gave no answer."""
+    """Return a line for each node that did not answer."""
     return [
         clean(f"{info.node}: " + ("unreachable: " if info.run.phase == "unreachable" else "") + (info.run.why or ""))
         for info in infos

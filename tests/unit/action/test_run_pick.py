@@ -63,6 +63,6 @@ def test_it_says_where_it_looked() -> None:
     with pytest.raises(AnsibleActionFail) as caught:
         run(hosts, request={"call": "ansible-playbook -i lab"})
     assert str(caught.value) == (
-        "no run on any node (looked in node0:/data/muster; no answer from node1); "
+        "no run on any node (searched node0:/data/muster; no answer from node1); "
         "to start one: ansible-playbook -i lab muster.train.launch"
     )

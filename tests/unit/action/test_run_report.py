@@ -227,7 +227,7 @@ def test_hints(run: Show) -> None:
 
 
 def test_who_failed_to_start(run: Show) -> None:
-    refused = {"failed": True, "msg": "node1: slot 'default' is held by run x", "log_tail": ["a\x07b"]}
+    refused = {"failed": True, "msg": "?", "why": "slot 'default' is held by run x", "log_tail": ["a\x07b"]}
     printed, result = run("start", {"node0": info("node0", "running"), "node1": {"launch__info": refused}})
     assert result["failed"] is True
     assert result["msg"] == f"{RUN_ID} did not start: node1: slot 'default' is held by run x"

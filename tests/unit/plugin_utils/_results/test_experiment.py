@@ -187,7 +187,7 @@ def test_keys_of_the_user_are_kept() -> None:
     "text", ["", "- a", "a: [", "a: \x00", "[" * 5000, "!!python/object/apply:os.getcwd []", "a: 2026-99-99"]
 )
 def test_load_refuses(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^no (YAML|mapping)"):
+    with pytest.raises(ValueError, match=r"^not (YAML|a mapping)"):
         experiment.load(text)
 
 
@@ -231,8 +231,8 @@ def test_the_line_of_a_run_that_nobody_has_seen_end() -> None:
     ("text", "problem"),
     [
         (None, "unreadable: no run.yml"),
-        ("- a", "unreadable run.yml: no mapping"),
-        ("a: [", "unreadable run.yml: no YAML"),
+        ("- a", "unreadable run.yml: not a mapping"),
+        ("a: [", "unreadable run.yml: not YAML"),
         ("parameters: [a]", "unreadable run.yml: "),
         ("parameters: {a: {value: 1}}", "unreadable run.yml: "),
         ("code: text", "unreadable run.yml: "),

@@ -37,8 +37,8 @@ def test_an_answer_without_a_name_gets_the_inventorys() -> None:
 
 
 def test_a_failed_answer_that_still_tells_of_the_run() -> None:
-    info = only({"failed": True, "msg": "node0: pid 7 stays", "run": {**RUN, "phase": "stopped"}})
-    assert (info.answered, info.run.phase, info.run.why) == (True, "stopped", "node0: pid 7 stays")
+    info = only({"failed": True, "msg": "node0: pid 7 stays", "why": "pid 7 stays", "run": {**RUN, "phase": "stopped"}})
+    assert (info.answered, info.run.phase, info.run.why) == (True, "stopped", "pid 7 stays")
 
 
 def test_unreachable() -> None:
@@ -48,8 +48,8 @@ def test_unreachable() -> None:
 
 
 def test_failed() -> None:
-    info = only({"failed": True, "msg": "node0: slot 'default' is held by run b", "log_tail": ["last words"]})
-    assert (info.run.phase, info.run.why) == ("unknown", "slot 'default' is held by run b")
+    info = only({"failed": True, "msg": "node0: no", "why": "slot held by run b", "log_tail": ["last words"]})
+    assert (info.run.phase, info.run.why) == ("unknown", "slot held by run b")
     assert info.run.log_tail == ["last words"]
     crashed = only({"failed": True, "msg": "MODULE FAILURE", "module_stderr": "Traceback\nKeyError"})
     assert crashed.run.log_tail == ["Traceback", "KeyError"]

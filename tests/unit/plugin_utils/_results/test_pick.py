@@ -62,7 +62,7 @@ def test_to_stop_the_newest_that_lives() -> None:
 def test_nothing_to_stop() -> None:
     with pytest.raises(NoRun) as caught:
         pick([info("node0", OLD)], "run_x", None, {}, "stop")
-    assert str(caught.value) == ("nothing to stop: no node knows run_x (looked in node0); the newest there are: run_a")
+    assert str(caught.value) == ("nothing to stop: no node knows run_x (searched node0); the newest are: run_a")
     with pytest.raises(NoRun, match=r"^nothing to stop: no node knows a run "):
         pick([info("node0")], None, None, {}, "stop")
 
@@ -74,7 +74,7 @@ def test_the_run_that_was_asked_for() -> None:
 def test_no_run_anywhere() -> None:
     text = refused([info("node0"), info("node1"), SILENT], None, {"node0": "/data/muster"})
     assert text == (
-        "no run on any node (looked in node0:/data/muster and node1; no answer from node9); "
+        "no run on any node (searched node0:/data/muster and node1; no answer from node9); "
         "to start one: ansible-playbook -i lab muster.train.launch"
     )
 
@@ -83,9 +83,9 @@ def test_an_unknown_run() -> None:
     runs = [(f"run_{number}", f"2026-11-20T10:00:0{number}Z") for number in range(7)]
     text = refused([info("node0", *runs)], "run_x", {"node0": "~/muster"})
     assert text == (
-        "no run run_x on any node (looked in node0:~/muster); the newest there are: run_6, run_5, run_4, run_3, run_2"
+        "no run run_x on any node (searched node0:~/muster); the newest are: run_6, run_5, run_4, run_3, run_2"
     )
-    assert refused([info("node0")], "run_x").startswith("no run run_x on any node (looked in node0); to start one:")
+    assert refused([info("node0")], "run_x").startswith("no run run_x on any node (searched node0); to start one:")
 
 
 def test_no_node_answered() -> None:

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
     eta_s,
     progress_line,
     read_sample,
-    told,
+    status_text,
 )
 
 
@@ -55,9 +55,11 @@ def test_the_end_of_a_run_without_metrics(phase: str, text: str) -> None:
     assert progress_line(end, end) == text
 
 
-def test_what_is_told_has_no_times() -> None:
-    assert told(sample(1, 20, loss=2.0)) == told(sample(9, 20, loss=2.0)) == "running  step 20/400  loss 2"
-    assert told(sample(1, 21, loss=2.0)) != told(sample(1, 20, loss=2.0))
+def test_the_status_has_no_times() -> None:
+    assert (
+        status_text(sample(1, 20, loss=2.0)) == status_text(sample(9, 20, loss=2.0)) == "running  step 20/400  loss 2"
+    )
+    assert status_text(sample(1, 21, loss=2.0)) != status_text(sample(1, 20, loss=2.0))
 
 
 @pytest.mark.parametrize("step", [None, "12", True, float("nan")])
@@ -78,7 +80,7 @@ def test_who_waits_says_for_whom() -> None:
     state = {"phase": "waiting", "why": "1 of 2 nodes have not joined yet: node1"}
     sample = read_sample(json.dumps(state))
     assert sample is not None and not sample.begun
-    assert told(sample) == "waiting  1 of 2 nodes have not joined yet: node1"
+    assert status_text(sample) == "waiting  1 of 2 nodes have not joined yet: node1"
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_not_started() -> None:
     infos = read_infos(
         [
             ("node0", {"run": run("node0", "running").to_dict()}),
-            ("node1", {"failed": True, "msg": f"node1: {held}", "log_tail": ["last word"]}),
+            ("node1", {"failed": True, "msg": f"node1: {held}", "why": held, "log_tail": ["last word"]}),
             ("node2", {"unreachable": True, "msg": "no route"}),
         ]
     )

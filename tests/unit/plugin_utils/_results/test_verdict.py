@@ -255,16 +255,16 @@ def test_begun_on_some_nodes_only() -> None:
     verdict = judge([run("node0", "running"), run("node1", "prepared")])
     assert (verdict.verdict, verdict.why) == (
         "partial",
-        "on node0, not begun on node1: stop ends and cleans it",
+        "active on node0, not begun on node1: stop ends and cleans it",
     )
     assert judge([run("node0", "waiting"), run("node1", "not_found")]).verdict == "partial"
     ended = judge([run("node0", "succeeded"), run("node1", "not_found")])
-    assert (ended.verdict, ended.why) == ("partial", "nothing of it is on node1")
+    assert (ended.verdict, ended.why) == ("partial", "not begun on node1")
 
 
 def test_begun_nowhere() -> None:
     verdict = judge([run("node0", "prepared"), run("node1", "not_found")])
-    assert (verdict.verdict, verdict.why) == ("prepared", "prepared on node0, begun nowhere: stop cleans it")
+    assert (verdict.verdict, verdict.why) == ("prepared", "prepared on node0, not begun on any node: stop cleans it")
     assert judge([run("node0", "not_found"), run("node1", "not_found")]).verdict == "not_found"
     assert judge([]).verdict == "not_found"
     assert judge([run("node0", "stopped", why="x"), run("node1", "prepared")]).verdict == "stopped"
