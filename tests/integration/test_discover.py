@@ -208,11 +208,11 @@ def test_who_was_not_reached_and_why(desk: Desk, server: sshd.Sshd) -> None:
     assert "1 of 4 hosts answered" in done.out
     # Behind what Ansible itself says of the host that refused the login.
     last = Played(done.rc, done.out.partition("TASK [muster.train.discover : Write the inventory]")[2])
-    said = {line.split(": ")[0]: line for line in last.messages[:-1]}
-    assert ": name: the name nosuch.invalid does not resolve" in said["nosuch.invalid"]
-    assert ": port: nothing listens on port 1 of 127.0.1.9" in said["127.0.1.9"]
-    assert f": login: nobody-{os.getpid()} may not log in" in said[OTHER]
-    assert f"ssh-copy-id nobody-{os.getpid()}@{OTHER}" in said[OTHER]
+    message_of = {line.split(": ")[0]: line for line in last.messages[:-1]}
+    assert ": name: the name nosuch.invalid does not resolve" in message_of["nosuch.invalid"]
+    assert ": port: nothing listens on port 1 of 127.0.1.9" in message_of["127.0.1.9"]
+    assert f": login: nobody-{os.getpid()} may not log in" in message_of[OTHER]
+    assert f"ssh-copy-id nobody-{os.getpid()}@{OTHER}" in message_of[OTHER]
     assert list(desk.load("hosts.yml")["nodes"]["hosts"]) == [HOST]
     lost = [line.strip() for line in (desk.cluster / "hosts.yml").read_text().splitlines() if "not reached" in line]
     assert [line.split(":")[0] for line in lost] == ["# nosuch.invalid", "# 127.0.1.9", f"# {OTHER}"]

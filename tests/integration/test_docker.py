@@ -114,7 +114,7 @@ def test_a_running_container_of_that_name_is_not_touched(boxed: Cluster, tmp_pat
         "--detach",
         "--name",
         NAME,
-        *(f"--volume={each}" for each in engine.borrowed()),
+        *(f"--volume={volume}" for volume in engine.borrowed()),
         engine.IMAGE,
         "/usr/bin/sleep",
         "300",

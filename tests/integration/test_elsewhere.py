@@ -44,9 +44,9 @@ def test_the_commands_that_are_offered_work(cluster: Cluster) -> None:
 
     def offered(played: Played, title: str) -> str:
         assert played.rc == 0, played.out
-        found = re.search(rf"^  {title}: +(.*)$", played.out, re.MULTILINE)
-        assert found, played.out
-        return found[1]
+        match = re.search(rf"^  {title}: +(.*)$", played.out, re.MULTILINE)
+        assert match, played.out
+        return match[1]
 
     launched = typed(LAUNCH.format(cluster.inventory, ROOT / "launch.yml", RUN_ID))
     status = typed(offered(launched, "status"))

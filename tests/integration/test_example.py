@@ -88,9 +88,11 @@ def test_torchrun_ddp_learns_and_resumes(tmp_path: Path, capfd: pytest.CaptureFi
     )
     assert first.returncode == 0, first.stderr
     lines = [metrics(tmp_path, rank) for rank in range(2)]
-    for rank, own in enumerate(lines):
-        assert [list(line) for line in own] == [KEYS] * 8
-        assert [(line["rank"], line["world_size"], line["step"]) for line in own] == [(rank, 2, s) for s in range(1, 9)]
+    for rank, records in enumerate(lines):
+        assert [list(line) for line in records] == [KEYS] * 8
+        assert [(line["rank"], line["world_size"], line["step"]) for line in records] == [
+            (rank, 2, s) for s in range(1, 9)
+        ]
     assert [line["loss"] for line in lines[0]] == [line["loss"] for line in lines[1]]
     assert lines[0][-1]["loss"] < lines[0][0]["loss"] - 0.5
     assert checkpoints(tmp_path) == ["step_000006", "step_000008"]
@@ -120,8 +122,8 @@ def test_fsdp_trains_as_one_rank_does_and_repeats_itself_when_resumed(tmp_path: 
     assert alone.returncode == 0, alone.stderr
     for key in ("loss", "grad_norm", "lr"):
         expected = {line["step"]: line[key] for line in metrics(tmp_path / "alone")}
-        seen = [line[key] for line in metrics(tmp_path / "fsdp", 1)]
-        assert seen == pytest.approx([expected[step] for step in steps], rel=1e-4)
+        values = [line[key] for line in metrics(tmp_path / "fsdp", 1)]
+        assert values == pytest.approx([expected[step] for step in steps], rel=1e-4)
 
 
 def test_sigterm_to_one_rank_stops_all_at_one_step_with_a_checkpoint(

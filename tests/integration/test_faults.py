@@ -120,13 +120,13 @@ def test_a_rank_killed_by_a_signal_is_named_and_ends_the_others(cluster: Cluster
 def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster, launcher: str) -> None:
     assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
     running(cluster)
-    said = stop(cluster)
-    assert f"asking the runners of {RUN_ID} on node0 and node1 to stop: SIGTERM, and SIGKILL after up to 5 s" in said
+    output = stop(cluster)
+    assert f"asking the runners of {RUN_ID} on node0 and node1 to stop: SIGTERM, and SIGKILL after up to 5 s" in output
     for rank, node in enumerate(cluster.names):
         assert "deaf to SIGTERM" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
         state = cluster.state(node)
         killed = f"rank {rank} did not exit after SIGTERM and was killed"
-        assert killed in said
+        assert killed in output
         assert (state["phase"], state["why"]) == ("stopped", f"stop requested; {killed}")
         assert state["signal"] == ("SIGKILL" if launcher == "python" else None)
 

@@ -28,7 +28,7 @@ def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str
     if pid == 0:
         os.chdir(ROOT)
         os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
-    seen = b""
+    screen = b""
     deadline = time.monotonic() + LIMIT_S
     try:
         while time.monotonic() < deadline:
@@ -40,15 +40,15 @@ def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str
                 break
             if not read:
                 break
-            seen += read
-            if keys := press(seen.decode(errors="replace")):
+            screen += read
+            if keys := press(screen.decode(errors="replace")):
                 os.write(terminal, keys)
         else:
-            raise AssertionError(f"still there after {LIMIT_S} s: {seen.decode(errors='replace')}")
+            raise AssertionError(f"still there after {LIMIT_S} s: {screen.decode(errors='replace')}")
     finally:
         os.close(terminal)
         status = os.waitpid(pid, 0)[1]
-    return Played(os.waitstatus_to_exitcode(status), seen.decode().replace("\r\n", "\n"))
+    return Played(os.waitstatus_to_exitcode(status), screen.decode().replace("\r\n", "\n"))
 
 
 def launching(*script_args: str, **parameters: object) -> tuple[str, str, str]:
@@ -57,8 +57,8 @@ def launching(*script_args: str, **parameters: object) -> tuple[str, str, str]:
 
 
 def assert_hints_before(out: str, progress: str) -> None:
-    hints, found, _after = out.partition(progress)
-    assert found, out
+    hints, drawing, _after = out.partition(progress)
+    assert drawing, out
     assert f"run {RUN_ID}\n" in hints
     for title, verb in (("follow again", "follow"), ("stop", "stop")):
         command = rf"^  {title}: +ansible-playbook .* muster\.train\.{verb} -e run_id={RUN_ID}$"
@@ -66,11 +66,11 @@ def assert_hints_before(out: str, progress: str) -> None:
 
 
 def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
-    played = on_terminal(cluster, lambda seen: b"", *launching("--seconds", "4"))
+    played = on_terminal(cluster, lambda screen: b"", *launching("--seconds", "4"))
     assert played.rc == 0, played.out
     assert_hints_before(played.out, OVER)
     drawn = [part.split("\n")[0] for part in played.out.split(OVER)[1:]]
-    steps = [int(found[1]) for line in drawn if (found := re.match(r"[a-z]+  step (\d+)/40  loss ", line))]
+    steps = [int(match[1]) for line in drawn if (match := re.match(r"[a-z]+  step (\d+)/40  loss ", line))]
     assert len(steps) >= 2
     assert steps == sorted(steps)
     assert re.fullmatch(r"succeeded  step 40/40  loss 0\.125  10 tokens/s  \d+:\d\d elapsed", drawn[-1])
@@ -82,12 +82,12 @@ def test_one_line_is_drawn_in_place(cluster: Cluster) -> None:
 def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     pressed: list[str] = []
 
-    def press(seen: str) -> bytes:
-        if pressed or f"{OVER}running  step " not in seen:
+    def press(screen: str) -> bytes:
+        if pressed or f"{OVER}running  step " not in screen:
             return b""
         # As a person does: the prompt is drawn before it takes keys, and a Ctrl-C before that is Ansible's own.
         time.sleep(0.3)
-        pressed.append(seen)
+        pressed.append(screen)
         return CTRL_C
 
     played = on_terminal(cluster, press, *launching("--seconds", "600"))

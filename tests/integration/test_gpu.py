@@ -30,12 +30,12 @@ def facts() -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found = json.loads(run.stdout)["ansible_facts"]["gpu"]
-    assert isinstance(found, dict)
-    return found
+    facts = json.loads(run.stdout)["ansible_facts"]["gpu"]
+    assert isinstance(facts, dict)
+    return facts
 
 
-def told() -> ElementTree.Element:
+def driver_report() -> ElementTree.Element:
     """Return the driver's own long answer; skip where there is none."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
@@ -44,18 +44,18 @@ def told() -> ElementTree.Element:
     if run.returncode:
         pytest.skip(f"nvidia-smi sees no GPU: {run.stdout.strip()}")
     root = ElementTree.fromstring(run.stdout)
-    if any(each.text == "Enabled" for each in root.iterfind("gpu/mig_mode/current_mig")):
+    if any(element.text == "Enabled" for element in root.iterfind("gpu/mig_mode/current_mig")):
         pytest.skip("MIG is on: each instance is a device of its own")
     return root
 
 
 def test_gpu_facts_are_what_the_driver_says() -> None:
-    root = told()
+    root = driver_report()
     gpu = facts()
     assert gpu["vendor"] == "nvidia"
     assert gpu["driver_version"] == root.findtext("driver_version")
-    seen = [(each["name"], each["uuid"], each["pci_address"]) for each in gpu["devices"]]
-    assert seen == [
-        (each.findtext("product_name"), each.findtext("uuid"), each.attrib["id"].lower().removeprefix("0000"))
-        for each in root.iterfind("gpu")
+    identities = [(device["name"], device["uuid"], device["pci_address"]) for device in gpu["devices"]]
+    assert identities == [
+        (device.findtext("product_name"), device.findtext("uuid"), device.attrib["id"].lower().removeprefix("0000"))
+        for device in root.iterfind("gpu")
     ]

@@ -70,9 +70,9 @@ def test_all_of_it_arrives_and_comes_back_and_none_of_it_runs(cluster: Cluster, 
         json.dumps({"launch_secrets": {name: {"__ansible_unsafe": text} for name, text in secrets.items()}})
     )
     cluster.write()
-    said = json.dumps([text for text in texts.values() if len(text) < LONGEST])
+    output = json.dumps([text for text in texts.values() if len(text) < LONGEST])
     until = cluster.home / "given-end"
-    env = {**variables, "SAID": said, "UNTIL": str(until)}
+    env = {**variables, "PRINT": output, "UNTIL": str(until)}
     launched = cluster.launch("-e", f"@{given}", script="recorder.py", script_args=arguments, env=env)
     assert launched.rc == 0, launched.out
     until.touch()
@@ -88,16 +88,16 @@ def test_all_of_it_arrives_and_comes_back_and_none_of_it_runs(cluster: Cluster, 
     shown = cluster.verb("logs", run_id=RUN_ID, lines=400)
     status = cluster.verb("status", run_id=RUN_ID)
     assert "{{ lookup('ansible.builtin.pipe', 'touch " in shown.out
-    for each in (launched, home, shown, status):
-        assert "{{ 7 * 7 }} the end" in each.out or each is launched
-        assert unprintable(each.out) == []
+    for played in (launched, home, shown, status):
+        assert "{{ 7 * 7 }} the end" in played.out or played is launched
+        assert unprintable(played.out) == []
     assert list(canaries(texts).iterdir()) == []
 
 
 def test_all_that_is_refused_is_refused_by_name(cluster: Cluster, texts: dict[str, str]) -> None:
     """In one command, the most that can be wrong at once: one line each, and nothing for the terminal to do."""
     values = list(texts.values())
-    names = [each.name for each in VERBS["launch"] if each.name not in ("script_args", "env")]
+    names = [parameter.name for parameter in VERBS["launch"] if parameter.name not in ("script_args", "env")]
     wrong: dict[str, Any] = {
         name: f"{values[number]}\n{values[-number]}"[:LONGEST] for number, name in enumerate(names)
     }
@@ -106,7 +106,7 @@ def test_all_that_is_refused_is_refused_by_name(cluster: Cluster, texts: dict[st
     played = cluster.play("launch.yml", "-e", json.dumps(wrong))
     assert played.rc not in (0, None)
     assert unprintable(played.out) == []
-    told = {re.split(r"[: ]", line)[0] for line in played.messages}
-    assert {*names, "script_args", "env"} <= told
+    refused_names = {re.split(r"[: ]", line)[0] for line in played.messages}
+    assert {*names, "script_args", "env"} <= refused_names
     assert cluster.processes() == []
     assert list(canaries(texts).iterdir()) == []

@@ -54,9 +54,9 @@ def assert_succeeded(played: Played) -> tuple[float, float]:
     assert played.rc == 0, played.out
     assert played.phases == {"node0": "succeeded", "node1": "succeeded"}
     line = rf"^{RUN_ID}  succeeded · 4 ranks on 2 nodes · loss ([\d.]+) -> ([\d.]+) · (?:\d+ min )?\d+ s$"
-    found = re.search(line, played.out, re.MULTILINE)
-    assert found, played.out
-    return float(found[1]), float(found[2])
+    match = re.search(line, played.out, re.MULTILINE)
+    assert match, played.out
+    return float(match[1]), float(match[2])
 
 
 def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
@@ -67,18 +67,18 @@ def test_the_example_learns_on_two_nodes_and_resumes(cluster: Cluster) -> None:
     assert (cluster.experiments / "latest").resolve() == home
     check_record(cluster, first, last)
     for rank in range(4):
-        own = metrics(home, rank)
-        assert [(line["rank"], line["world_size"], line["step"]) for line in own] == [
+        records = metrics(home, rank)
+        assert [(line["rank"], line["world_size"], line["step"]) for line in records] == [
             (rank, 4, step) for step in range(1, STEPS + 1)
         ]
-        assert own[0]["loss"] == pytest.approx(first, rel=0.01)
-        assert own[-1]["loss"] == pytest.approx(last, rel=0.01)
+        assert records[0]["loss"] == pytest.approx(first, rel=0.01)
+        assert records[-1]["loss"] == pytest.approx(last, rel=0.01)
     for number, log in enumerate(sorted((home / "logs").iterdir())):
         assert re.fullmatch(rf"node_{number}_20\d{{6}}_\d{{6}}\.txt", log.name)
     for rank in range(4):
         assert f" rank {rank} of 4 on " in (home / "ranks" / f"rank_{rank:02d}.log").read_text()
-    said = (home / "ranks" / "rank_00.log").read_text()
-    assert f" step {STEPS}/{STEPS}  loss " in said
+    text = (home / "ranks" / "rank_00.log").read_text()
+    assert f" step {STEPS}/{STEPS}  loss " in text
     assert cluster.processes() == []
 
     resumed, again = assert_succeeded(launch(cluster, STEPS + 4))

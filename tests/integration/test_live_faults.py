@@ -208,7 +208,9 @@ class Played:
         """Check, node and status of all that is neither a pass nor not applicable."""
         results = self.document["results"]
         return {
-            (each["check"], each["node"], each["status"]) for each in results if each["status"] not in ("pass", "skip")
+            (result["check"], result["node"], result["status"])
+            for result in results
+            if result["status"] not in ("pass", "skip")
         }
 
 
@@ -218,9 +220,9 @@ def preflight(inventory: Path, home: Path, faults: dict[str, Fault]) -> Played:
     hosts: dict[str, dict[str, Any]] = {name: {**POLICY} for name in HOSTS}
     for fault in faults.values():
         hosts.setdefault(fault.node, {**addresses[HOSTS[0]], **POLICY}).update(fault.variables)
-    more, told = home / "more.yml", home / "preflight.json"
+    more, report = home / "more.yml", home / "preflight.json"
     more.write_text(yaml.safe_dump({"nodes": {"hosts": hosts}}))
-    words = ["-i", str(inventory), "-i", str(more), "muster.train.preflight", "-e", f"preflight_json={told}"]
+    words = ["-i", str(inventory), "-i", str(more), "muster.train.preflight", "-e", f"preflight_json={report}"]
     done = subprocess.run(
         [sys.executable, "-m", "ansible", "playbook", *words],
         cwd=ROOT,
@@ -232,9 +234,9 @@ def preflight(inventory: Path, home: Path, faults: dict[str, Fault]) -> Played:
         text=True,
         check=False,
     )
-    assert told.exists(), done.stdout
-    document = json.loads(told.read_text())
-    told.unlink()
+    assert report.exists(), done.stdout
+    document = json.loads(report.read_text())
+    report.unlink()
     return Played(done.returncode, done.stdout, document)
 
 
@@ -261,7 +263,7 @@ def plays(real_inventory: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def test_a_good_cluster_gives_no_alarm(plays: dict[str, Played]) -> None:
     good = plays["good"]
     assert good.code == good.document["code"] == 0, good.out
-    assert not [each for each in good.unwell if each[2] == "fail"], good.out
+    assert not [problem for problem in good.unwell if problem[2] == "fail"], good.out
 
 
 @pytest.mark.parametrize("name", PLAYS)
@@ -281,8 +283,12 @@ def test_nothing_else_is_found(plays: dict[str, Played], name: str) -> None:
 def test_a_fault_is_told_of(plays: dict[str, Played], name: str) -> None:
     play, fault = FAULTS[name]
     where = (fault.check, fault.node, fault.status)
-    told = [each for each in plays[play].document["results"] if (each["check"], each["node"], each["status"]) == where]
-    assert len(told) == 1, plays[play].out
+    results = [
+        result
+        for result in plays[play].document["results"]
+        if (result["check"], result["node"], result["status"]) == where
+    ]
+    assert len(results) == 1, plays[play].out
     assert f"\n  {fault.check} on {fault.node}: " in plays[play].out
     for part in ("observed", "expected", "remedy"):
-        assert re.fullmatch(getattr(fault, part), told[0][part]), told[0]
+        assert re.fullmatch(getattr(fault, part), results[0][part]), results[0]

@@ -120,16 +120,16 @@ class Site:
 
     def states(self, hosts: Sequence[str] = HOSTS) -> dict[str, dict[str, Any]]:
         """Return what the runners of these hosts wrote."""
-        found = self.on_hosts(f"cat {RUN_DIR}/state.json 2>/dev/null || echo '{{}}'", hosts)
-        return {host: json.loads(text) for host, text in found.items()}
+        texts = self.on_hosts(f"cat {RUN_DIR}/state.json 2>/dev/null || echo '{{}}'", hosts)
+        return {host: json.loads(text) for host, text in texts.items()}
 
     def phases(self, *hosts: str) -> list[str]:
         return [str(state.get("phase")) for state in self.states(hosts or HOSTS).values()]
 
     def steps(self) -> list[int]:
         """Return how many steps the rank of each host has told of."""
-        found = self.on_hosts(f"cat {RUN_DIR}/outputs/*_metrics.jsonl 2>/dev/null | wc -l")
-        return [int(text) for text in found.values()]
+        counts = self.on_hosts(f"cat {RUN_DIR}/outputs/*_metrics.jsonl 2>/dev/null | wc -l")
+        return [int(text) for text in counts.values()]
 
     def left(self, *hosts: str) -> dict[str, str]:
         """Return what is left of the run on these hosts, those with nothing left out."""

@@ -94,10 +94,10 @@ def ansible(program: str, *arguments: str, env: dict[str, str]) -> subprocess.Co
 def inventory(request: pytest.FixtureRequest) -> Path:
     """The hosts to break roles on; the tests' own are made only if nobody names others."""
     named = os.environ.get("MUSTER_TEST_INVENTORY")
-    found = Path(named).resolve() if named else request.getfixturevalue("real_inventory")
-    assert isinstance(found, Path)
-    assert found.exists(), f"MUSTER_TEST_INVENTORY: {found} is not there"
-    return found
+    inventory = Path(named).resolve() if named else request.getfixturevalue("real_inventory")
+    assert isinstance(inventory, Path)
+    assert inventory.exists(), f"MUSTER_TEST_INVENTORY: {inventory} is not there"
+    return inventory
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def outcome(
                     name: pool.submit(broken, name, home / f"mutation{number}", inventory, where)
                     for number, (name, where) in enumerate(turn, len(outcomes))
                 }
-            outcomes.update({name: each.result() for name, each in played.items()})
+            outcomes.update({name: future.result() for name, future in played.items()})
             clean()
 
     def of(name: str) -> Outcome:

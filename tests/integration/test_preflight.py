@@ -58,7 +58,7 @@ def test_exit_codes_and_a_launch_that_goes_by_it(checkouts: Cluster) -> None:
     assert re.search(r"^preflight: 2 nodes, 2 answered; .* passed", well.out, re.MULTILINE)
     document = json.loads((checkouts.home / "preflight.json").read_text())
     assert document["code"] == 0
-    assert {each["status"] for each in document["results"]} <= {"pass", "skip"}
+    assert {result["status"] for result in document["results"]} <= {"pass", "skip"}
 
     odd = checkouts.home / "code" / "node1"
     (odd / "more.py").write_text("")

@@ -43,16 +43,16 @@ def race(home: Path) -> None:
 
 def judge(nodes: Cluster, rivals: list[Cluster], ends: list[Played]) -> None:
     """One controller has won, the run is its own on both nodes, and the other knows it."""
-    said = "\n----\n".join(end.out for end in ends)
-    assert sorted(end.rc == 0 for end in ends) == [False, True], said
+    outputs = "\n----\n".join(end.out for end in ends)
+    assert sorted(end.rc == 0 for end in ends) == [False, True], outputs
     won = 0 if ends[0].rc == 0 else 1
     nonce = rivals[won].record()["nonce"]
     states = [nodes.state(node) for node in nodes.names]
-    assert [(state["nonce"], state["phase"]) for state in states] == [(nonce, "running")] * 2, said
+    assert [(state["nonce"], state["phase"]) for state in states] == [(nonce, "running")] * 2, outputs
     alive = nodes.marks("MUSTER_NONCE")
-    assert alive == [nonce] * 4, said
-    told = f"node0: slot 'default' is held by run {RUN_ID} (launch {nonce[:8]}) on node0 since "
-    assert told in " ".join(ends[1 - won].out.split()), said
+    assert alive == [nonce] * 4, outputs
+    refusal = f"node0: slot 'default' is held by run {RUN_ID} (launch {nonce[:8]}) on node0 since "
+    assert refusal in " ".join(ends[1 - won].out.split()), outputs
     assert not (rivals[1 - won].experiments / RUN_ID).exists(), "the loser wrote an experiment"
 
 

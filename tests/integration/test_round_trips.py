@@ -70,11 +70,11 @@ def play(cluster: Cluster, tmp_path: Path, playbook: str, **parameters: Any) -> 
 
 
 def by_node(events: list[tuple[str, str, str]]) -> dict[str, list[str]]:
-    found = defaultdict(list)
+    names = defaultdict(list)
     for host, action, outcome in events:
         assert outcome == "ok"
-        found[host].append(action)
-    return found
+        names[host].append(action)
+    return names
 
 
 def test_two_modules_per_node_until_the_ranks_run(cluster: Cluster, tmp_path: Path) -> None:

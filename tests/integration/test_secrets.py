@@ -74,13 +74,13 @@ done || :
 grep -lasF -f /run/secrets-patterns /proc/[0-9]*/environ | while read -r path; do
     echo "environment $(tr '\\0' ' ' <"${path%%/*}/cmdline")"
 done || :
-told() { name=$1; shift; if "$@" 2>&1 | grep -qaF -f /run/secrets-patterns; then echo "$name"; fi; }
-told 'command lines' sh -c 'cat /proc/[0-9]*/cmdline || :'
-told journal journalctl --quiet --no-pager --output=export
-told units systemctl show --all --no-pager 'muster-*' 'run-*'
+search() { name=$1; shift; if "$@" 2>&1 | grep -qaF -f /run/secrets-patterns; then echo "$name"; fi; }
+search 'command lines' sh -c 'cat /proc/[0-9]*/cmdline || :'
+search journal journalctl --quiet --no-pager --output=export
+search units systemctl show --all --no-pager 'muster-*' 'run-*'
 for container in $(docker ps --all --quiet); do
-    told 'docker inspect' docker inspect "$container"
-    told 'docker logs' docker logs "$container"
+    search 'docker inspect' docker inspect "$container"
+    search 'docker logs' docker logs "$container"
 done
 rm /run/secrets-patterns
 """
@@ -88,11 +88,11 @@ rm /run/secrets-patterns
 WATCH = """
 import glob, json, os, select, sys
 every, run_dir, token = float(sys.argv[1]), sys.argv[2], sys.stdin.readline().strip()
-lines, private, said = set(), {}, set()
+lines, private, words = set(), {}, set()
 
 def say(word):
-    if word not in said:
-        said.add(word)
+    if word not in words:
+        words.add(word)
         print(word, flush=True)
 
 while not select.select([sys.stdin], [], [], every)[0]:
@@ -114,14 +114,14 @@ while not select.select([sys.stdin], [], [], every)[0]:
             pass
     if os.path.exists(f"{run_dir}/state.json"):
         say("begun")
-    if "spoke" not in said and any(map(os.path.getsize, glob.glob(f"{run_dir}/logs/rank_*.log"))):
+    if "spoke" not in words and any(map(os.path.getsize, glob.glob(f"{run_dir}/logs/rank_*.log"))):
         say("spoke")
 print(json.dumps({"private": list(private.values()), "lines": sorted(lines)}))
 """
 
 
 class Watcher:
-    """Sees every command line of a machine, and what a runner there is told in private."""
+    """Sees every command line of a machine, and the private files of its runners."""
 
     def __init__(self, prefix: list[str], every: float, token: str, log: Path) -> None:
         self._log = log
@@ -145,9 +145,9 @@ class Watcher:
         """Stop watching; return what was seen."""
         self._stdin.close()
         assert self._process.wait(60) == 0
-        seen = dict(json.loads(self._log.read_text().splitlines()[-1]))
+        record = dict(json.loads(self._log.read_text().splitlines()[-1]))
         self._log.unlink()
-        return seen
+        return record
 
 
 class Site:
@@ -156,7 +156,7 @@ class Site:
     def __init__(self, inventory: Path, runtime: str, home: Path) -> None:
         self.runtime, self._inventory, self._home = runtime, inventory, home
         self.token = f"planted-{secrets.token_hex(16)}"
-        self.experiments, self._told, self._more = home / "experiments", home / "told.txt", home / "planted.yml"
+        self.experiments, self._output, self._more = home / "experiments", home / "output.txt", home / "planted.yml"
         policy = {
             "launch_runtime": runtime,
             "launch_workdir": f"{HOME}/work",
@@ -171,24 +171,24 @@ class Site:
         self._more.write_text(yaml.safe_dump({"nodes": {"hosts": {host: {**policy} for host in HOSTS}}}))
 
     @property
-    def told(self) -> str:
+    def output(self) -> str:
         """All that the verb has printed."""
-        return self._told.read_text()
+        return self._output.read_text()
 
     def has_asked(self) -> bool:
         """Return whether the hosts are being asked to start the run."""
-        return "Start the job" in self.told
+        return "Start the job" in self.output
 
     def begin(self, verb: str, *extra: str, **more: str) -> subprocess.Popen[str]:
         """Start a verb on the run, in a process group of its own."""
         words = ["-i", str(self._inventory), "-i", str(self._more), f"muster.train.{verb}", "-e", f"run_id={RUN_ID}"]
-        with self._told.open("w") as told:
+        with self._output.open("w") as stream:
             return subprocess.Popen(
                 [sys.executable, "-m", "ansible", "playbook", *words, *extra],
                 cwd=ROOT,
                 env={**environment(), **more},
                 stdin=subprocess.DEVNULL,
-                stdout=told,
+                stdout=stream,
                 stderr=subprocess.STDOUT,
                 text=True,
                 start_new_session=True,
@@ -206,12 +206,12 @@ class Site:
     def wait_until_quiet(self) -> None:
         """Wait until nothing more moves on the hosts that a launch has begun there."""
         picture = f"ls -l {RUN_DIR} 2>&1 || :; pgrep -u ann -a python || :; docker ps --all --quiet"
-        seen, since = self.on_hosts(picture), time.monotonic()
+        previous, since = self.on_hosts(picture), time.monotonic()
         while time.monotonic() - since < QUIET_S:
             time.sleep(0.2)
             now = self.on_hosts(picture)
-            if now != seen:
-                seen, since = now, time.monotonic()
+            if now != previous:
+                previous, since = now, time.monotonic()
 
     def on_hosts(self, script: str) -> list[list[str]]:
         """Run a script as root on every host; return the lines of each."""
@@ -225,14 +225,14 @@ class Site:
     def search_here(self, *keys: str) -> list[str]:
         """Return the files of this machine that know it, but for the inventory where it was planted."""
         places = [str(path) for path in (self._home, Path.home() / ".ansible" / "tmp") if path.exists()]
-        found = subprocess.run(
+        done = subprocess.run(
             ["grep", "-rlasF", f"--exclude={self._more.name}", "-f", "-", *places],
             input="\n".join([self.token, *keys]),
             capture_output=True,
             text=True,
             check=False,
         )
-        return found.stdout.splitlines()
+        return done.stdout.splitlines()
 
 
 @pytest.fixture
@@ -245,9 +245,9 @@ def site(request: pytest.FixtureRequest, real_inventory: Path, tmp_path: Path) -
         made.on_hosts(CLEAN)
 
 
-def rank_of(found: str) -> bool:
-    """Return whether it is a rank, which was told."""
-    return found.startswith("environment ") and "confidant.py" in found
+def is_rank(holder: str) -> bool:
+    """Return whether a line of the search is a rank, which may have the secret."""
+    return holder.startswith("environment ") and "confidant.py" in holder
 
 
 @pytest.mark.parametrize("site", ["host"], indirect=True)
@@ -260,9 +260,9 @@ def test_the_search_finds_what_there_is(site: Site) -> None:
         """)
     try:
         kinds = {f"file 644 {HOME}/found", "command lines", "journal", "units", "docker inspect", "docker logs"}
-        for found in site.search():
-            assert kinds <= set(found)
-            assert any(each.startswith("environment ") for each in found)
+        for holders in site.search():
+            assert kinds <= set(holders)
+            assert any(holder.startswith("environment ") for holder in holders)
     finally:
         site.on_hosts("systemctl stop muster-found || :; docker rm --force found")
 
@@ -273,33 +273,35 @@ def test_the_ranks_alone_have_it(site: Site) -> None:
     try:
         launch = site.begin("launch", "-vvv", "--diff", "-e", "follow=true")
         wait_for(
-            lambda: launch.poll() is not None or all(each.says("spoke") for each in watchers), "the ranks speak", 300
+            lambda: launch.poll() is not None or all(watcher.says("spoke") for watcher in watchers),
+            "the ranks speak",
+            300,
         )
         digest = hashlib.sha256(site.token.encode()).hexdigest()
         spoken = site.on_hosts(f"grep -ho 'knows .*' {RUN_DIR}/logs/rank_*.log || :")
-        assert spoken == [[f"knows {digest}"]] * len(HOSTS), site.told
+        assert spoken == [[f"knows {digest}"]] * len(HOSTS), site.output
         if site.runtime == "docker":
             assert all(site.on_hosts(f"docker ps --quiet --filter label=muster.run_id={RUN_ID}"))
-        for found in site.search():
-            assert found
-            assert all(map(rank_of, found)), found
+        for holders in site.search():
+            assert holders
+            assert all(map(is_rank, holders)), holders
         site.on_hosts(f"touch {HOME}/code/over")
-        assert launch.wait(300) == 0, site.told
+        assert launch.wait(300) == 0, site.output
     finally:
-        seen = [watcher.end() for watcher in (*watchers, here)]
+        records = [watcher.end() for watcher in (*watchers, here)]
 
     # For its owner alone, in a directory that is closed to others.
-    private = [each for of_machine in seen for each in of_machine["private"]]
+    private = [secret for of_machine in records for secret in of_machine["private"]]
     assert private
-    assert all(each["modes"] == [0o600, 0o700] for each in private)
-    [key] = {each["key"] for each in private}
+    assert all(secret["modes"] == [0o600, 0o700] for secret in private)
+    [key] = {secret["key"] for secret in private}
     assert len(key) == 64
-    for of_machine, known in zip(seen, [*["runner.pyz"] * len(HOSTS), "muster.train.launch"], strict=True):
+    for of_machine, known in zip(records, [*["runner.pyz"] * len(HOSTS), "muster.train.launch"], strict=True):
         lines = "\n".join(of_machine["lines"])
         assert known in lines
         assert site.token not in lines
         assert key not in lines
-    assert "ESTABLISH SSH CONNECTION" in site.told
+    assert "ESTABLISH SSH CONNECTION" in site.output
     assert (site.experiments / RUN_ID / "plan.json").exists()
     # Also no other key was made, and none is kept with the run.
     assert site.search(key) == [[]] * len(HOSTS)
@@ -324,18 +326,18 @@ def test_a_controller_that_is_killed_leaves_it_to_nobody(site: Site, moment: str
         # As where the collection was installed without the checkout's ansible.cfg.
         launch = site.begin("launch", "-e", "follow=false", ANSIBLE_PIPELINING="0")
         while not (site.has_asked() if moment == "asked" else any(map(REACHED[moment], watchers))):
-            assert launch.poll() is None, site.told
+            assert launch.poll() is None, site.output
             time.sleep(0.001)
         death.strike(launch, "everything")
         launch.wait(60)
         site.wait_until_quiet()
     finally:
-        seen = [watcher.end() for watcher in watchers]
-    lines = "\n".join(line for of_machine in seen for line in of_machine["lines"])
+        records = [watcher.end() for watcher in watchers]
+    lines = "\n".join(line for of_machine in records for line in of_machine["lines"])
     assert site.token not in lines
-    left = site.search()
-    print("the strike left", left)  # shown when the test fails
+    remaining = site.search()
+    print("after the kill:", remaining)  # shown when the test fails
     # A run that has begun; one that was laid out and that no runner has taken.
     waiting = re.compile(rf"file 600 {RUN_DIR}/private\.[0-9a-f]{{32}}\.json(\.\d+\.new)?")
-    assert all(rank_of(each) or waiting.fullmatch(each) for found in left for each in found)
+    assert all(is_rank(holder) or waiting.fullmatch(holder) for holders in remaining for holder in holders)
     assert site.search_here() == []

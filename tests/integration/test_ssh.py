@@ -87,10 +87,10 @@ def test_a_launch_keeps_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None
     try:
         done = cluster.launch("-vvv", "--diff", follow=True, script="confidant.py")
     finally:
-        told = watcher.end()
+        secrets = watcher.end()
     assert done.rc == 0, done.out
-    assert [private["secrets"] for private in told] == [{"MUSTER_TEST_TOKEN": death.SECRET}] * 2
-    keys = {private["key"] for private in told}
+    assert [private["secrets"] for private in secrets] == [{"MUSTER_TEST_TOKEN": death.SECRET}] * 2
+    keys = {private["key"] for private in secrets}
     assert len(keys) == 1
     key = keys.pop()
     assert len(key) == 64
@@ -100,16 +100,16 @@ def test_a_launch_keeps_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None
     for rank, node in enumerate(cluster.names):
         assert f"knows {digest}\n" in (cluster.run_dir(node) / f"logs/rank_{rank:02d}.log").read_text()
     # ... and the eyes see: the runner, the rank, the connection; all that was printed, kept and collected.
-    seen = "\n".join(watcher.command_lines)
+    command_lines = "\n".join(watcher.command_lines)
     for known in ("runner.pyz", "confidant.py", str(server.base / "cp")):
-        assert known in seen
+        assert known in command_lines
     assert "ESTABLISH SSH CONNECTION" in done.out
     assert "MUSTER_NODE" in done.out, "the plan was shown"
     shutil.rmtree(watcher.kept)
     cluster.inventory.unlink()
     for secret in (death.SECRET, key):
         assert secret not in done.out
-        assert secret not in seen
+        assert secret not in command_lines
         assert death.files_with(secret, cluster.home, cluster.local_tmp, server.home) == []
     for node in cluster.names:
         assert {"job.json", "state.json", "logs"} <= set(death.names(cluster.run_dir(node)))

@@ -27,18 +27,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, st
     old = cluster.launch(run_id=OLD, label="first", follow=True, launcher="torchrun", nproc=2, script_args=short)
     assert old.rc == 0, old.out
     new = cluster.verb("launch", follow=False, label="second", channels=2, script_args=["--seconds", "600"])
-    found = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second)$", new.out, re.MULTILINE)
-    assert new.rc == 0 and found, new.out
-    wait_for((cluster.run_dir("node1", found[1]) / "logs").exists, "the newer run says something")
-    yield cluster, found[1]
+    match = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second)$", new.out, re.MULTILINE)
+    assert new.rc == 0 and match, new.out
+    wait_for((cluster.run_dir("node1", match[1]) / "logs").exists, "the newer run says something")
+    yield cluster, match[1]
     cluster.destroy()
 
 
 def summary(played: Played) -> str:
     """Return the line that sums up a run."""
-    found = re.search(r"^multinode_\S+  .*$", played.out, re.MULTILINE)
-    assert found, played.out
-    return found[0]
+    match = re.search(r"^multinode_\S+  .*$", played.out, re.MULTILINE)
+    assert match, played.out
+    return match[0]
 
 
 def log_lines(played: Played) -> list[str]:
@@ -97,10 +97,12 @@ def test_logs_are_merged_by_time_with_node_and_rank_in_front(runs: tuple[Cluster
     lines = log_lines(cluster.verb("logs", run_id=OLD))
     parts = {line: re.fullmatch(r"(\S+ \S+) (node\d)/(rank\d|-) +\|(?: (.*))?", line) for line in lines}
     assert [line for line, match in parts.items() if not match] == []
-    said = [match.groups() for match in parts.values() if match]
-    assert [line[0] for line in said] == sorted(line[0] for line in said)
+    entries = [match.groups() for match in parts.values() if match]
+    assert [line[0] for line in entries] == sorted(line[0] for line in entries)
     for rank in range(4):
-        begins, ends = [text for _time, node, who, text in said if (node, who) == (f"node{rank // 2}", f"rank{rank}")]
+        begins, ends = [
+            text for _time, node, who, text in entries if (node, who) == (f"node{rank // 2}", f"rank{rank}")
+        ]
         assert (begins, ends) == (f"rank {rank} of 4 begins", f"rank {rank} ends")
     last = log_lines(cluster.verb("logs", run_id=OLD, lines=3))
     assert last == lines[-3:]

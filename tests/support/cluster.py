@@ -49,8 +49,8 @@ class Played:
     @property
     def changed(self) -> dict[str, int]:
         """How many tasks changed something, by host."""
-        found = re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+) ", self.out, re.MULTILINE)
-        return {host: int(number) for host, number in found}
+        changes = re.findall(r"^(\S+) +: ok=\d+ +changed=(\d+) ", self.out, re.MULTILINE)
+        return {host: int(number) for host, number in changes}
 
     @property
     def messages(self) -> list[str]:
@@ -196,12 +196,12 @@ class Cluster:
     def processes(self, run_id: str | None = None) -> list[process_tree.Process]:
         """Return the living processes of this cluster's runs (of one run)."""
         mine = str(self.home / "work")
-        found = []
+        processes = []
         for process in process_tree.every():
             marks = process_tree.environment(process.pid)
             if marks.get("MUSTER_RUN_DIR", "").startswith(mine) and run_id in (None, marks.get("MUSTER_RUN_ID")):
-                found.append(process)
-        return found
+                processes.append(process)
+        return processes
 
     def marks(self, name: str) -> list[str | None]:
         """Return a mark of every living process of this cluster's runs."""

@@ -38,12 +38,12 @@ def launch_and_strike(cluster: Cluster, how: str) -> None:
         time.sleep(0.001)
     strike(controller, how)
     controller.communicate(timeout=180)
-    seen, since = picture(cluster), time.monotonic()
+    previous, since = picture(cluster), time.monotonic()
     while time.monotonic() - since < QUIET_S:
         time.sleep(0.1)
         now = picture(cluster)
-        if now != seen:
-            seen, since = now, time.monotonic()
+        if now != previous:
+            previous, since = now, time.monotonic()
 
 
 def strike(controller: subprocess.Popen[str], how: str) -> None:
@@ -67,11 +67,11 @@ def picture(cluster: Cluster) -> object:
 
 def phases(cluster: Cluster) -> dict[str, str]:
     """Return each node's phase, as the files in its run directory have it."""
-    found = {}
+    phases = {}
     for node in cluster.names:
         prepared = any(name.startswith("job.") for name in names(cluster.run_dir(node)))
-        found[node] = cluster.state(node).get("phase") or ("prepared" if prepared else "not_found")
-    return found
+        phases[node] = cluster.state(node).get("phase") or ("prepared" if prepared else "not_found")
+    return phases
 
 
 def check_what_is_left(cluster: Cluster) -> None:

@@ -91,11 +91,15 @@ def write_compose(path: Path, home: Path, **changes: Any) -> None:
 def containers(home: Path) -> list[dict[str, Any]]:
     """Return what Docker tells of the containers of a test's runs, ended ones too."""
     names = docker("ps", "--all", "--filter", "label=muster.run_id", "--format", "{{.Names}}").split()
-    found = json.loads(docker("inspect", *names)) if names else []
-    return [each for each in found if each["Config"]["Labels"].get("muster.workdir", "").startswith(str(home))]
+    details = json.loads(docker("inspect", *names)) if names else []
+    return [
+        container
+        for container in details
+        if container["Config"]["Labels"].get("muster.workdir", "").startswith(str(home))
+    ]
 
 
 def remove_containers(home: Path) -> None:
     """Remove what a test has left."""
-    for each in containers(home):
-        docker("rm", "--force", each["Id"], check=False)
+    for container in containers(home):
+        docker("rm", "--force", container["Id"], check=False)

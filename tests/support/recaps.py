@@ -15,28 +15,28 @@ Changes = dict[str, int]
 
 def steps(printed: str) -> list[tuple[str, Changes]]:
     """Return every step in order with how many tasks changed something on each host."""
-    found: list[tuple[str, Changes]] = []
+    result: list[tuple[str, Changes]] = []
     for line in printed.splitlines():
         if step := STEP.match(line):
-            found.append((step["step"], {}))
-        elif found and (host := HOST.match(line)):
-            found[-1][1][host["host"]] = int(host["changed"])
-    return found
+            result.append((step["step"], {}))
+        elif result and (host := HOST.match(line)):
+            result[-1][1][host["host"]] = int(host["changed"])
+    return result
 
 
 def surprises(played: Iterable[tuple[str, Changes]]) -> list[str]:
     """Say what a check did not predict, and what a second cleanup still found."""
-    found = []
+    problems = []
     before: dict[str, Changes] = {}
     last = ""
     for step, changes in played:
         changed = any(changes.values())
         if (last, step) == ("check", "converge") and changes != before["check"]:
-            found.append(f"check predicted {before['check']}, converge changed {changes}")
+            problems.append(f"check predicted {before['check']}, converge changed {changes}")
         if (last, step) == ("converge", "check") and changed:
-            found.append(f"check after converge predicts {changes}")
+            problems.append(f"check after converge predicts {changes}")
         if step in before and step == "cleanup" and changed:
-            found.append(f"the second cleanup changed {changes}")
+            problems.append(f"the second cleanup changed {changes}")
         before[step] = changes
         last = step
-    return found
+    return problems

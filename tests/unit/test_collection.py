@@ -49,13 +49,13 @@ def role_options(role: str) -> dict[str, dict[str, Any]]:
 
 def literals(path: str) -> dict[str, str]:
     """The strings that a Python file assigns to names: DOCUMENTATION, EXAMPLES, RETURN."""
-    found = {}
+    texts = {}
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             value = node.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found[node.targets[0].id] = value.value
-    return found
+                texts[node.targets[0].id] = value.value
+    return texts
 
 
 def documented_options(module: str) -> dict[str, dict[str, Any]]:
@@ -73,16 +73,16 @@ def documented_options(module: str) -> dict[str, dict[str, Any]]:
 def own_imports(path: str) -> set[str]:
     """The parts of this collection that a Python file imports: `plugins.module_utils._host`, ..."""
     package = ["ansible_collections", "muster", "train", *Path(path).parent.parts]
-    found = set()
+    imports = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
-            found |= {".".join(filter(None, [*base, node.module, alias.name])) for alias in node.names}
+            imports |= {".".join(filter(None, [*base, node.module, alias.name])) for alias in node.names}
     return {
         name.removeprefix("ansible_collections.muster.train.")
-        for name in found
+        for name in imports
         if name.startswith("ansible_collections.muster.train.")
     }
 
@@ -123,14 +123,14 @@ def test_every_module_is_in_the_action_group() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_are_documented(module: str) -> None:
-    found = literals(f"plugins/modules/{module}.py")
-    documentation = yaml.safe_load(found["DOCUMENTATION"])
+    texts = literals(f"plugins/modules/{module}.py")
+    documentation = yaml.safe_load(texts["DOCUMENTATION"])
     assert documentation["module"] == module
     release = load("changelogs/changelog.yaml")["releases"][documentation["version_added"]]
     assert module in {entry["name"] for entry in release["modules"]}, "make changelog"
     assert documentation["author"] in (AUTHOR, [AUTHOR])
-    assert f"muster.train.{module}:" in found["EXAMPLES"]
-    assert yaml.safe_load(found["RETURN"]) is not None
+    assert f"muster.train.{module}:" in texts["EXAMPLES"]
+    assert yaml.safe_load(texts["RETURN"]) is not None
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -53,7 +53,7 @@ def read(page: Path) -> str:
 
 def rows(page: Path, first: str) -> dict[str, list[str]]:
     """The rows of the table whose heading begins with `first`, by their first cell, which is code or plain."""
-    found: dict[str, list[str]] = {}
+    cells_by_name: dict[str, list[str]] = {}
     inside = False
     for line in read(page).splitlines():
         cells = [cell.strip().replace("\\|", "|") for cell in CELL.split(line)[1:-1]]
@@ -62,9 +62,9 @@ def rows(page: Path, first: str) -> dict[str, list[str]]:
         elif not cells:
             inside = False
         elif inside and not set(cells[0]) <= set("-: "):
-            found[cells[0].strip("`")] = cells[1:]
-    assert found, f"no table of {first} in {page}"
-    return found
+            cells_by_name[cells[0].strip("`")] = cells[1:]
+    assert cells_by_name, f"no table of {first} in {page}"
+    return cells_by_name
 
 
 def code(page: Path) -> Iterator[str]:
@@ -106,10 +106,10 @@ def test_links_resolve(page: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", FENCE.sub("", read(page))):
         path, _hash, anchor = target.partition("#")
         assert not path.startswith("http"), f"{target}: the pages stand alone"
-        there = (page.parent / path).resolve() if path else page
-        assert there.exists(), target
-        assert there.is_relative_to(ROOT), target
-        assert not anchor or anchor in anchors(there), target
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        assert file.is_relative_to(ROOT), target
+        assert not anchor or anchor in anchors(file), target
 
 
 @each_page
@@ -236,11 +236,13 @@ def test_variables_that_are_said_not_to_be_set_are_not() -> None:
     assert len(names) >= 10
     node = view(hcas=[hca("mlx5_0"), hca("mlx5_1", port(rate=100.0))], library=Library("nccl", (2, 19, 3)))
     rail = view(hcas=[roce("mlx5_0", "10.2.0.5")], library=Library("nccl", (2, 19, 3)))
-    found = [resolve([each], policy).nodes["node0"] for each in (node, rail) for policy in (AUTO, MUST_TCP)]
-    given = {variable.name for own in found for variable in own.variables}
+    environments = [
+        resolve([cluster_node], policy).nodes["node0"] for cluster_node in (node, rail) for policy in (AUTO, MUST_TCP)
+    ]
+    given = {variable.name for environment in environments for variable in environment.variables}
     assert {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_DISABLE", "NCCL_SOCKET_IFNAME"} <= given
     assert not names & given
-    left = {each.name for own in found for each in own.not_set}
+    left = {variable.name for environment in environments for variable in environment.not_set}
     assert left - given - names == {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"}  # set by the parameter channels
 
 

@@ -141,7 +141,9 @@ def means(parameter: Parameter, text: object) -> object:
     return {} if text == "" else json.loads(str(text))
 
 
-@pytest.mark.parametrize(("verb", "parameter"), PARAMETERS, ids=[f"{verb}-{each.name}" for verb, each in PARAMETERS])
+@pytest.mark.parametrize(
+    ("verb", "parameter"), PARAMETERS, ids=[f"{verb}-{parameter.name}" for verb, parameter in PARAMETERS]
+)
 def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> None:
     ways: list[Callable[[object], dict[str, Any]]] = [lambda raw: {"raw": {parameter.name: raw}}]
     if verb == "launch" and not parameter.per_run:
@@ -156,9 +158,9 @@ def test_a_parameter(verb: str, parameter: Parameter, texts: dict[str, str]) -> 
                 if values is None:
                     # What it is given in vain, or cleared by an empty text, is missing beside it.
                     missing = ("cluster: expected the name", "nodes: expected the hosts in one way", "script: neither")
-                    own = tuple(line for line in lines if not line.startswith(missing))
-                    assert own or text == "" or verb == "discover"
-                    refuses(parameter.name, own or (f"{parameter.name}: ",))
+                    relevant = tuple(line for line in lines if not line.startswith(missing))
+                    assert relevant or text == "" or verb == "discover"
+                    refuses(parameter.name, relevant or (f"{parameter.name}: ",))
                 elif values[parameter.name] != kept and text != "":
                     assert values[parameter.name] == means(parameter, raw)
 
@@ -195,11 +197,11 @@ def test_a_node_and_its_address(verb: str, texts: dict[str, str]) -> None:
 def test_a_list_of_hosts(texts: dict[str, str]) -> None:
     for text in texts.values():
         for read in (host_list.parse_hosts, host_list.parse_node_list):
-            targets, said = attempt(read, text)
-            assert said is None or all(line.isprintable() for line in said.split("\n"))
-            for each in targets or []:
-                assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", each.host)
-                assert not each.user or host_list.USER.fullmatch(each.user)
+            targets, refusal = attempt(read, text)
+            assert refusal is None or all(line.isprintable() for line in refusal.split("\n"))
+            for host in targets or []:
+                assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", host.host)
+                assert not host.user or host_list.USER.fullmatch(host.user)
 
 
 def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
@@ -215,7 +217,7 @@ def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
 # The cluster's policy
 
 
-def status_text(plan: Callable[[], object]) -> list[finding.Finding]:
+def findings_against(plan: Callable[[], object]) -> list[finding.Finding]:
     """Return the findings that stand against it."""
     _value, refused = attempt(plan)
     if refused is None:
@@ -237,29 +239,29 @@ def variants(name: str, text: str) -> list[object]:
 def test_a_variable_of_the_policy(name: str, texts: dict[str, str]) -> None:
     for text in texts.values():
         for raw in variants(name, text):
-            found = status_text(functools.partial(read_policy, {**POLICY, name: raw}))
+            findings = findings_against(functools.partial(read_policy, {**POLICY, name: raw}))
             # The thresholds are the role's: preflight_NAME, told as they are called.
-            assert all(name in each.check or name in str(each) for each in found), found
-            if not found and isinstance(raw, str):
+            assert all(name in one.check or name in str(one) for one in findings), findings
+            if not findings and isinstance(raw, str):
                 kept = read_policy({**POLICY, name: raw})
-                own = getattr(kept, name.removeprefix("launch_"), raw)
-                assert own == raw or isinstance(own, (int, list, tuple)), (own, raw)
+                value = getattr(kept, name.removeprefix("launch_"), raw)
+                assert value == raw or isinstance(value, (int, list, tuple)), (value, raw)
 
 
 def test_an_address_of_the_head_is_one(texts: dict[str, str]) -> None:
     for text in texts.values():
         if re.fullmatch(r"[a-z]*(\.[a-z]+)?", text):  # yes, null and nan are names too
             continue
-        [found] = status_text(functools.partial(policy, head_address=text))
-        assert found.check == "launch_head_address"
+        [problem] = findings_against(functools.partial(policy, head_address=text))
+        assert problem.check == "launch_head_address"
 
 
 def test_what_differs_among_nodes_is_told_on_one_line(texts: dict[str, str]) -> None:
     for text in texts.values():
         for name in ("launch_slot", "launch_env"):
             value = {text: text} if name == "launch_env" else text
-            found = check_alike({"node0": {name: "x"}, "node1": {name: value}})
-            assert all(line.isprintable() for line in finding.lines(found))
+            findings = check_alike({"node0": {name: "x"}, "node1": {name: value}})
+            assert all(line.isprintable() for line in finding.lines(findings))
 
 
 # From the plan to the ranks
@@ -292,7 +294,7 @@ def test_what_is_taken_is_one_word_and_the_same_bytes(launcher: str, texts: dict
         assert job.argv[-4:] == [f"/code/{text}", text, "--config", f"/code/{text}.yml"]
         usual = planned(launcher=launcher, script="train.py", config="x.yml", script_args=["x"], env={"X": "x"})
         assert job.argv[:-4] == usual.argv[:-4]
-        before, after = ({each.name: each.value for each in one.environment} for one in (usual, job))
+        before, after = ({variable.name: variable.value for variable in one.environment} for one in (usual, job))
         assert after == {**before, "X": text}
 
 
@@ -337,8 +339,8 @@ def test_a_units_command_line_is_the_runners(user: bool, texts: dict[str, str], 
         job = dataclasses.replace(planned(), run_dir=f"/work/{text}/x", workdir=f"/work/{text}")
         runner = start.runner_command(job, "systemd")
         command = detached.SystemdStarter(user=user).command(job, runner)
-        own = command[command.index("--") + 1 :]
-        assert [as_systemd_runs(word) for word in own] == runner
+        arguments = command[command.index("--") + 1 :]
+        assert [as_systemd_runs(word) for word in arguments] == runner
         assert all(word.startswith("--property=") for word in command[command.index("--unit") + 2 : -len(runner) - 1])
         assert f"--property=WorkingDirectory={job.workdir}" in command
 
@@ -362,7 +364,7 @@ def test_dockers_command_line_is_the_runners(texts: dict[str, str]) -> None:
 
 
 def _nothing_against(attempt: Callable[[], object]) -> bool:
-    return not status_text(attempt)
+    return not findings_against(attempt)
 
 
 # What roles write
@@ -375,7 +377,7 @@ OPTIONS = {
     "code_dir": "/home/ann/muster/code",
 }
 NOT_TEXT = ("memlock", "stack", "stop_grace", "gpus", "gpu_request")  # numbers and choices, which the role judges
-OF_COMPOSE = [each.name for each in dataclasses.fields(compose.Options) if each.name not in NOT_TEXT]
+OF_COMPOSE = [field.name for field in dataclasses.fields(compose.Options) if field.name not in NOT_TEXT]
 
 
 def in_compose(name: str, text: str) -> list[Any]:
@@ -420,9 +422,9 @@ def test_a_compose_file_says_the_same(name: str, texts: dict[str, str]) -> None:
                 continue
             document = yaml.safe_load(written)
             assert list(document) == ["name", "services"]
-            found = list(parts(as_compose_reads(document)))
+            document_parts = list(parts(as_compose_reads(document)))
             given = list(value.values()) if name == "options" else value if isinstance(value, list) else [value]
-            assert all(each in found for each in given if each), (name, value)
+            assert all(part in document_parts for part in given if part), (name, value)
 
 
 def test_limits_for_a_name(texts: dict[str, str]) -> None:
@@ -446,7 +448,7 @@ def test_files_of_the_environment(texts: dict[str, str], tmp_path: Path) -> None
     file = tmp_path / "nccl.sh"
     file.write_text(detect_files.shell(dataclasses.replace(report, environment=variables)))
     done = subprocess.run(["sh", "-euc", '. "$1"; env -0', "sh", str(file)], capture_output=True, check=True, env={})
-    read = dict(each.decode().split("=", 1) for each in done.stdout.split(b"\0") if each)
+    read = dict(entry.decode().split("=", 1) for entry in done.stdout.split(b"\0") if entry)
     assert {name: read.get(name) for name in taken} == taken
     for number, text in enumerate(taken.values()):
         for kind, write in detect_files.WRITERS.items():
@@ -456,9 +458,9 @@ def test_files_of_the_environment(texts: dict[str, str], tmp_path: Path) -> None
                 assert f"NCCL_{number}" in refused
                 continue
             lines = file_text.split("\n")
-            own = [line for line in lines if line and not line.startswith("#")]
-            assert len(own) == 1, own
-            assert kind == "shell" or own[0] == f"NCCL_{number}={text}"
+            assignments = [line for line in lines if line and not line.startswith("#")]
+            assert len(assignments) == 1, assignments
+            assert kind == "shell" or assignments[0] == f"NCCL_{number}={text}"
 
 
 def accepted_value(text: str) -> bool:
@@ -469,21 +471,25 @@ def accepted_value(text: str) -> bool:
 def conditions() -> list[str]:
     """Return the assertions of the role code about what git is given."""
     tasks = yaml.safe_load((ROOT / "roles" / "code" / "tasks" / "git.yml").read_text())
-    found = [task["ansible.builtin.assert"]["that"] for task in tasks if "ansible.builtin.assert" in task]
-    those = [[each] if isinstance(each, str) else each for each in found if "code_git" in str(each)]
-    return [each for some in those for each in some]
+    assertions = [task["ansible.builtin.assert"]["that"] for task in tasks if "ansible.builtin.assert" in task]
+    those = [
+        [condition] if isinstance(condition, str) else condition
+        for condition in assertions
+        if "code_git" in str(condition)
+    ]
+    return [condition for some in those for condition in some]
 
 
 def test_git_is_given_no_option_and_no_command(texts: dict[str, str]) -> None:
-    own = yaml.safe_load((ROOT / "roles" / "code" / "vars" / "main.yml").read_text())
-    own = {"code__word": own["code__word"]}
+    role_variables = yaml.safe_load((ROOT / "roles" / "code" / "vars" / "main.yml").read_text())
+    role_variables = {"code__word": role_variables["code__word"]}
     asserted = conditions()
     assert asserted
     for text in texts.values():
         for name in ("code_git_repo", "code_git_ref"):
-            variables = {**own, "code_git_repo": "https://git/x", "code_git_ref": "main", name: text}
+            variables = {**role_variables, "code_git_repo": "https://git/x", "code_git_ref": "main", name: text}
             templar = Templar(loader=DataLoader(), variables=variables)
-            passes = all(templar.evaluate_conditional(trust_as_template(each)) for each in asserted)
+            passes = all(templar.evaluate_conditional(trust_as_template(condition)) for condition in asserted)
             if passes and name == "code_git_ref" and len(text) < 100_000:
                 command = ["git", "check-ref-format", "--allow-onelevel", text]
                 passes = subprocess.run(command, check=False).returncode == 0
@@ -559,8 +565,8 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         sample = progress.read_sample(json.dumps(state))
         assert sample is not None
         assert progress.status_text(sample).isprintable()
-        found = finding.Finding(text, text, "fail", text, text, text, text)
-        assert finding.line(found).isprintable()
+        result = finding.Finding(text, text, "fail", text, text, text, text)
+        assert finding.line(result).isprintable()
 
 
 def test_a_file_of_a_run_keeps_to_its_place(texts: dict[str, str], tmp_path: Path) -> None:

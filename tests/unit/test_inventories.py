@@ -76,57 +76,57 @@ def plan(cluster: str) -> dict[str, Any]:
     other = text
     for old, new in peer.items():
         other = other.replace(old, new)
-    own = variables(cluster)
-    head = next(iter(own.values()))
+    hosts = variables(cluster)
+    head = next(iter(hosts.values()))
     refusals: list[Refusal] = []
     settings = resolve_parameters("launch", {}, {}, head.get("launch_defaults", {}), refusals)
     assert refusals == []
     names = [settings[name]["value"] for name in ("script", "config")]
-    seen = cluster_of(dict(zip(own, (read(text), read(other)), strict=True)))
+    machines = cluster_of(dict(zip(hosts, (read(text), read(other)), strict=True)))
     nodes = []
-    for name, variable in own.items():
+    for name, variable in hosts.items():
         defaults = {"launch_code_dir": "~/muster/code", "launch_workdir": "~/muster", "launch_python": "python3"}
         where = {key: variable.get(key, value) for key, value in defaults.items()}
         files = [*filter(None, names), variable.get("launch_compose_file", "~/muster/container/compose.yaml")]
         facts = dataclasses.replace(
-            seen[name].node,
+            machines[name].node,
             code=Code(where["launch_code_dir"], True, "a" * 40, "main", False),
             python=TrainingPython(where["launch_python"], where["launch_python"]),
-            workdir=dataclasses.replace(seen[name].node.workdir, path=where["launch_workdir"], identity=name),
+            workdir=dataclasses.replace(machines[name].node.workdir, path=where["launch_workdir"], identity=name),
             files={file: File(file, True, True, "1" * 64) for file in files},
         )
         nodes.append(
             Node(
                 name,
                 facts,
-                seen[name].rdma,
-                seen[name].gpu,
+                machines[name].rdma,
+                machines[name].gpu,
                 variable["ansible_host"],
                 [(variable.get("launch_node_env", {}), LAUNCH_NODE_ENV)],
                 {key: value for key, value in variable.items() if key in NAMES},
             )
         )
-    asked = {**request(2), "parameters": settings, "nodes": list(own)}
+    asked = {**request(2), "parameters": settings, "nodes": list(hosts)}
     policy = read_policy({**POLICY, **{name: head[name] for name in NAMES if name in head}})
     return make_plan(asked, policy, nodes)
 
 
 def environment(cluster: str, node: int = 0) -> dict[str, str]:
     job = list(plan(cluster)["jobs"].values())[node]
-    return {each["name"]: each["value"] for each in job["environment"]}
+    return {variable["name"]: variable["value"] for variable in job["environment"]}
 
 
 each_cluster = pytest.mark.parametrize("cluster", CLUSTERS)
 
 
 def test_every_inventory_is_tested() -> None:
-    there = {path.name for path in (ROOT / "inventories").iterdir() if path.is_dir()}
-    assert there == {*CLUSTERS, "local"}
+    folders = {path.name for path in (ROOT / "inventories").iterdir() if path.is_dir()}
+    assert folders == {*CLUSTERS, "local"}
 
 
 @each_cluster
 def test_addresses_are_those_of_documentation(cluster: str) -> None:
-    addresses = [own["ansible_host"] for own in variables(cluster).values()]
+    addresses = [host["ansible_host"] for host in variables(cluster).values()]
     assert len(addresses) == 2
     assert all(address.startswith("192.0.2.") for address in addresses)
 
@@ -134,38 +134,42 @@ def test_addresses_are_those_of_documentation(cluster: str) -> None:
 @each_cluster
 def test_what_the_facts_decide(cluster: str) -> None:
     for node in range(2):
-        found = {name: value for name, value in environment(cluster, node).items() if name in FABRIC_NAMES}
-        assert found == CLUSTERS[cluster][1]
+        fabric = {name: value for name, value in environment(cluster, node).items() if name in FABRIC_NAMES}
+        assert fabric == CLUSTERS[cluster][1]
 
 
 @each_cluster
 def test_what_the_cluster_sets_is_what_the_ranks_get(cluster: str) -> None:
-    own = next(iter(variables(cluster).values()))
-    assert own["launch_env"].items() <= environment(cluster).items()
-    assert plan(cluster)["fabric"]["value"] == own["launch_defaults"].get("mode", "tcp")
+    head = next(iter(variables(cluster).values()))
+    assert head["launch_env"].items() <= environment(cluster).items()
+    assert plan(cluster)["fabric"]["value"] == head["launch_defaults"].get("mode", "tcp")
     assert plan(cluster)["nproc"] == 8
     runtimes = {job["runtime"] for job in plan(cluster)["jobs"].values()}
-    assert runtimes == {own.get("launch_runtime", "host")}
+    assert runtimes == {head.get("launch_runtime", "host")}
 
 
 def test_aorta_launches_as_its_scripts_do() -> None:
-    found = environment("aorta_mi350")
-    assert (found["NCCL_MIN_NCHANNELS"], found["NCCL_MAX_NCHANNELS"]) == ("28", "28")
-    assert (found["NCCL_NTHREADS"], found["RCCL_THREADS_PER_BLOCK"]) == ("256", "256")
-    assert found["NCCL_NCHANNELS_PER_NET_PEER"] == "8"
-    settings = {name: (each["value"], each["origin"]) for name, each in plan("aorta_mi350")["parameters"].items()}
+    variables_of_ranks = environment("aorta_mi350")
+    assert (variables_of_ranks["NCCL_MIN_NCHANNELS"], variables_of_ranks["NCCL_MAX_NCHANNELS"]) == ("28", "28")
+    assert (variables_of_ranks["NCCL_NTHREADS"], variables_of_ranks["RCCL_THREADS_PER_BLOCK"]) == ("256", "256")
+    assert variables_of_ranks["NCCL_NCHANNELS_PER_NET_PEER"] == "8"
+    settings = {
+        name: (setting["value"], setting["origin"]) for name, setting in plan("aorta_mi350")["parameters"].items()
+    }
     assert settings["config"] == ("config/multi_node/distributed_multinode.yaml", LAUNCH_DEFAULTS.label)
     job = plan("aorta_mi350")["jobs"]["mi350-01"]
     assert job["container"]["service"] == "train"
     assert "profiling.tensorboard=false" in job["argv"]
     # The seed's NCCL_PROTO is told of on every node, and nothing else.
-    assert {each["observed"] for each in plan("aorta_mi350")["findings"]} == {"set for every run: NCCL_PROTO=Simple"}
+    assert {finding["observed"] for finding in plan("aorta_mi350")["findings"]} == {
+        "set for every run: NCCL_PROTO=Simple"
+    }
 
 
 def test_what_is_left_to_the_library_has_its_reason() -> None:
-    left = {each["name"]: each["reason"] for each in plan("h100_roce")["not_set"]["h100-01"]}
+    left = {variable["name"]: variable["reason"] for variable in plan("h100_roce")["not_set"]["h100-01"]}
     assert "finds the RoCE v2 entry by itself (index 3)" in left["NCCL_IB_GID_INDEX"]
-    left = {each["name"]: each["reason"] for each in plan("aorta_mi350")["not_set"]["mi350-01"]}
+    left = {variable["name"]: variable["reason"] for variable in plan("aorta_mi350")["not_set"]["mi350-01"]}
     assert "these are the 8 Ethernet ports" in left["NCCL_IB_HCA"]
 
 

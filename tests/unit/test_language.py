@@ -26,13 +26,10 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_nccl",
     "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_setup",
-    "tests/integration",
     "tests/support",
-    "tests/unit",
     "tests/unit/action",
     "tests/unit/filter",
     "tests/unit/plugin_utils",
-    "tools/_machine",
 }
 
 REFUSED_TEXT = {

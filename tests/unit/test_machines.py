@@ -33,9 +33,9 @@ def answers() -> list[tuple[str, str]]:
 
 @functools.cache
 def expected(name: str) -> dict[str, Any]:
-    found = yaml.safe_load((MACHINES / "expected" / f"{name}.yml").read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
-    return found
+    document = yaml.safe_load((MACHINES / "expected" / f"{name}.yml").read_text(encoding="utf-8"))
+    assert isinstance(document, dict)
+    return document
 
 
 @functools.cache
@@ -58,9 +58,9 @@ def test_there_are_machines_of_every_kind() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_facts(name: str) -> None:
     facts = expected(name)["facts"]
-    seen = cluster(name)["one"]
-    rdma, gpu = seen.rdma.to_dict(), seen.gpu.to_dict()
-    assert sorted(key for key, there in rdma["gdr"].items() if there) == facts["gdr"]
+    machine = cluster(name)["one"]
+    rdma, gpu = machine.rdma.to_dict(), machine.gpu.to_dict()
+    assert sorted(key for key, loaded in rdma["gdr"].items() if loaded) == facts["gdr"]
     ports = {hca["name"]: port for hca in rdma["hcas"] for port in hca["ports"]}
     assert [hca for hca, port in ports.items() if port["usable"]] == facts["usable"]
     assert rdma["usable"] == bool(facts["usable"])
@@ -75,23 +75,25 @@ def test_facts(name: str) -> None:
     }
     assert len({device["uuid"] for device in gpu["devices"]} - {None}) == facts["gpus"]["count"]
     assert dict(Counter(link["relation"] for link in gpu["links"])) == facts["links"]
-    nearest = {each["gpu"]: [each["relation"], *each["names"]] for each in gpu["nearest_nics"]}
+    nearest = {
+        nearest_nic["gpu"]: [nearest_nic["relation"], *nearest_nic["names"]] for nearest_nic in gpu["nearest_nics"]
+    }
     for index, near in facts.get("nearest", {}).items():
         assert nearest[index] == near
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_a_whole_machine_is_unknown(name: str) -> None:
-    seen = cluster(name)["one"]
-    assert seen.warnings == []
-    assert seen.node.net.addresses
-    assert seen.node.cpus > 1
-    assert seen.node.memlock is not None
-    for hca in seen.rdma.hcas:
+    machine = cluster(name)["one"]
+    assert machine.warnings == []
+    assert machine.node.net.addresses
+    assert machine.node.cpus > 1
+    assert machine.node.memlock is not None
+    for hca in machine.rdma.hcas:
         assert hca.pci_address
         assert hca.driver
         assert all(port.rate_gbps for port in hca.ports)
-    for device in seen.gpu.devices:
+    for device in machine.gpu.devices:
         assert device.pci_address
         assert device.memory_mib
         assert device.name
@@ -99,34 +101,36 @@ def test_nothing_of_a_whole_machine_is_unknown(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "of"), answers())
 def test_answer(name: str, of: str) -> None:
-    [answer] = [each for each in expected(name)["answers"] if of in each["of"]]
+    [answer] = [candidate for candidate in expected(name)["answers"] if of in candidate["of"]]
     library, version = of.split()
     resolution, findings = resolved(cluster(name), Options(library, numbers(version)))
     assert resolution.fabric.value == answer["fabric"]
     for node in ("one", "two"):
         environment = resolution.nodes[node]
-        assert {each.name: [each.rule, each.value] for each in environment.variables} == answer["env"]
-        assert sorted(each.name for each in environment.not_set) == answer["not_set"]
-        assert all(each.reason for each in environment.variables)
-        assert all(each.reason for each in environment.not_set)
-        assert [[each.check, each.status] for each in findings if each.node == node] == answer["findings"]
-    assert [each for each in findings if each.node is None] == []
+        assert {variable.name: [variable.rule, variable.value] for variable in environment.variables} == answer["env"]
+        assert sorted(variable.name for variable in environment.not_set) == answer["not_set"]
+        assert all(variable.reason for variable in environment.variables)
+        assert all(variable.reason for variable in environment.not_set)
+        assert [[result.check, result.status] for result in findings if result.node == node] == answer["findings"]
+    assert [result for result in findings if result.node is None] == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not expected(name)["facts"]["usable"]])
 def test_without_rdma_that_mode_is_an_error_that_says_why(name: str) -> None:
-    seen = cluster(name)
-    _resolution, findings = resolved(seen, Options(mode="rdma"))
-    stopping = [each for each in findings if each.stops]
-    efa = any(hca.driver == "efa" for hca in seen["one"].rdma.hcas)
-    assert [(each.check, each.node) for each in stopping] == ([] if efa else [("fabric", "one"), ("fabric", "two")])
+    machines = cluster(name)
+    _resolution, findings = resolved(machines, Options(mode="rdma"))
+    stopping = [result for result in findings if result.stops]
+    efa = any(hca.driver == "efa" for hca in machines["one"].rdma.hcas)
+    assert [(result.check, result.node) for result in stopping] == (
+        [] if efa else [("fabric", "one"), ("fabric", "two")]
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tcp_is_tcp_everywhere(name: str) -> None:
     resolution, _findings = resolved(cluster(name), Options(mode="tcp"))
     for environment in resolution.nodes.values():
-        variables = {each.name: each.value for each in environment.variables}
+        variables = {variable.name: variable.value for variable in environment.variables}
         assert variables["NCCL_IB_DISABLE"] == "1"
         assert not {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX"} & variables.keys()
 
@@ -136,6 +140,6 @@ def test_unlike_machines_do_not_fit_together() -> None:
         return (Path(MACHINES) / f"{name}.yml").read_text(encoding="utf-8")
 
     for other in ("half_ports_down", "hgx_h100_roce", "gb200"):
-        seen = cluster_of({"one": read(text("dgx_h100_ib")), "two": read(text(other))})
-        _resolution, findings = resolved(seen, Options("nccl", (2, 27, 7)))
-        assert ("hcas", "fail") in [(each.check, each.status) for each in findings]
+        machines = cluster_of({"one": read(text("dgx_h100_ib")), "two": read(text(other))})
+        _resolution, findings = resolved(machines, Options("nccl", (2, 27, 7)))
+        assert ("hcas", "fail") in [(result.check, result.status) for result in findings]

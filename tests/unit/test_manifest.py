@@ -104,7 +104,7 @@ def test_a_folder_of_small_files_is_read_as_on_a_real_machine(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "argv", "found"),
+    ("line", "argv", "exists"),
     [
         ("nvidia-smi topo -m", ["nvidia-smi", "topo", "-m"], True),
         ("nvidia-smi topo -m", ["/usr/bin/nvidia-smi", "topo", "-m"], True),
@@ -115,9 +115,9 @@ def test_a_folder_of_small_files_is_read_as_on_a_real_machine(tmp_path: Path) ->
         ("nvidia-smi topo -m", ["nvidia-smi", "topo"], False),
     ],
 )
-def test_commands(tmp_path: Path, line: str, argv: list[str], found: bool) -> None:
+def test_commands(tmp_path: Path, line: str, argv: list[str], exists: bool) -> None:
     result = Machine({"commands": {line: {"stdout": "out"}}}, tmp_path).run(argv)
-    assert (result.rc, result.out, result.missing) == ((0, "out", False) if found else (None, "", True))
+    assert (result.rc, result.out, result.missing) == ((0, "out", False) if exists else (None, "", True))
 
 
 def test_what_of_a_command_may_be_left_out(tmp_path: Path) -> None:

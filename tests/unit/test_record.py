@@ -89,7 +89,7 @@ def test_this_machine(tmp_path: Path) -> None:
 def test_nothing_that_is_only_its_own_is_left(name: str, tmp_path: Path) -> None:
     manifest = read((MACHINES / f"{name}.yml").read_text(encoding="utf-8"))
     text = dump(record(RecordedMachine(manifest, tmp_path), KEY)[0])
-    own = {
+    identities = {
         *(
             text.strip()
             for path, text in manifest.files.items()
@@ -100,8 +100,10 @@ def test_nothing_that_is_only_its_own_is_left(name: str, tmp_path: Path) -> None
         *re.findall(r"\|-- ([0-9.]+)\n\s*/32 host LOCAL", manifest.files.get("/proc/net/fib_trie", "")),
         manifest.files["/proc/sys/kernel/hostname"].strip(),
     } - {"", "127.0.0.1", "127.0.0.0", "0000:0000:0000:0000"}
-    assert own
-    assert [value for value in own if re.search(rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])", text)] == []
+    assert identities
+    assert [
+        value for value in identities if re.search(rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])", text)
+    ] == []
 
 
 def test_addresses_share_as_many_bits_as_before() -> None:

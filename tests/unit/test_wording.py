@@ -55,12 +55,12 @@ def classes() -> Iterator[tuple[type, set[str]]]:
     """Every dataclass of the collection that has text, and its fields."""
     for name, module in list(sys.modules.items()):
         if name.startswith(COLLECTION):
-            for _name, found in inspect.getmembers(module, inspect.isclass):
-                if dataclasses.is_dataclass(found) and found.__module__ == name:
-                    texts = TEXTS | TEXTS_OF.get(found.__name__, set())
-                    fields = {field.name for field in dataclasses.fields(found) if field.init} & texts
+            for _name, record_type in inspect.getmembers(module, inspect.isclass):
+                if dataclasses.is_dataclass(record_type) and record_type.__module__ == name:
+                    texts = TEXTS | TEXTS_OF.get(record_type.__name__, set())
+                    fields = {field.name for field in dataclasses.fields(record_type) if field.init} & texts
                     if fields:
-                        yield found, fields
+                        yield record_type, fields
 
 
 def reword_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +77,8 @@ def reword_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return init
 
-    for found, fields in classes():
-        monkeypatch.setattr(found, "__init__", patched(vars(found)["__init__"], fields))
+    for record_type, fields in classes():
+        monkeypatch.setattr(record_type, "__init__", patched(vars(record_type)["__init__"], fields))
     for constant in vars(origin).values():
         if isinstance(constant, origin.Origin):
             object.__setattr__(constant, "label", reworded(constant.label))
@@ -104,9 +104,15 @@ def of_findings(findings: list[Finding]) -> list[tuple[str, str | None, str]]:
     return [(finding.check, finding.node, finding.status) for finding in findings]
 
 
-def of_report(found: Report) -> Any:
-    levels = [(result.finding.check, result.level) for result in found.results]
-    return of_findings(found.findings), levels, found.code, found.cluster.fabric, found.cluster.chosen
+def of_report(preflight_report: Report) -> Any:
+    levels = [(result.finding.check, result.level) for result in preflight_report.results]
+    return (
+        of_findings(preflight_report.findings),
+        levels,
+        preflight_report.code,
+        preflight_report.cluster.fabric,
+        preflight_report.cluster.chosen,
+    )
 
 
 def of_plan(count: int = 2, on: list[Any] | None = None, **changes: Any) -> Any:
@@ -125,8 +131,8 @@ def breaks(change: str) -> Callable[[Facts], object]:
         facts["node"]["engine"].update(running=None, version=None, why="sudo: a password is required", denied=True)
 
     def disk(facts: Facts) -> None:
-        for found in facts["node"]["disks"]:
-            found.update(writable=False, write_error="no space")
+        for disk in facts["node"]["disks"]:
+            disk.update(writable=False, write_error="no space")
 
     def gpu(facts: Facts) -> None:
         facts["gpu"]["devices"] = facts["gpu"]["devices"][:-1]
@@ -148,14 +154,14 @@ def decisions() -> Iterator[tuple[str, Any]]:
             yield f"{name} {mode}", of_report(report(name, mode=mode, env={"NCCL_IB_DISABLE": "1"}))
     for change in ("sudo", "disk", "gpu", "ports"):
         for expected in ({}, {GPU_COUNT.key: 8}):
-            found = report("hgx_h100", breaks(change), policy=docker, expected=expected)
-            yield f"hgx_h100 {change} {expected}", of_report(found)
+            preflight_report = report("hgx_h100", breaks(change), policy=docker, expected=expected)
+            yield f"hgx_h100 {change} {expected}", of_report(preflight_report)
     layers = ("extra_vars", "environment", "earlier", "cluster", "default")
-    own = {"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": 8, "NCCL_DEBUG": "TRACE"}
+    node_env = {"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": 8, "NCCL_DEBUG": "TRACE"}
     for layer in layers:
         channels = {"value": 42, "origin": "somewhere", "layer": layer}
         env = {"value": {"NCCL_MAX_NCHANNELS": "7"}, "origin": "somewhere", "layer": layer}
-        on = [plan_parts.node(0, env=own), plan_parts.node(1)]
+        on = [plan_parts.node(0, env=node_env), plan_parts.node(1)]
         yield f"plan {layer}", of_plan(2, on, channels=channels, env=env)
     yield "plan rdma", of_plan(mode="rdma")
     yield "plan nproc", of_plan(nproc=3)
@@ -178,6 +184,6 @@ def decisions() -> Iterator[tuple[str, Any]]:
 def test_other_words_decide_nothing(monkeypatch: pytest.MonkeyPatch, restored: None) -> None:
     expected = dict(decisions())
     reword_all(monkeypatch)
-    found = dict(decisions())
+    answers = dict(decisions())
     assert Finding("c", "n", "fail", "seen", "", "from", "do").observed != "seen"
-    assert {name: found[name] for name in found if found[name] != expected[name]} == {}
+    assert {name: answers[name] for name in answers if answers[name] != expected[name]} == {}

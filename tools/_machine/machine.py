@@ -61,11 +61,11 @@ class Machine(Host):
         return super()._open(path)
 
     def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
-        found = super().read_folder(path, names, limit)
+        files = super().read_folder(path, names, limit)
         if self._errors:
             folder = self.resolve(path)
-            found = {name: data for name, data in found.items() if f"{folder}/{name}" not in self._errors}
-        return found
+            files = {name: data for name, data in files.items() if f"{folder}/{name}" not in self._errors}
+        return files
 
     def list_dir(self, path: str) -> list[str] | None:
         return None if self._error(path) else super().list_dir(path)

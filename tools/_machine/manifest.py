@@ -61,14 +61,14 @@ class _Texts(yaml.constructor.SafeConstructor):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuse a key that is there twice: YAML's last one would win without a word."""
-        seen = set()
+        keys = set()
         for key, _value in node.value:
             if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
+                if key.value in keys:
                     raise yaml.MarkedYAMLError(
                         problem=f"{shortened(key.value)} is there twice", problem_mark=key.start_mark
                     )
-                seen.add(key.value)
+                keys.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -114,10 +114,10 @@ def check(data: Any) -> Manifest:
 
 
 def _mapping(data: Mapping[str, Any], key: str) -> Mapping[Any, Any]:
-    found = data.get(key) or {}
-    if not isinstance(found, Mapping):
+    mapping = data.get(key) or {}
+    if not isinstance(mapping, Mapping):
         raise ManifestError(f"{key}: is not a mapping")
-    return found
+    return mapping
 
 
 def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
@@ -181,9 +181,9 @@ def _scalar(text: str, indent: int) -> str:
         return _quoted(text, indent)
     left = len(text) - len(body)
     # Where the text itself begins with blanks the indentation has to be said.
-    said = "2" if body[0] in " \t\n" else ""
+    width = "2" if body[0] in " \t\n" else ""
     block = textwrap.indent(body + "\n" * max(0, left - 1), " " * indent, lambda line: line != "\n")
-    return f"|{said}{('-', '', '+')[min(left, 2)]}\n{block}"
+    return f"|{width}{('-', '', '+')[min(left, 2)]}\n{block}"
 
 
 def _quoted(text: str, indent: int | None = None) -> str:
@@ -213,9 +213,9 @@ def _escaped(character: str) -> str:
 
 def parents(paths: Iterable[str]) -> set[str]:
     """Return every directory above the paths."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in paths:
         while path != "/":
             path = posixpath.dirname(path)
-            found.add(path)
-    return found
+            folders.add(path)
+    return folders

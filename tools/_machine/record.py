@@ -66,14 +66,14 @@ class Recording(Host):
 
     def read_folder(self, path: str, names: Iterable[str], limit: int = 4096) -> dict[str, bytes]:
         asked = list(names)
-        found = super().read_folder(path, asked, limit)
-        for name, data in found.items():
+        files = super().read_folder(path, asked, limit)
+        for name, data in files.items():
             self._note(f"{path}/{name}", data)
         for name in asked:
             # Asking again tells why: a link is noted as one, and so is an error.
-            if name not in found and self.read_link(f"{path}/{name}") is None:
+            if name not in files and self.read_link(f"{path}/{name}") is None:
                 self.read_bytes(f"{path}/{name}", limit)
-        return found
+        return files
 
     def _note(self, path: str, data: bytes) -> None:
         place = self.resolve(path) or path
@@ -82,28 +82,28 @@ class Recording(Host):
             self.noted.files[place] = text
 
     def list_dir(self, path: str) -> list[str] | None:
-        found = super().list_dir(path)
-        if found is None:
+        names = super().list_dir(path)
+        if names is None:
             if self.is_dir(path):
                 self.noted.errors[self.resolve(path) or path] = "EACCES"
             return None
         real = self.resolve(path) or path
         self._directories.add(real)
-        told = OF_PACKAGES if posixpath.basename(real) in PACKAGES else TOLD.get(real, TOLD_ELSEWHERE)
-        for name in found:
-            if told.fullmatch(name) and self.read_link(f"{real}/{name}") is None:
+        pattern = OF_PACKAGES if posixpath.basename(real) in PACKAGES else TOLD.get(real, TOLD_ELSEWHERE)
+        for name in names:
+            if pattern.fullmatch(name) and self.read_link(f"{real}/{name}") is None:
                 self._stat(f"{real}/{name}")
-        return found
+        return names
 
     def _stat(self, path: str) -> os.stat_result | None:
-        found = super()._stat(path)
+        status = super()._stat(path)
         real = self.resolve(path)
-        if found is not None and real is not None:
-            if stat.S_ISDIR(found.st_mode):
+        if status is not None and real is not None:
+            if stat.S_ISDIR(status.st_mode):
                 self._directories.add(real)
             else:
                 self.noted.files.setdefault(real, "")
-        return found
+        return status
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         result = super().run(argv, timeout, cwd)
@@ -164,16 +164,16 @@ def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathere
     gathered = gather(host, RECORDED)
     noted = host.as_noted()
     replacements = Replacements(key)
-    for path, found in noted.files.items():
-        learn(path, found, replacements)
+    for path, content in noted.files.items():
+        learn(path, content, replacements)
     text = replacements.text
     mounted = _mounted(noted)
     return (
         Manifest(
             about=text(_about(gathered)),
             files={
-                text(path): contents(path, found, replacements, mounted)
-                for path, found in noted.files.items()
+                text(path): contents(path, content, replacements, mounted)
+                for path, content in noted.files.items()
                 if not path.startswith("/var/lib/systemd/linger/")
             },
             links={text(path): text(target) for path, target in noted.links.items()},
@@ -194,8 +194,8 @@ def _mounted(noted: Manifest) -> set[str]:
     mounts = [
         mount for path, text in noted.files.items() if path.endswith("/mountinfo") for mount in parse_mountinfo(text)
     ]
-    found = [mount_of(path, mounts) for path in (ASKED.workdir, ASKED.code_dir, "/dev/shm", "/tmp")]
-    return {"/", *(mount.point for mount in found if mount is not None)}
+    mounts_of_paths = [mount_of(path, mounts) for path in (ASKED.workdir, ASKED.code_dir, "/dev/shm", "/tmp")]
+    return {"/", *(mount.point for mount in mounts_of_paths if mount is not None)}
 
 
 def _own(path: str, process: str) -> str:
@@ -204,11 +204,11 @@ def _own(path: str, process: str) -> str:
 
 
 def _above(path: str) -> set[str]:
-    found = set()
+    ancestors = set()
     while path != "/":
         path = posixpath.dirname(path)
-        found.add(path)
-    return found
+        ancestors.add(path)
+    return ancestors
 
 
 def _about(gathered: Gathered) -> str:

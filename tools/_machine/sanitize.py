@@ -90,8 +90,8 @@ def _identity(name: str, text: str, replacements: Replacements) -> str:
 
 
 def _environ(text: str, replacements: Replacements) -> str:
-    found = {name: value for name, value in parse_environ(text).items() if VARIABLE.fullmatch(name)}
-    return "".join(f"{name}={value}\0" for name, value in found.items())
+    variables = {name: value for name, value in parse_environ(text).items() if VARIABLE.fullmatch(name)}
+    return "".join(f"{name}={value}\0" for name, value in variables.items())
 
 
 def _mountinfo(text: str, mounted: set[str]) -> str:
@@ -151,5 +151,5 @@ def _routes(text: str, replacements: Replacements) -> str:
 
 
 def _fib_trie(text: str, replacements: Replacements) -> str:
-    leaves = [f"     |-- {replacements.ipv4(own)}\n        /32 host LOCAL\n" for own in parse_addresses(text)]
+    leaves = [f"     |-- {replacements.ipv4(address)}\n        /32 host LOCAL\n" for address in parse_addresses(text)]
     return "Local:\n  +-- 0.0.0.0/0 2 0 2\n" + "".join(leaves)

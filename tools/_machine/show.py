@@ -108,14 +108,20 @@ def _gather(name: str, manifest: Manifest) -> Gathered:
 
 def library(gathered: Gathered, options: Options) -> Library:
     """Return the library that the ranks load, as asked for or as found."""
-    found = library_of(gathered.node, gathered.gpu)
-    if options.library is not None and options.library != found.name:
-        found = Library("rccl" if options.library == "rccl" else "nccl", None)
-    return found if options.version is None else dataclasses.replace(found, version=options.version, source="--version")
+    result = library_of(gathered.node, gathered.gpu)
+    if options.library is not None and options.library != result.name:
+        result = Library("rccl" if options.library == "rccl" else "nccl", None)
+    return (
+        result if options.version is None else dataclasses.replace(result, version=options.version, source="--version")
+    )
 
 
-def _named(found: Library) -> dict[str, str | None]:
-    return {"name": found.name, "version": ".".join(map(str, found.version or ())) or None, "source": found.source}
+def _named(ranks_library: Library) -> dict[str, str | None]:
+    return {
+        "name": ranks_library.name,
+        "version": ".".join(map(str, ranks_library.version or ())) or None,
+        "source": ranks_library.source,
+    }
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ import time
 given = {"argv": sys.argv[1:], "environment": dict(os.environ)}
 with open(os.path.join(os.environ["MUSTER_OUTPUT_DIR"], f"rank_0{os.environ['RANK']}.json"), "w") as stream:
     json.dump(given, stream)
-for text in json.loads(os.environ["SAID"]):
+for text in json.loads(os.environ["PRINT"]):
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
 sys.stdout.flush()
 for _moment in range(600):

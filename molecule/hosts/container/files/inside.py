@@ -18,12 +18,12 @@ NAMES = ("Uid", "Gid", "Groups", "CapBnd")
 
 def devices() -> dict[str, list[int]]:
     """Return the devices that are no container's without asking, by path, as their numbers."""
-    found = {}
+    numbers = {}
     for path in (*Path("/dev").glob("*"), *Path("/dev/dri").glob("*"), *Path("/dev/infiniband").glob("*")):
         mode = path.lstat()
         if stat.S_ISCHR(mode.st_mode):
-            found[str(path)] = [os.major(mode.st_rdev), os.minor(mode.st_rdev)]
-    return found
+            numbers[str(path)] = [os.major(mode.st_rdev), os.minor(mode.st_rdev)]
+    return numbers
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
             "memlock": resource.getrlimit(resource.RLIMIT_MEMLOCK),
             "stack": resource.getrlimit(resource.RLIMIT_STACK),
         },
-        "mounts": {each[4]: each[5].split(",")[0] for each in mounts},
+        "mounts": {mount[4]: mount[5].split(",")[0] for mount in mounts},
         "namespaces": {name: os.readlink(f"/proc/self/ns/{name}") for name in ("ipc", "net")},
         "nccl_conf": Path("/etc/nccl.conf").read_text() if Path("/etc/nccl.conf").exists() else None,
         "shm": shm.f_frsize * shm.f_blocks,

@@ -23,11 +23,11 @@ while time.monotonic() < end:
             waiting.register(key.fileobj.accept()[0], selectors.EVENT_READ, False)
             continue
         try:
-            said = key.fileobj.recv(100)
+            data = key.fileobj.recv(100)
         except OSError:
-            said = b""
-        if said:
-            key.fileobj.sendall(said)
+            data = b""
+        if data:
+            key.fileobj.sendall(data)
         else:
             waiting.unregister(key.fileobj)
             key.fileobj.close()
