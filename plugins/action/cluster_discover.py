@@ -119,7 +119,7 @@ def _said(discovered: Discovered) -> list[str]:
             for name, choice in discovered.choices.items()
         ]
         lines += aligned(chosen)
-    total, reached = len(discovered.found), len(discovered.reached)
+    total, reached = len(discovered.hosts), len(discovered.reached)
     # Those that stop are what the task fails with.
     others = finding_lines(finding for finding in discovered.findings if not finding.stops)
     return [*lines, "", f"{reached} of {total} hosts answered", *others]

@@ -22,7 +22,6 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_checks",
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
-    "plugins/plugin_utils/_discover",
     "plugins/plugin_utils/_nccl",
     "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_setup",

@@ -57,14 +57,14 @@ def parse_keys(text: str) -> list[HostKey]:
 
     A line with several names is several keys; marked (@cert-authority, @revoked) and hashed lines are left out.
     """
-    found: dict[HostKey, None] = {}
+    keys: dict[HostKey, None] = {}
     for line in text.splitlines():
         words = line.split()
         if len(words) < 3 or line.startswith(("#", "@", "|")) or not _is_key(words[2]):
             continue
         for name in words[0].split(","):
-            found[HostKey(name, words[1], words[2])] = None
-    return list(found)
+            keys[HostKey(name, words[1], words[2])] = None
+    return list(keys)
 
 
 def _is_key(blob: str) -> bool:

@@ -62,7 +62,7 @@ class Choice:
 class Discovered:
     """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
 
-    found: Sequence[Found]
+    hosts: Sequence[Found]
     rows: list[tuple[str, ...]]
     choices: dict[str, Choice]
     findings: list[Finding]
@@ -70,18 +70,18 @@ class Discovered:
     @property
     def reached(self) -> list[Found]:
         """Those that answered."""
-        return [each for each in self.found if each.node]
+        return [host for host in self.hosts if host.node]
 
 
-def discover(found: Sequence[Found]) -> Discovered:
+def discover(hosts: Sequence[Found]) -> Discovered:
     """Look at all hosts, the head first; what none of them says leads to a choice that says so."""
-    findings = [each.finding for each in found if each.finding]
-    answered = [each for each in found if each.node]
-    nodes = [each.node for each in found if each.node]
+    findings = [host.finding for host in hosts if host.finding]
+    answered = [host for host in hosts if host.node]
+    nodes = [host.node for host in hosts if host.node]
     facts = {node.name: node.facts for node in nodes}
-    findings += [dataclasses.replace(each, remedy=f"{each.remedy} (leave it out)") for each in _twice(facts)]
+    findings += [dataclasses.replace(item, remedy=f"{item.remedy} (leave it out)") for item in _twice(facts)]
     if not answered:
-        return Discovered(found, [], {}, findings)
+        return Discovered(hosts, [], {}, findings)
     decided, _findings = decide_for(nodes, ClusterPolicy(), Users(FabricPolicy("auto", DEFAULT)))
     gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
     fabric = decided.fabric.value if decided else None
@@ -93,7 +93,7 @@ def discover(found: Sequence[Found]) -> Discovered:
         "workdir": _workdir(facts),
         "head_address": _head_address(answered[0], facts),
     }
-    return Discovered(found, _rows(nodes), choices, findings)
+    return Discovered(hosts, _rows(nodes), choices, findings)
 
 
 def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
@@ -134,8 +134,8 @@ def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
     reasons = dict.fromkeys(
         one_line(node.engine.why, 100) for name in without if (node := facts[name]).engine and node.engine.why
     )
-    said = f" ({'; '.join(reasons)})" if reasons else ""
-    return Choice("host", f"no container engine with the compose plugin answers this user on {names(without)}{said}")
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return Choice("host", f"no container engine with the compose plugin answers this user on {names(without)}{why}")
 
 
 def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
@@ -223,7 +223,7 @@ def files(templates: Mapping[str, str], result: Discovered, about: Mapping[str, 
     environment.filters["line"] = clean
     context = {
         "about": about,
-        "found": result.found,
+        "found": result.hosts,
         "table": table(HEADERS, result.rows, COMMENT_WIDTH),
         "choices": result.choices,
     }
