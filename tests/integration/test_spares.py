@@ -25,7 +25,7 @@ def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same
     assert launched.rc == 0, launched.out
     output = " ".join(launched.out.split())
     assert "Connection refused, so the spare node3 takes its place; expected its facts (module node_facts)" in output
-    assert "node2: python interpreter: " in output and "so it is no spare in this run" in output
+    assert "node2: python interpreter: " in output and "so it is not a spare in this run" in output
     cluster.wait_phase(RUN_ID, "running", "node3", "node1")
     wait_for(lambda: "a spare" in str(cluster.state("node4").get("why")), "the spare has joined")
     status = cluster.verb("status")

@@ -168,7 +168,7 @@ def test_aorta_launches_as_its_scripts_do() -> None:
 
 def test_what_is_left_to_the_library_has_its_reason() -> None:
     left = {variable["name"]: variable["reason"] for variable in plan("h100_roce")["not_set"]["h100-01"]}
-    assert "finds the RoCE v2 entry by itself (index 3)" in left["NCCL_IB_GID_INDEX"]
+    assert "finds the RoCE v2 entry on its own (index 3)" in left["NCCL_IB_GID_INDEX"]
     left = {variable["name"]: variable["reason"] for variable in plan("aorta_mi350")["not_set"]["mi350-01"]}
     assert "these are the 8 Ethernet ports" in left["NCCL_IB_HCA"]
 

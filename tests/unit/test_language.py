@@ -22,8 +22,6 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_checks",
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
-    "plugins/plugin_utils/_nccl",
-    "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_setup",
     "tests/support",
     "tests/unit/action",
@@ -56,8 +54,6 @@ TEXT_LEFT: set[str] = {
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "plugins/plugin_utils/_findings",
-    "plugins/plugin_utils/_nccl",
-    "plugins/plugin_utils/_plan",
     "plugins/plugin_utils/_setup",
 }
 

@@ -65,13 +65,6 @@ def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict
     files.write_json(os.path.join(job.run_dir, f"job.{job.nonce}.json"), job.to_dict())
 
 
-def _sweep_leftovers(job: Job) -> None:
-    """Remove the files of a launch whose runner never started."""
-    for kind in ("private", "plan", "job"):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
-
-
 def _read(host: Host, job: Job) -> RunRecord:
     docker = ["docker"] if job.container is None else job.container.docker
     return read_run(host, job.node, job.workdir, job.run_id, docker)
@@ -102,7 +95,9 @@ def start(
         return True, _await_running(host, job, starter, pid)
     except StartError:
         starter.clean(host, job)
-        _sweep_leftovers(job)
+        for kind in ("private", "plan", "job"):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(job.run_dir, f"{kind}.{job.nonce}.json"))
         raise
 
 

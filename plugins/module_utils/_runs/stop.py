@@ -138,7 +138,7 @@ def stop(
         in_container = _runs_in(host, container, directory, nonce)
         if (alive or held or in_container) and not check:
             _ask(directory, nonces, grace)
-            if held or any(_is_runner(process) for process in alive):
+            if held or "runner" in (process_tree.environment(process.pid).get("MUSTER_ROLE") for process in alive):
                 _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
                 grace = 0.0  # the runner has given it, or hangs
             ended, unkillable = _end_container(host, container, directory, nonce, grace)
@@ -217,10 +217,6 @@ def _discard(host: Host, directory: str, nonce: str | None, check: bool) -> bool
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, name))
     return True
-
-
-def _is_runner(process: process_tree.Process) -> bool:
-    return process_tree.environment(process.pid).get("MUSTER_ROLE") == "runner"
 
 
 def _record_lost(host: Host, directory: str, swept: int, container: ContainerReference | None) -> None:

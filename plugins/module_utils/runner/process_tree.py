@@ -78,9 +78,9 @@ def descendants(root: int) -> list[Process]:
     processes: list[Process] = []
     todo = [root]
     while todo:
-        for process in children.get(todo.pop(0), []):
-            processes.append(process)
-            todo.append(process.pid)
+        below = children.get(todo.pop(0), [])
+        processes += below
+        todo += [process.pid for process in below]
     return processes
 
 
@@ -89,16 +89,11 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
 
     The mark is the run id with the run directory of this node: two nodes of one run may share a machine.
     """
-    processes = []
-    for process in every():
-        if process.pid == os.getpid():
-            continue
-        mark = environment(process.pid)
-        if mark.get("MUSTER_RUN_ID") != run_id or mark.get("MUSTER_RUN_DIR") != run_dir:
-            continue
-        if nonce is None or mark.get("MUSTER_NONCE") == nonce:
-            processes.append(process)
-    return processes
+    marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
+    if nonce is not None:
+        marks["MUSTER_NONCE"] = nonce
+    others = (process for process in every() if process.pid != os.getpid())
+    return [process for process in others if marks.items() <= environment(process.pid).items()]
 
 
 def _pidfd_open(pid: int) -> int | None:

@@ -23,9 +23,8 @@ from .._cluster.node import Answer, Node, Silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
-from .._nccl.fabric import Fabric
 from .._nccl.library import Library
-from .._nccl.view import NotSet
+from .._nccl.view import Fabric, NotSet
 
 SCHEMA = 1
 

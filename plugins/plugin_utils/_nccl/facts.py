@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
@@ -22,14 +22,14 @@ from .view import FabricPolicy, NodeView
 MODES = ("auto", "rdma", "tcp")
 MODE = Origin(Layer.CLUSTER, "mode of nccl_env")
 LIBRARIES = ("nccl", "rccl")
-GIVEN = "environment"
+ENVIRONMENT = "environment"
 
 
 def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
     """Resolve nodes given as {name: {rdma, gpu, node, library, version, environment}}, the head first, as plain data.
 
-    rdma, gpu and node are the facts of these names, environment is what users set for the node; other keys are other
-    facts. Raises ValueError for what is no such thing.
+    rdma, gpu and node are the facts with these names, environment is what users set for the node; other keys are
+    ignored. Raise ValueError for invalid input.
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
@@ -37,33 +37,36 @@ def resolve_facts(nodes: Any, mode: str = "auto", head_address: str = "") -> dic
         raise ValueError("expected a mapping of nodes' names to mappings of their facts")
     if head_address and not is_reachable(head_address):
         raise ValueError(f"head_address is {head_address!r}, expected an IP address or a host name")
-    read = {str(name): _read(str(name), item) for name, item in nodes.items()}
-    found = decide(list(read.values()), Users(FabricPolicy(mode, MODE)), _address(read, head_address))
+    views = [_view(str(name), item) for name, item in nodes.items()]
+    if not head_address and views and views[0].net:
+        head_address = choose_address(views[0].name, "", "", views[0].net, together=False)[0].value
+    decided = decide(views, Users(FabricPolicy(mode, MODE)), head_address)
     return {
-        "fabric": dataclasses.asdict(found.fabric),
+        "fabric": dataclasses.asdict(decided.fabric),
         "nodes": {
             name: {
-                "env": {each.name: each.value for each in environment.variables},
-                "variables": [dataclasses.asdict(each) for each in environment.variables],
-                "not_set": [dataclasses.asdict(each) for each in environment.not_set],
+                "env": {item.name: item.value for item in environment.variables},
+                "variables": [dataclasses.asdict(item) for item in environment.variables],
+                "not_set": [dataclasses.asdict(item) for item in environment.not_set],
                 "hcas": environment.hcas,
             }
-            for name, environment in found.nodes.items()
+            for name, environment in decided.nodes.items()
         },
-        "findings": [finding.to_dict() for finding in found.findings],
+        "findings": [finding.to_dict() for finding in decided.findings],
     }
 
 
-def _read(name: str, item: Mapping[str, Any]) -> NodeView:
-    rdma, gpu, node, env = (item.get(key) for key in ("rdma", "gpu", "node", GIVEN))
+def _view(name: str, item: Mapping[str, Any]) -> NodeView:
+    rdma, gpu, node = (item.get(key) for key in ("rdma", "gpu", "node"))
     try:
         devices = None if rdma is None else Rdma.from_dict(rdma)
         gpus = None if gpu is None else Gpu.from_dict(gpu)
         facts = None if node is None else NodeFacts.from_dict(node)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{name}: these are no facts of this collection ({type(error).__name__}: {error})") from error
-    if not isinstance(env or {}, Mapping):
-        raise ValueError(f"{name}: {GIVEN} is no mapping of names to values")
+        raise ValueError(f"{name}: not facts of this collection ({type(error).__name__}: {error})") from error
+    values = item.get(ENVIRONMENT) or {}
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{name}: {ENVIRONMENT} is not a mapping of names to values")
     container = facts.container if facts else None
     return NodeView(
         name=name,
@@ -72,30 +75,19 @@ def _read(name: str, item: Mapping[str, Any]) -> NodeView:
         net=facts.net if facts else None,
         library=_library(name, item, gpus, facts),
         container=None if container is None else container.kind is not None,
-        layers=[({str(key): str(value) for key, value in (env or {}).items()}, Origin(Layer.NODE, GIVEN))],
+        layers=[({str(key): str(value) for key, value in values.items()}, Origin(Layer.NODE, ENVIRONMENT))],
     )
 
 
 def _library(name: str, item: Mapping[str, Any], gpu: Gpu | None, node: NodeFacts | None) -> Library:
-    found = library_of(node, gpu) if node else Library(_of_vendor(gpu), None)
-    asked = item.get("library") or found.name
-    if asked not in LIBRARIES:
-        raise ValueError(f"{name}: library is {asked!r}, expected one of {', '.join(LIBRARIES)}")
+    of_vendor = Library("rccl" if gpu is not None and gpu.vendor == "amd" else "nccl", None)
+    detected = library_of(node, gpu) if node else of_vendor
+    library = item.get("library") or detected.name
+    if library not in LIBRARIES:
+        raise ValueError(f"{name}: library is {library!r}, expected one of {', '.join(LIBRARIES)}")
     if version := item.get("version"):
         known = numbers(str(version))
         if known is None:
             raise ValueError(f"{name}: version is {version!r}, expected one such as 2.23.4")
-        return Library(asked, known, "version")
-    return found if asked == found.name else Library(asked, None)
-
-
-def _of_vendor(gpu: Gpu | None) -> Literal["nccl", "rccl"]:
-    return "rccl" if gpu is not None and gpu.vendor == "amd" else "nccl"
-
-
-def _address(nodes: Mapping[str, NodeView], given: str) -> str:
-    """Return the head's address: as given, else that of the first node's default route; empty when neither is known."""
-    if given or not nodes:
-        return given
-    name, head = next(iter(nodes.items()))
-    return "" if head.net is None else choose_address(name, "", "", head.net, together=False)[0].value
+        return Library(library, known, "version")
+    return detected if library == detected.name else Library(library, None)

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rule D3: which GID, which is the address that RoCE sends from.
+"""Rule D3: which GID, the address that RoCE sends from.
 
-On InfiniBand nothing is needed. For RoCE, NCCL finds the RoCE v2 entry by itself since 2.21, and since 2.26.2 also
-where entries of the table cannot be read, as in containers. Before, the index must be pinned, one for a whole node.
-RCCL's versions are those of the NCCL it is made from.
+InfiniBand needs nothing. For RoCE, NCCL finds the RoCE v2 entry on its own since 2.21, and since 2.26.2 also if
+entries of the table cannot be read, as in containers. Before that the index must be pinned, one for the whole node.
+RCCL's versions are those of the NCCL it is based on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, choose_gid
 
-from .._findings.finding import Finding
-from .._findings.remedy import Option, sentence
+from .._findings.finding import Finding, Status
+from .._findings.remedy import Option, Remedy, sentence
 from .gid_table import Address, AnyNetwork, Network, cover, network_of, parse_range, pick, unreadable_below, v2_entries
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided, version_text
@@ -26,21 +26,21 @@ from .view import NodeView, NotSet, decided, version_text
 RULE = "D3"
 INDEX, FAMILY, RANGE = "NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE"
 DYNAMIC = (2, 21)  # the default of the index is -1: NCCL looks for the entry
-TOLERANT = (2, 26, 2)  # EINVAL of a type is passed over
+TOLERANT = (2, 26, 2)  # EINVAL of an entry's type is skipped
 
 Networks = Mapping[Network, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
-    """What a user says of the addresses: their family, 4 or 6, and their network; None: nothing that NCCL reads."""
+class AddressFilter:
+    """The addresses that a user allows, by family (4 or 6) and network; None is any."""
 
     family: int | None
     network: AnyNetwork | None
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class Source:
     """The GID entry that a port should send from."""
 
     port: HcaPort
@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Gids:
-    """What was decided for a node; indexes are of the entries its RoCE ports should send from, by the ports' labels."""
+    """The decision for a node; indexes are of the entries its RoCE ports should send from, by the ports' labels."""
 
     variables: list[Variable] = dataclasses.field(default_factory=list)
     not_set: list[NotSet] = dataclasses.field(default_factory=list)
@@ -60,238 +60,188 @@ class Gids:
 
 
 def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:
-    """Count on how many ports of the cluster each network is: the ranks' fabric is on most."""
+    """Count the cluster's ports in each network: the ranks' fabric has the most."""
     return Counter(
         network
         for node, ports in nodes.values()
-        for each in _roce(ports)
-        for network in {network_of(address, gid.ndev, node.net) for gid, address in v2_entries(each.port.gids, 4)}
+        for nic in _roce(ports)
+        for network in {network_of(address, gid.ndev, node.net) for gid, address in v2_entries(nic.port.gids, 4)}
         if network is not None
     )
 
 
-def asked(given: Mapping[str, str]) -> Asked:
+def address_filter(values: Mapping[str, str]) -> AddressFilter:
     """Read a user's values as NCCL does (envIbAddrFamily, envIbAddrRange): any other word is AF_INET."""
-    family = (6 if given[FAMILY] == "AF_INET6" else 4) if FAMILY in given else None
-    network = parse_range(given.get(RANGE, ""))
+    family = (6 if values[FAMILY] == "AF_INET6" else 4) if FAMILY in values else None
+    network = parse_range(values.get(RANGE, ""))
     if network is not None and family not in (None, network.version):
         network = None
-    return Asked(family or (network.version if network else None), network)
+    return AddressFilter(family or (network.version if network else None), network)
 
 
 def family_of(node: NodeView, ports: Sequence[HcaPort]) -> int | None:
-    """Return the address family that all RoCE ports have RoCE v2 GIDs of: 4 if they can, else 6, else None.
+    """Return the address family in which all RoCE ports have RoCE v2 GIDs: 4 if possible, else 6, else None.
 
-    A user's family is the only one that counts.
+    If the user sets a family, only that one counts.
     """
-    user = asked(node.given)
-    for family in (user.family,) if user.family else (4, 6):
-        if all(v2_entries(each.port.gids, family, user.network) for each in _tables(ports)):
+    allowed = address_filter(node.user_values)
+    for family in (allowed.family,) if allowed.family else (4, 6):
+        if all(v2_entries(nic.port.gids, family, allowed.network) for nic in _tables(ports)):
             return family
     return None
 
 
-def wanted(node: NodeView, ports: Sequence[HcaPort], family: int, on_ports: Networks) -> list[Wanted]:
-    """Choose each RoCE port's entry: of its own network device, in the network of most ports, the first."""
-    return [_wanted(node, each, family, on_ports) for each in _tables(ports)]
-
-
-def _wanted(node: NodeView, each: HcaPort, family: int, on_ports: Networks) -> Wanted:
-    entries = v2_entries(each.port.gids, family, asked(node.given).network)
-    choices = {gid: Wanted(each, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in entries}
+def _source(node: NodeView, nic: HcaPort, family: int, on_ports: Networks) -> Source:
+    """Choose a port's entry: of its own network device, in the network of most ports, the first."""
+    entries = v2_entries(nic.port.gids, family, address_filter(node.user_values).network)
+    sources = {gid: Source(nic, gid, address, network_of(address, gid.ndev, node.net)) for gid, address in entries}
 
     def ports_in_network(gid: Gid) -> int:
-        network = choices[gid].network
+        network = sources[gid].network
         return on_ports.get(network, 0) if network else 0
 
-    chosen = choose_gid(choices, each.port.netdev, ports_in_network)
-    assert chosen is not None  # family_of found entries of this family on every port
-    return choices[chosen]
+    gid = choose_gid(sources, nic.port.netdev, ports_in_network)
+    assert gid is not None  # family_of checked that every port has an entry of this family
+    return sources[gid]
 
 
 def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gids:
-    """Decide for one node. A user's index is the answer (the lint looks at it), a family or a range leads to it."""
+    """Decide for one node. A user's index is final (the lint judges it); a family or a range restricts the choice."""
     if not ports:
         return Gids()
     if not _roce(ports):
         return Gids(not_set=[NotSet(INDEX, RULE, "NCCL ignores it on InfiniBand")])
-    if INDEX in node.given:
+    if INDEX in node.user_values:
         return Gids()
     if not _tables(ports):
         return _unknown_tables(node)
     family = family_of(node, ports)
     if family is None:
-        user = asked(node.given)
-        none = _not_as_asked(node, ports) if user.family else _no_common_family(node, ports)
-        return Gids(findings=[none])
-    chosen = wanted(node, ports, family, on_ports)
-    indexes = {each.port.label: each.gid.index for each in chosen}
-    return dataclasses.replace(_set(node, chosen, family), indexes=indexes)
+        restricted = address_filter(node.user_values).family
+        return Gids(findings=[_filter_without_entry(node, ports) if restricted else _no_common_family(node, ports)])
+    sources = [_source(node, nic, family, on_ports) for nic in _tables(ports)]
+    indexes = {source.port.label: source.gid.index for source in sources}
+    return dataclasses.replace(_set(node, sources, family), indexes=indexes)
 
 
-def _set(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
+def _set(node: NodeView, sources: list[Source], family: int) -> Gids:
     version = node.library.version
-    holes = {each.port.label: unreadable_below(each.port.port.gids, each.gid.index) for each in chosen}
-    if version is not None and (version < DYNAMIC or (version < TOLERANT and any(holes.values()))):
-        return _pinned(node, chosen, version)
-    gids = _found_by_nccl(node, chosen, family)
+    holes = any(unreadable_below(source.port.port.gids, source.gid.index) for source in sources)
+    if version is not None and (version < DYNAMIC or (version < TOLERANT and holes)):
+        return _pinned(node, sources, version)
+    gids = _left_to_nccl(node, sources, family)
     if version is None:
-        gids.findings.append(_unknown_version(node, chosen))
+        gids.findings.append(_unknown_version(node, sources))
     return gids
 
 
-def _pinned(node: NodeView, chosen: list[Wanted], version: tuple[int, ...]) -> Gids:
-    indexes = {each.gid.index for each in chosen}
-    library = version_text(node.library)
+def _pinned(node: NodeView, sources: list[Source], version: tuple[int, ...]) -> Gids:
+    indexes = {source.gid.index for source in sources}
     why = "does not look for it" if version < DYNAMIC else "stops at GID entries below it that cannot be read"
+    why = f"{version_text(node.library)} {why}"
     if len(indexes) > 1:
-        return Gids(findings=[_no_common_index(node, chosen, f"{library} {why}")])
-    [index] = indexes
-    entry = f"RoCE v2 with {', '.join(str(each.address) for each in chosen)}"
-    return Gids([decided(INDEX, str(index), RULE, f"{entry}; {library} {why}")])
+        observed = f"the RoCE v2 entry is at different GID indexes ({_indexes(sources)}), and {why}"
+        remedy = "use NCCL 2.26.2 or later, which finds each one, or give all ports addresses in the same order"
+        return Gids(findings=[_finding(node, "fail", observed, f"one index for {INDEX}", remedy)])
+    entry = f"RoCE v2 with {', '.join(str(source.address) for source in sources)}"
+    return Gids([decided(INDEX, str(indexes.pop()), RULE, f"{entry}; {why}")])
 
 
-def _found_by_nccl(node: NodeView, chosen: list[Wanted], family: int) -> Gids:
-    indexes = sorted({each.gid.index for each in chosen})
+def _left_to_nccl(node: NodeView, sources: list[Source], family: int) -> Gids:
+    indexes = sorted({source.gid.index for source in sources})
     entry = f"index{'' if len(indexes) == 1 else 'es'} {', '.join(map(str, indexes))}"
-    reason = (
-        f"{version_text(node.library)} finds the RoCE v2 entry by itself ({entry}), and an index moves with addresses"
-    )
+    reason = f"{version_text(node.library)} finds the RoCE v2 entry on its own ({entry}); an index moves with addresses"
     gids = Gids(not_set=[NotSet(INDEX, RULE, reason)])
-    if family == 6:
-        if FAMILY not in node.given:
-            why = f"{RANGE} is of IPv6" if RANGE in node.given else "the RoCE v2 GIDs are IPv6 only"
-            gids.variables.append(decided(FAMILY, "AF_INET6", RULE, why))
+    if family == 6 and FAMILY not in node.user_values:
+        why = f"{RANGE} is of IPv6" if RANGE in node.user_values else "the RoCE v2 GIDs are IPv6 only"
+        gids.variables.append(decided(FAMILY, "AF_INET6", RULE, why))
+    if family == 6 or RANGE in node.user_values:
         return gids
-    if RANGE in node.given:
-        return gids
-    several = [each for each in chosen if len({address for _gid, address in v2_entries(each.port.port.gids, 4)}) > 1]
+    several = [source for source in sources if len(_addresses(source.port, 4)) > 1]
     if not several:
         return gids
-    nets = [each.network for each in chosen if each.network is not None]
-    if len(nets) == len(chosen):
+    observed = "; ".join(f"{source.port.label} has {', '.join(_addresses(source.port, 4))}" for source in several)
+    nets = [source.network for source in sources if source.network is not None]
+    if len(nets) == len(sources):
         whole = cover(nets)
-        if all(pick(each.port.port.gids, 4, whole) == each.gid.index for each in chosen):
-            seen = "; ".join(_addresses(each) for each in several)
-            gids.variables.append(decided(RANGE, str(whole), RULE, f"several IPv4 GIDs: {seen}"))
+        if all(pick(source.port.port.gids, 4, whole) == source.gid.index for source in sources):
+            gids.variables.append(decided(RANGE, str(whole), RULE, f"several IPv4 GIDs: {observed}"))
             return gids
-    right = all(pick(each.port.port.gids, 4) == each.gid.index for each in chosen)
-    gids.findings.append(_several(node, several, stops=not right))
+    right = all(pick(source.port.port.gids, 4) == source.gid.index for source in sources)
+    takes = "NCCL takes the first" if right else "NCCL would take one that is not the fabric's"
+    observed = f"several IPv4 GIDs ({observed}) that no single network separates; {takes}"
+    expected = "one IPv4 address on each port, or addresses of the ranks in one network"
+    remedy = sentence(f"set {RANGE} to the fabric's network in ", Option.ENV, ", or remove the other addresses")
+    gids.findings.append(_finding(node, "warn" if right else "fail", observed, expected, remedy, "facts rdma, net"))
     return gids
 
 
 def _roce(ports: Sequence[HcaPort]) -> list[HcaPort]:
-    return [each for each in ports if each.port.link_layer == ETHERNET]
+    return [nic for nic in ports if nic.port.link_layer == ETHERNET]
 
 
 def _tables(ports: Sequence[HcaPort]) -> list[HcaPort]:
     """Return the RoCE ports whose GID table could be read."""
-    return [each for each in _roce(ports) if each.port.gids]
+    return [nic for nic in _roce(ports) if nic.port.gids]
+
+
+def _addresses(nic: HcaPort, *families: int) -> list[str]:
+    """Return the addresses of a port's RoCE v2 entries, each once."""
+    addresses = (address for family in families for _gid, address in v2_entries(nic.port.gids, family))
+    return list(dict.fromkeys(map(str, addresses)))
+
+
+def _indexes(sources: Sequence[Source]) -> str:
+    return ", ".join(f"{source.port.label} {source.gid.index}" for source in sources)
+
+
+def _finding(
+    node: NodeView, status: Status, observed: str, expected: str, remedy: Remedy | str, source: str = "facts rdma"
+) -> Finding:
+    return Finding("gid", node.name, status, observed, expected, source, remedy)
 
 
 def _unknown_tables(node: NodeView) -> Gids:
-    version = node.library.version
+    version, shown = node.library.version, version_text(node.library)
     if version is None or version >= DYNAMIC:
-        return Gids(not_set=[NotSet(INDEX, RULE, f"{version_text(node.library)} finds the RoCE v2 entry by itself")])
-    return Gids(
-        findings=[
-            Finding(
-                check="gid",
-                node=node.name,
-                status="fail",
-                observed=f"the GID tables cannot be read, and {version_text(node.library)} does not look for the entry",
-                expected=f"the index of the RoCE v2 entry, for {INDEX}",
-                source="facts rdma",
-                remedy=sentence(f"set {INDEX} in ", Option.NODE_ENV, ", or use NCCL 2.21 or later"),
-            )
-        ]
-    )
-
-
-def _addresses(each: Wanted) -> str:
-    addresses = dict.fromkeys(str(address) for _gid, address in v2_entries(each.port.port.gids, 4))
-    return f"{each.port.label} has {', '.join(addresses)}"
+        return Gids(not_set=[NotSet(INDEX, RULE, f"{shown} finds the RoCE v2 entry on its own")])
+    observed = f"the GID tables cannot be read, and {shown} does not look for the entry"
+    remedy = sentence(f"set {INDEX} in ", Option.NODE_ENV, ", or use NCCL 2.21 or later")
+    return Gids(findings=[_finding(node, "fail", observed, f"the index of the RoCE v2 entry, for {INDEX}", remedy)])
 
 
 def _no_common_family(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
-    seen = []
-    for each in _roce(ports):
-        families = [f"IPv{family}" for family in (4, 6) if v2_entries(each.port.gids, family)]
-        seen.append(f"{each.label}: {' and '.join(families) or 'no address that reaches beyond the link'}")
-    return Finding(
-        check="gid",
-        node=node.name,
-        status="fail",
-        observed=f"the RoCE v2 GIDs of its ports are of no common family ({'; '.join(seen)})",
-        expected="an IPv4 address, or an IPv6 address, on every port",
-        source="facts rdma",
-        remedy=sentence(
-            "give the ports' network devices addresses of one family, or narrow NCCL_IB_HCA in ", Option.NODE_ENV
-        ),
+    families = {
+        nic.label: " and ".join(f"IPv{family}" for family in (4, 6) if v2_entries(nic.port.gids, family))
+        for nic in _roce(ports)
+    }
+    by_port = "; ".join(
+        f"{label}: {text or 'no address that reaches beyond the link'}" for label, text in families.items()
     )
+    observed = f"the RoCE v2 GIDs of its ports have no address family in common ({by_port})"
+    expected = "an IPv4 address, or an IPv6 address, on every port"
+    how = "give the ports' network devices addresses of one family, or narrow NCCL_IB_HCA in "
+    return _finding(node, "fail", observed, expected, sentence(how, Option.NODE_ENV))
 
 
-def _not_as_asked(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
-    user = asked(node.given)
-    given = " and ".join(f"{name}={node.given[name]}" for name in (FAMILY, RANGE) if name in node.given)
-    bad = [each for each in _tables(ports) if not v2_entries(each.port.gids, user.family or 4, user.network)]
-    seen = "; ".join(f"{each.label}: {_all_addresses(each) or 'none'}" for each in bad)
-    return Finding(
-        check="gid",
-        node=node.name,
-        status="warn",
-        observed=f"no RoCE v2 GID is as {given} wants it ({seen})",
-        expected="one on every port that the ranks use",
-        source="facts rdma",
-        remedy="correct it, or take it out; it is used as set",
+def _filter_without_entry(node: NodeView, ports: Sequence[HcaPort]) -> Finding:
+    allowed = address_filter(node.user_values)
+    values = " and ".join(f"{name}={node.user_values[name]}" for name in (FAMILY, RANGE) if name in node.user_values)
+    bad = [nic for nic in _tables(ports) if not v2_entries(nic.port.gids, allowed.family or 4, allowed.network)]
+    by_port = "; ".join(f"{nic.label}: {', '.join(_addresses(nic, 4, 6)) or 'none'}" for nic in bad)
+    observed = f"no RoCE v2 GID matches {values} ({by_port})"
+    remedy = "correct it, or remove it; it is used as set"
+    return _finding(node, "warn", observed, "one on every port that the ranks use", remedy)
+
+
+def _unknown_version(node: NodeView, sources: Sequence[Source]) -> Finding:
+    indexes = {source.gid.index for source in sources}
+    remedy: Remedy | str = (
+        f"make sure that the ranks load that one: older ones have one {INDEX} for all ports, and here the ports "
+        f"differ ({_indexes(sources)})"
     )
-
-
-def _all_addresses(each: HcaPort) -> str:
-    both = [str(address) for family in (4, 6) for _gid, address in v2_entries(each.port.gids, family)]
-    return ", ".join(dict.fromkeys(both))
-
-
-def _no_common_index(node: NodeView, chosen: list[Wanted], why: str) -> Finding:
-    seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
-    return Finding(
-        check="gid",
-        node=node.name,
-        status="fail",
-        observed=f"the RoCE v2 entry is at different GID indexes ({seen}), and {why}",
-        expected=f"one index for {INDEX}",
-        source="facts rdma",
-        remedy="use NCCL 2.26.2 or later, which finds each by itself, or give all ports addresses in the same order",
-    )
-
-
-def _several(node: NodeView, several: list[Wanted], stops: bool) -> Finding:
-    takes = "NCCL would take another than the fabric's" if stops else "NCCL takes the first"
-    return Finding(
-        check="gid",
-        node=node.name,
-        status="fail" if stops else "warn",
-        observed=f"several IPv4 GIDs ({'; '.join(map(_addresses, several))}) that no one network tells apart; {takes}",
-        expected="one IPv4 address on each port, or addresses of the ranks in one network",
-        source="facts rdma, net",
-        remedy=sentence(f"set {RANGE} to the fabric's network in ", Option.ENV, ", or remove the other addresses"),
-    )
-
-
-def _unknown_version(node: NodeView, chosen: Sequence[Wanted]) -> Finding:
-    indexes = {each.gid.index for each in chosen}
     if len(indexes) == 1:
         remedy = sentence(f"if the ranks load an older one, set {INDEX} to {min(indexes)} in ", Option.NODE_ENV)
-    else:
-        seen = ", ".join(f"{each.port.label} {each.gid.index}" for each in chosen)
-        why = f"an older one has one {INDEX} for all, and they differ ({seen})"
-        remedy = sentence(f"see that the ranks load that one: {why}")
-    return Finding(
-        check="library",
-        node=node.name,
-        status="warn",
-        observed=f"the version of {node.library.name.upper()} is not known",
-        expected="2.26.2 or later, as RoCE is used without a pinned GID index",
-        source="facts versions",
-        remedy=remedy,
-    )
+    observed = f"the version of {node.library.name.upper()} is unknown"
+    expected = "2.26.2 or later, as RoCE is used without a pinned GID index"
+    return Finding("library", node.name, "warn", observed, expected, "facts versions", remedy)

@@ -19,11 +19,11 @@ UNSET = ipaddress.IPv6Address(0)
 
 
 def address_of(gid: Gid) -> Address | None:
-    """Return what an entry stands for: an IPv4 address where it is a mapped one; None when it cannot be read."""
+    """Return an entry's address, IPv4 if it is a mapped one; None if it cannot be read."""
     return _parsed(gid.address or "") or _parsed(gid.gid)
 
 
-@functools.lru_cache(maxsize=8192)  # every rule asks of every port again
+@functools.lru_cache(maxsize=8192)  # every rule reads every port's table again
 def _parsed(text: str) -> Address | None:
     try:
         address = ipaddress.ip_address(text)
@@ -33,33 +33,33 @@ def _parsed(text: str) -> Address | None:
 
 
 def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = None) -> list[tuple[Gid, Address]]:
-    """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order; of one network only.
+    """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order, inside a network.
 
-    169.254.0.0/16 is among them: NCCL does not know that it is link-local.
+    169.254.0.0/16 is included: NCCL does not know that it is link-local.
     """
-    found = []
-    for gid in sorted(gids, key=lambda each: each.index):
-        address = address_of(gid)
-        if gid.type == ROCE_V2 and gid.family == family and address and (inside is None or address in inside):
-            found.append((gid, address))
-    return found
+    return [
+        (gid, address)
+        for gid in sorted(gids, key=lambda gid: gid.index)
+        if gid.type == ROCE_V2 and gid.family == family and (address := address_of(gid))
+        if inside is None or address in inside
+    ]
 
 
 def pick(gids: Sequence[Gid], family: int, network: Network | None = None) -> int:
-    """Return the index that NCCL takes by itself, from 2.21 on (net_ib/connect.cc ncclIbGetGidIndex).
+    """Return the index that NCCL finds, from 2.21 on (net_ib/connect.cc ncclIbGetGidIndex).
 
-    family is NCCL_IB_ADDR_FAMILY, network NCCL_IB_ADDR_RANGE. The first entry of the family replaces one of the other,
-    whatever its RoCE version; from there on the first of RoCE version 2 does.
+    family is NCCL_IB_ADDR_FAMILY, network NCCL_IB_ADDR_RANGE. The first entry of the family replaces one of the other
+    family, whatever its RoCE version; then the first of RoCE version 2 replaces that.
     """
     table = {gid.index: gid for gid in gids}
     current = 0
     for index in range(1, max(table, default=0) + 1):
-        before, after = (_entry(table.get(each)) for each in (current, index))
+        before, after = (_entry(table.get(place)) for place in (current, index))
         inside = network is None or (isinstance(after, ipaddress.IPv4Address) and after in network)
         if after.version != before.version and after.version == family and inside:
             current = index
         elif after.version == family and _valid(after) and inside:
-            versions = [table[each].type if each in table else None for each in (current, index)]
+            versions = [table[place].type if place in table else None for place in (current, index)]
             if (versions[0] != versions[1] or not _valid(before)) and versions[1] == ROCE_V2:
                 current = index
     return current
@@ -73,10 +73,9 @@ def parse_range(text: str) -> AnyNetwork | None:
         return None
 
 
-def unreadable_below(gids: Sequence[Gid], wanted: int) -> list[int]:
-    """Return the indexes below the wanted one whose type cannot be read: unset entries answer EINVAL."""
-    readable = {gid.index for gid in gids if gid.type is not None}
-    return [index for index in range(wanted) if index not in readable]
+def unreadable_below(gids: Sequence[Gid], index: int) -> bool:
+    """Return whether the type of an entry below this index cannot be read: unset entries fail with EINVAL."""
+    return not {gid.index for gid in gids if gid.type is not None}.issuperset(range(index))
 
 
 def network_of(address: Address, interface: str | None, net: Net | None) -> Network | None:
@@ -89,16 +88,14 @@ def network_of(address: Address, interface: str | None, net: Net | None) -> Netw
             network = ipaddress.ip_network(route.destination, strict=False)
         except ValueError:
             continue
-        if not isinstance(network, Network) or address not in network:
-            continue
-        # A default route on the link itself says nothing of who is there.
-        if network.prefixlen and (best is None or network.prefixlen > best.prefixlen):
-            best = network
+        # A default route on the link itself does not say which hosts are on it.
+        if isinstance(network, Network) and network.prefixlen and address in network:
+            best = network if best is None else max(best, network, key=lambda item: item.prefixlen)
     return best
 
 
 def cover(networks: Sequence[Network]) -> Network:
-    """Return the smallest network that holds all of these."""
+    """Return the smallest network that contains all of these."""
     whole = networks[0]
     while not all(network.subnet_of(whole) for network in networks):
         whole = whole.supernet()
@@ -110,5 +107,5 @@ def _entry(gid: Gid | None) -> Address:
 
 
 def _valid(address: Address) -> bool:
-    """NCCL's validGid: set, and not of the link alone. An IPv4 link-local address passes."""
+    """NCCL's validGid: set and not IPv6 link-local. An IPv4 link-local address passes."""
     return address != UNSET and not (address.version == 6 and address.is_link_local)

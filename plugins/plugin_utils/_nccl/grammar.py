@@ -29,19 +29,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class DeviceList:
-    """A list as NCCL understands it."""
+    """A parsed list."""
 
     exclude: bool
     exact: bool
     entries: tuple[Entry, ...]
 
     def names(self, entry: Entry, name: str, port: int | None = None) -> bool:
-        """Say whether an entry names this device (and port)."""
+        """Return whether an entry names this device (and port)."""
         named = name == entry.name if self.exact else name.startswith(entry.name)
         return named and (port is None or entry.port is None or port == entry.port)
 
     def takes(self, name: str, port: int | None = None) -> bool:
-        """Say whether NCCL takes this device. An empty list means every device, with `^` none."""
+        """Return whether NCCL takes this device. An empty list is every device, with `^` none."""
         named = not self.entries or any(self.names(entry, name, port) for entry in self.entries)
         return named != self.exclude
 
@@ -63,11 +63,11 @@ def parse(value: str, version: Sequence[int] | None = None) -> DeviceList:
 
 
 def render(entries: Iterable[str]) -> str:
-    """Write the list of exactly these."""
+    """Return a list of exactly these."""
     return "=" + ",".join(entries)
 
 
 def _atoi(text: str) -> int:
-    """Read as C's atoi does: the leading digits, else 0."""
+    """Read a number as C's atoi does: the leading digits, else 0."""
     match = re.match(r"\s*([+-]?[0-9]{1,9})", text)
     return int(match.group(1)) if match else 0

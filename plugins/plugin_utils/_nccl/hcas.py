@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rule D2: which HCAs NCCL is meant to use.
 
-NCCL takes every ACTIVE port: also the management port, also one that leads nowhere, and it cannot mix InfiniBand with
-Ethernet. The compute ports are those of the fastest group of one link layer and rate, nearest to the GPUs.
+NCCL takes every ACTIVE port, even the management port or one that leads nowhere, and cannot mix InfiniBand with
+Ethernet. The compute ports are the fastest group of one link layer and rate, nearest to the GPUs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .view import NodeView, NotSet, decided
 
 RULE = "D2"
 NAME = "NCCL_IB_HCA"
-NEAR = ("PIX", "PXB")  # NCCL flattens two-level switches, so that nvidia-smi's PXB can be its PIX: one class
+NEAR = ("PIX", "PXB")  # one class: NCCL flattens two-level switches, so nvidia-smi's PXB can be its PIX
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The chosen ports in natural order, and in words what told them from the others."""
+class HcaChoice:
+    """The chosen ports in natural order, and why the others were left out."""
 
     ports: list[HcaPort]
     why: list[str]
@@ -38,78 +38,68 @@ class Choice:
 
     @property
     def hcas(self) -> list[str]:
-        return list(dict.fromkeys(each.hca.name for each in self.ports))
+        return list(dict.fromkeys(nic.hca.name for nic in self.ports))
 
 
-def choose(node: NodeView) -> Choice:
-    """Choose a node's ports; a user's NCCL_IB_HCA is the choice, whatever it is."""
-    given = node.given.get(NAME)
-    if given is not None:
-        taken = grammar.parse(given, node.library.version)
-        ports = [each for each in openable(node.rdma) if taken.takes(each.hca.name, each.port.port)]
-        return Choice(_in_order(ports), [], [], by_user=True)
+def choose(node: NodeView) -> HcaChoice:
+    """Choose a node's ports; if the user sets NCCL_IB_HCA, those that it takes."""
+    value = node.user_values.get(NAME)
+    if value is not None:
+        devices = grammar.parse(value, node.library.version)
+        ports = [nic for nic in openable(node.rdma) if devices.takes(nic.hca.name, nic.port.port)]
+        return HcaChoice(_in_order(ports), [], [], by_user=True)
     findings: list[Finding] = []
     why: list[str] = []
     candidates = _without_default_route(node, usable(node.rdma), why, findings)
     group = _fastest(node, candidates, why, findings)
     near = _nearest(node.gpu, group)
     if len(near) < len(group):
-        far = _in_order(each for each in group if each not in near)
-        why.append(f"{_labels(far)} no GPU has near (PIX or PXB)")
+        why.append(f"{_labels(_in_order(nic for nic in group if nic not in near))}: not near any GPU (PIX or PXB)")
     chosen = _nameable(node, near, why, findings)
     findings += _down(node, chosen)
-    return Choice(_in_order(chosen), why, findings)
+    return HcaChoice(_in_order(chosen), why, findings)
 
 
-def variables(node: NodeView, choice: Choice) -> tuple[list[Variable], list[NotSet]]:
-    """Name the chosen ports, unless they are all that NCCL takes anyway."""
+def variables(node: NodeView, choice: HcaChoice) -> tuple[list[Variable], list[NotSet]]:
+    """Name the chosen ports, unless NCCL takes exactly these anyway."""
     if not choice.ports or choice.by_user:
         return [], []
-    # Ports that cannot be opened here count too: a container that is given more would use them.
+    # Ports that cannot be opened here count, too: a container with more devices would use them.
     taken = active(node.rdma)
     first = choice.ports[0].port
     plural = "" if len(choice.ports) == 1 else "s"
-    shown = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
-    if {each.entry for each in taken} == {each.entry for each in choice.ports}:
-        return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {shown}")]
+    summary = f"{len(choice.ports)} {first.link_layer} port{plural} of {_rate(first.rate_gbps)}"
+    if {nic.entry for nic in taken} == {nic.entry for nic in choice.ports}:
+        return [], [NotSet(NAME, RULE, f"NCCL takes all ACTIVE ports, and these are the {summary}")]
     if any(map(_unnameable, choice.ports)):
         return [], [NotSet(NAME, RULE, f"the list cannot hold a name with , or : ({_labels(choice.ports)})")]
-    broken = _in_order(each for each in taken if why_not(each))
-    without = [f"without {explain_shortly(broken)}"] if broken else []
-    reason = "; ".join([shown, *choice.why, *without])
-    return [decided(NAME, grammar.render(each.entry for each in choice.ports), RULE, reason)], []
+    broken = _in_order(nic for nic in taken if why_not(nic))
+    reason = "; ".join([summary, *choice.why, *([f"without {explain_shortly(broken)}"] if broken else [])])
+    return [decided(NAME, grammar.render(nic.entry for nic in choice.ports), RULE, reason)], []
 
 
 def _without_default_route(
     node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]
 ) -> list[HcaPort]:
-    """Leave out the port that carries the default route: it is the node's own network, not the compute fabric.
+    """Leave out the port of the default route, however fast: it is the node's own network, not the compute fabric.
 
-    However fast it is. It stays only where no other is usable: nodes with one NIC for everything.
+    It stays only if no other port is usable, on nodes with one NIC for everything.
     """
     route = node.net.default_route if node.net else None
     if route is None:
         return ports
-    interface = route.interface
-    names = {interface, interface.partition(".")[0]}  # a VLAN of it is on the same wire
-    own = [each for each in ports if each.netdevs & names]
-    rest = [each for each in ports if each not in own]
-    if not own:
+    names = {route.interface, route.interface.partition(".")[0]}  # a VLAN is on the same wire as its parent
+    carriers = [nic for nic in ports if nic.netdevs & names]
+    if not carriers:
         return ports
-    if rest:
-        why.append(f"{_labels(own)} carries the default route ({interface})")
+    carries = f"{_labels(carriers)} carries the default route ({route.interface})"
+    if rest := [nic for nic in ports if nic not in carriers]:
+        why.append(carries)
         return rest
-    findings.append(
-        Finding(
-            check="hcas",
-            node=node.name,
-            status="warn",
-            observed=f"{_labels(own)} carries the default route ({interface}), and no other RDMA port is usable",
-            expected="RDMA ports apart from the node's own network",
-            source="facts rdma, net",
-            remedy=sentence(f"nothing, if one network is for all; else set {NAME} in ", Option.NODE_ENV),
-        )
-    )
+    observed = f"{carries}, and no other RDMA port is usable"
+    expected = "RDMA ports other than the node's own network"
+    remedy = sentence(f"nothing if one network is for everything; otherwise set {NAME} in ", Option.NODE_ENV)
+    findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma, net", remedy))
     return ports
 
 
@@ -118,31 +108,31 @@ def _fastest(node: NodeView, ports: list[HcaPort], why: list[str], findings: lis
     if not ports:
         return []
 
-    def order(each: HcaPort) -> tuple[float, bool]:
-        return each.rate, each.port.link_layer == INFINIBAND
+    def order(nic: HcaPort) -> tuple[float, bool]:
+        return nic.rate, nic.port.link_layer == INFINIBAND
 
     best = order(max(ports, key=order))
-    group = [each for each in ports if order(each) == best]
-    others = _in_order(each for each in ports if each not in group)
-    slower = [each for each in others if each.port.link_layer == INFINIBAND]
+    group = [nic for nic in ports if order(nic) == best]
+    others = _in_order(nic for nic in ports if nic not in group)
+    slower = [nic for nic in others if nic.port.link_layer == INFINIBAND]
     if slower and not best[1]:
         findings.append(_slow_infiniband(node, slower, group))
-    for each_rate, is_infiniband in sorted({order(each) for each in others}, reverse=True):
-        these = [each for each in others if order(each) == (each_rate, is_infiniband)]
-        layer = f"{these[0].port.link_layer} " if is_infiniband != best[1] else ""
-        why.append(f"{_labels(these)}: {layer}{_rate(each_rate)}")
+    for rate, is_infiniband in sorted({order(nic) for nic in others}, reverse=True):
+        alike = [nic for nic in others if order(nic) == (rate, is_infiniband)]
+        layer = f"{alike[0].port.link_layer} " if is_infiniband != best[1] else ""
+        why.append(f"{_labels(alike)}: {layer}{_rate(rate)}")
     return group
 
 
 def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
-    """Keep the ports that a GPU has near, if every GPU has one; else NCCL finds each GPU's nearest by itself.
+    """Keep the ports near a GPU if every GPU has one; otherwise NCCL finds each GPU's nearest port on its own.
 
-    On VMs and on GB200 no port is near, and nearness tells nothing. It does tell the storage adapters of a DGX A100
-    from the compute ones, which have the same rate.
+    This separates a DGX A100's storage adapters from its compute adapters, which have the same rate. On VMs and on
+    GB200 no port is near.
     """
     if gpu is None or not group:
         return group
-    names = {each.hca.name for each in group}
+    names = {nic.hca.name for nic in group}
     near: dict[int, set[str]] = {}
     for link in gpu.nic_links:
         name = gpu.nics.get(link.nic, link.nic)
@@ -151,97 +141,80 @@ def _nearest(gpu: Gpu | None, group: list[HcaPort]) -> list[HcaPort]:
     gpus = {device.index for device in gpu.devices} or set(range(gpu.count))
     if not gpus or not gpus <= near.keys():
         return group
-    of_any = set().union(*(near[index] for index in gpus))
-    return [each for each in group if each.hca.name in of_any]
+    near_any = set().union(*(near[index] for index in gpus))
+    return [nic for nic in group if nic.hca.name in near_any]
 
 
 def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: list[Finding]) -> list[HcaPort]:
-    """Leave out ports that NCCL_IB_HCA cannot name, where it has to name some; they stay where no other is left."""
-    bad = [each for each in ports if _unnameable(each)]
-    if not bad or {each.label for each in ports} == {each.label for each in active(node.rdma)}:
+    """Leave out ports that NCCL_IB_HCA cannot name if it has to name some, unless no other port remains."""
+    bad = [nic for nic in ports if _unnameable(nic)]
+    if not bad or {nic.label for nic in ports} == {nic.label for nic in active(node.rdma)}:
         return ports
-    rest = [each for each in ports if each not in bad]
-    done = "they are left out" if rest else f"{NAME} is not set, so that NCCL takes every ACTIVE port"
-    findings.append(
-        Finding(
-            check="hcas",
-            node=node.name,
-            status="warn",
-            observed=f"{NAME} cannot name {_labels(_in_order(bad))}: {done}",
-            expected="names of RDMA devices without , and :",
-            source="facts rdma",
-            remedy="rename the device (rdma dev set DEVICE name NAME)",
-        )
-    )
+    rest = [nic for nic in ports if nic not in bad]
+    effect = "they are left out" if rest else f"{NAME} is not set, so NCCL takes every ACTIVE port"
+    observed = f"{NAME} cannot name {_labels(_in_order(bad))}: {effect}"
+    expected = "names of RDMA devices without , and :"
+    remedy = "rename the device (rdma dev set DEVICE name NAME)"
+    findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy))
     if rest:
         why.append(f"{_labels(_in_order(bad))} cannot be named in the list")
     return rest or ports
 
 
-def _unnameable(each: HcaPort) -> bool:
-    return not {",", ":"}.isdisjoint(each.hca.name)
+def _unnameable(nic: HcaPort) -> bool:
+    return not {",", ":"}.isdisjoint(nic.hca.name)
 
 
 def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
-    """Find ports of the chosen kind that lost their link or their subnet manager."""
-    kinds = {_kind(each) for each in chosen} - {None}
-    cards = {each.hca.name for each in chosen}
+    """Report ports of the chosen kind that lost their link or their subnet manager."""
+    kinds = {_kind(nic) for nic in chosen} - {None}
+    cards = {nic.hca.name for nic in chosen}
     lost = [
-        each
-        for each in ports_of(node.rdma)
-        if (each.port.state != ACTIVE or _unmanaged(each)) and each.hca.name not in cards and _kind(each) in kinds
+        nic
+        for nic in ports_of(node.rdma)
+        if (nic.port.state != ACTIVE or _unmanaged(nic)) and nic.hca.name not in cards and _kind(nic) in kinds
     ]
     if not lost:
         return []
-    seen = [
-        f"{each.label} {each.port.state or 'unknown'}, "
-        f"{'sm_lid 0' if _unmanaged(each) else each.port.phys_state or 'unknown'}"
-        for each in lost
-    ]
-    return [
-        Finding(
-            check="hcas",
-            node=node.name,
-            status="warn",
-            observed=f"ports of the same kind as the {len(chosen)} in use do not work: {'; '.join(seen)}",
-            expected="all ACTIVE, on InfiniBand with a subnet manager, or not cabled on purpose",
-            source="facts rdma",
-            remedy="look at cable, switch port and, on InfiniBand, the subnet manager",
-        )
-    ]
+    states = "; ".join(
+        f"{nic.label} {nic.port.state or 'unknown'}, "
+        f"{'sm_lid 0' if _unmanaged(nic) else nic.port.phys_state or 'unknown'}"
+        for nic in lost
+    )
+    observed = f"ports of the same kind as the {len(chosen)} in use do not work: {states}"
+    expected = "all ACTIVE, on InfiniBand with a subnet manager, or deliberately not cabled"
+    remedy = "check the cable, the switch port and, on InfiniBand, the subnet manager"
+    return [Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy)]
 
 
-def _unmanaged(each: HcaPort) -> bool:
-    """Say whether it is an InfiniBand port that is up without a subnet manager: it reaches nobody."""
-    return each.port.state == ACTIVE and each.port.link_layer == INFINIBAND and each.port.sm_lid == 0
+def _unmanaged(nic: HcaPort) -> bool:
+    """Return whether it is an active InfiniBand port without a subnet manager, which cannot reach other ports."""
+    return nic.port.state == ACTIVE and nic.port.link_layer == INFINIBAND and nic.port.sm_lid == 0
 
 
-def _kind(each: HcaPort) -> tuple[str | None, ...] | None:
-    """Name the kind of a card, chip and board (storage cards may have the chip alone in common); None if unknown."""
-    kind = (each.hca.hca_type, each.hca.board_id)
-    return (*kind, each.port.link_layer) if any(kind) else None
+def _kind(nic: HcaPort) -> tuple[str | None, ...] | None:
+    """Return a card's kind, chip and board (storage cards may share only the chip); None if unknown."""
+    kind = (nic.hca.hca_type, nic.hca.board_id)
+    return (*kind, nic.port.link_layer) if any(kind) else None
 
 
 def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]) -> Finding:
     first = group[0].port
-    return Finding(
-        check="hcas",
-        node=node.name,
-        status="fail",
-        observed=f"InfiniBand ({_labels(slower)}, {_rate(slower[0].rate)}) is slower than "
-        f"{first.link_layer} ({_labels(_in_order(group))}, {_rate(first.rate_gbps)})",
-        expected="one fabric that is clearly for the ranks",
-        source="facts rdma",
-        remedy=sentence(f"say which: set {NAME} in ", Option.ENV, " or ", Option.NODE_ENV, ", or ", Option.MODE_TCP),
+    observed = (
+        f"InfiniBand ({_labels(slower)}, {_rate(slower[0].rate)}) is slower than "
+        f"{first.link_layer} ({_labels(_in_order(group))}, {_rate(first.rate_gbps)})"
     )
+    expected = "one fabric that is clearly for the ranks"
+    remedy = sentence(f"say which: set {NAME} in ", Option.ENV, " or ", Option.NODE_ENV, ", or ", Option.MODE_TCP)
+    return Finding("hcas", node.name, "fail", observed, expected, "facts rdma", remedy)
 
 
 def _in_order(ports: Iterable[HcaPort]) -> list[HcaPort]:
-    return sorted(ports, key=lambda each: (natural(each.hca.name), each.port.port))
+    return sorted(ports, key=lambda nic: (natural(nic.hca.name), nic.port.port))
 
 
 def _labels(ports: Sequence[HcaPort]) -> str:
-    return ", ".join(each.label for each in ports)
+    return ", ".join(nic.label for nic in ports)
 
 
 def _rate(rate: float | None) -> str:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables that NCCL and RCCL read, by the version that brought them.
+"""The variables that NCCL and RCCL read, by the version that introduced them.
 
 From NCCL's user guide (docs/userguide/source/env.rst: what is documented, with its "since") and the NCCL_PARAM,
-RCCL_PARAM and getenv of both sources (what is not). Without the prefix; (0,) is what is old, or of untold age.
+RCCL_PARAM and getenv of both sources (what is not). Without the prefix; (0,) is old or of unknown age.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ RCCL: dict[Version, str] = {
         LL128_FORCE_ENABLE MODEL_MATCHING_DISABLE MSCCLPP_ENABLE MSCCLPP_THRESHOLD MSCCL_ENABLE
         MSCCL_ENABLE_SINGLE_PROCESS MSCCL_FORCE_ENABLE NET_CONTIGUOUS_MEM P2P_NET_DISABLE P2P_NET_THRESHOLD
         PIVOT_ALLTOALL_ENABLE STACK_SIZE_OVERRIDE TREES USE_ROCM_SMI_LIB""",
-    # In the source of 2.27 and not in that of 2.21.5; which version between brought each is not told.
+    # In the source of 2.27 and not of 2.21.5; the exact version is unknown.
     (2, 22): """
         ALL_TO_ALL_PIVOT_ENABLE CHANNEL_TUNING_ENABLE DIRECT_ALLGATHER_THRESHOLD DISABLE_RAIL_TREES
         DISABLE_REDUCE_COPY_PIPELINING ENABLE_CONTEXT_TRACKING ENABLE_PROXY_TRACE FORCE_ENABLE_DMABUF
@@ -96,30 +96,13 @@ PREFIXES = ("NCCL_", "RCCL_", "GLOO_SOCKET_IFNAME")  # what the lint looks at
 # Names that RCCL alone reads with NCCL's prefix.
 RCCL_ONLY = "NCCL_RINGS_REMAP NCCL_COLLTRACE_CHECK_INTERVAL_MS NCCL_COLLTRACE_RECORD_MAX NCCL_COLLTRACE_MAX_DUMP_SIZE"
 
-# What plugins, tests and images read under these prefixes: not the libraries' own, and nobody's mistake.
-OTHERS = (
-    "NCCL_FASTRAK_",
-    "NCCL_GPUDIRECTTCPX_",
-    "NCCL_GIN_",
-    "NCCL_IBEXT_",
-    "NCCL_PLUGIN_",
-    "NCCL_PROFILE_",
-    "NCCL_SHARP_",
-    "NCCL_TESTS_",
-    "NCCL_TUNER_",
-    "NCCL_BENCH_",
-    "NCCL_VERSION",
-    "NCCL_HOME",
-    "NCCL_ROOT",
-    "NCCL_PATH",
-    "NCCL_LIBRARY",
-    "RCCL_HOME",
-    "RCCL_PATH",
-    "RCCL_FOLDER",
-    "RCCL_TEST_",
-)
+# What plugins, tests and images read under these prefixes, although the libraries do not.
+OTHERS = """
+    NCCL_FASTRAK_ NCCL_GPUDIRECTTCPX_ NCCL_GIN_ NCCL_IBEXT_ NCCL_PLUGIN_ NCCL_PROFILE_ NCCL_SHARP_ NCCL_TESTS_
+    NCCL_TUNER_ NCCL_BENCH_ NCCL_VERSION NCCL_HOME NCCL_ROOT NCCL_PATH NCCL_LIBRARY RCCL_HOME RCCL_PATH RCCL_FOLDER
+    RCCL_TEST_"""
 
-# Names of old versions, and what took their place.
+# Names of old versions, and what replaced them.
 GONE = {
     "NCCL_IB_CUDA_SUPPORT": "removed in 2.4; NCCL finds GPUDirect RDMA by itself",
     "NCCL_IB_GDR_LEVEL": "NCCL_NET_GDR_LEVEL since 2.4",
@@ -146,17 +129,18 @@ def nccl(names: str) -> frozenset[str]:
 
 
 def fault(name: str, library: Library) -> str | None:
-    """Say why this library does not read a name; None when it does, or when the name is not the library's business."""
+    """Return why this library does not read a name; None if it does, or if the name does not concern it."""
     upper = name.upper()
     if name != upper and upper.startswith(PREFIXES):
-        return f"names are told by case, and nobody reads this one{f'; did you mean {upper}?' if _known(upper) else ''}"
-    if not name.startswith(("NCCL_", "RCCL_")) or (name not in _SINCE and name.startswith(OTHERS)):
+        known = upper in _SINCE or upper in PREFIXES
+        return f"names are case-sensitive, and no library reads this one{f'; did you mean {upper}?' if known else ''}"
+    if not name.startswith(("NCCL_", "RCCL_")) or (name not in _SINCE and name.startswith(tuple(OTHERS.split()))):
         return None
     if name in GONE:
         return GONE[name]
     since = _SINCE.get(name)
     if since is None:
-        guess = _near(name, [each for each in _SINCE if _of(each, library)])
+        guess = _near(name, [known for known in _SINCE if _of(known, library)])
         return f"no version of {library.name.upper()} reads it{f'; did you mean {guess}?' if guess else ''}"
     if not _of(name, library):
         return "only RCCL reads it"
@@ -165,16 +149,12 @@ def fault(name: str, library: Library) -> str | None:
     return None
 
 
-def _known(name: str) -> bool:
-    return name in _SINCE or name in PREFIXES
-
-
 def _of(name: str, library: Library) -> bool:
     return library.name == "rccl" or not (name.startswith("RCCL_") or name in RCCL_ONLY.split())
 
 
 def _near(name: str, names: Iterable[str]) -> str | None:
-    """Guess what was meant by what follows the prefix, which all have in common."""
-    by_rest = {each.partition("_")[2]: each for each in sorted(names, reverse=True)}  # NCCL_ before RCCL_
-    found = difflib.get_close_matches(name.partition("_")[2], by_rest, n=1, cutoff=0.75)
-    return by_rest[found[0]] if found else None
+    """Guess the intended name by what follows the prefix, which all have in common."""
+    by_rest = {known.partition("_")[2]: known for known in sorted(names, reverse=True)}  # NCCL_ before RCCL_
+    matches = difflib.get_close_matches(name.partition("_")[2], by_rest, n=1, cutoff=0.75)
+    return by_rest[matches[0]] if matches else None

@@ -13,30 +13,15 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.system import Versions
 
-# RCCL's CHANGELOG.md, by ROCm release. torch's ROCm wheels bring their own librccl.so, whose file does not tell.
-RCCL_OF_ROCM = {
-    (5, 0): (2, 10, 3),
-    (5, 1): (2, 11, 4),
-    (5, 2): (2, 11, 4),
-    (5, 3): (2, 12, 10),
-    (5, 4): (2, 13, 4),
-    (5, 5): (2, 15, 5),
-    (5, 6): (2, 16, 2),
-    (5, 7): (2, 17, 1),
-    (6, 0): (2, 18, 3),
-    (6, 1): (2, 18, 6),
-    (6, 2): (2, 20, 5),
-    (6, 3): (2, 21, 5),
-    (6, 4): (2, 22, 3),
-    (7, 0): (2, 26, 6),
-    (7, 1): (2, 27, 7),
-    (7, 2): (2, 27, 7),
-}
+# RCCL's version by ROCm release (its CHANGELOG.md): the librccl.so of torch's ROCm wheels has no version.
+RCCL_OF_ROCM = """
+    5.0:2.10.3 5.1:2.11.4 5.2:2.11.4 5.3:2.12.10 5.4:2.13.4 5.5:2.15.5 5.6:2.16.2 5.7:2.17.1
+    6.0:2.18.3 6.1:2.18.6 6.2:2.20.5 6.3:2.21.5 6.4:2.22.3 7.0:2.26.6 7.1:2.27.7 7.2:2.27.7"""
 
 
 @dataclass(frozen=True)
 class Library:
-    """The library by name; version is (major, minor, patch) or None when unknown, source where that is from."""
+    """A library and its version, (major, minor, patch) or None if unknown; source is where the version is from."""
 
     name: Literal["nccl", "rccl"]
     version: tuple[int, ...] | None
@@ -44,7 +29,7 @@ class Library:
 
 
 def library_of(facts: NodeFacts, gpu: Gpu | None) -> Library:
-    """Name the library by the torch that will run, else by the GPUs; without either it is NCCL, unknown which."""
+    """Choose the library by the node's torch, else by its GPUs; without either it is NCCL of unknown version."""
     versions = facts.versions or Versions()
     if versions.torch_hip or (gpu is not None and gpu.vendor == "amd" and not versions.torch_cuda):
         return _rccl(versions)
@@ -54,15 +39,15 @@ def library_of(facts: NodeFacts, gpu: Gpu | None) -> Library:
 def _rccl(versions: Versions) -> Library:
     if versions.rccl:
         return Library("rccl", numbers(versions.rccl), versions.sources.get("rccl", ""))
+    known = dict(pair.split(":") for pair in RCCL_OF_ROCM.split())
     for name, version in (("torch_hip", versions.torch_hip), ("rocm", versions.rocm)):
-        release = (numbers(version) or ())[:2]
-        if release in RCCL_OF_ROCM:
-            source = f"{versions.sources.get(name, name)}: ROCm {'.'.join(map(str, release))}"
-            return Library("rccl", RCCL_OF_ROCM[release], source)
+        release = ".".join(map(str, (numbers(version) or ())[:2]))
+        if release in known:
+            return Library("rccl", numbers(known[release]), f"{versions.sources.get(name, name)}: ROCm {release}")
     return Library("rccl", None)
 
 
 def numbers(version: str | None) -> tuple[int, ...] | None:
-    """Return the leading numbers of a version: 2.21.5 of 2.21.5+cuda12.4, None when it begins with none."""
+    """Return the leading numbers of a version, (2, 21, 5) for 2.21.5+cuda12.4, or None."""
     match = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9})*", version or "")
     return tuple(int(part) for part in match.group().split(".")) if match else None

@@ -39,10 +39,9 @@ class HcaPort:
 
     @property
     def netdevs(self) -> set[str]:
-        """The network devices of this port: its own, those of its GIDs (a bond, a VLAN), of a one-port device all."""
-        own = {self.port.netdev, *(gid.ndev for gid in self.port.gids)}
-        own |= set(self.hca.netdevs) if len(self.hca.ports) == 1 else set()
-        return {name for name in own if name}
+        """The port's network device, those of its GIDs (a bond, a VLAN), and all of a device with one port."""
+        of_device = self.hca.netdevs if len(self.hca.ports) == 1 else []
+        return {name for name in (self.port.netdev, *(gid.ndev for gid in self.port.gids), *of_device) if name}
 
 
 def ports_of(rdma: Rdma | None) -> list[HcaPort]:
@@ -51,60 +50,58 @@ def ports_of(rdma: Rdma | None) -> list[HcaPort]:
 
 
 def is_efa(hca: Hca) -> bool:
-    """Say whether it is Amazon's EFA: a verbs device, but not one for NCCL's own transport (only aws-ofi-nccl)."""
+    """Return whether it is Amazon's EFA: a verbs device that NCCL can use only through aws-ofi-nccl."""
     return hca.vendor_id == AMAZON or hca.driver == "efa" or hca.name.startswith("efa_")
 
 
 def is_software(hca: Hca) -> bool:
-    """Say whether it is RDMA in software (rxe, siw): there is no device behind it."""
+    """Return whether it is RDMA in software (rxe, siw), which has no PCI device."""
     return hca.pci_address is None
 
 
 def active(rdma: Rdma | None) -> list[HcaPort]:
-    """Return the ports that NCCL takes where it can open their device (net_ib/init.cc ncclIbInitDevices)."""
-    return [
-        each for each in ports_of(rdma) if each.port.state == ACTIVE and each.port.link_layer in (INFINIBAND, ETHERNET)
-    ]
+    """Return the ports that NCCL takes if it can open their device (net_ib/init.cc ncclIbInitDevices)."""
+    layers = (INFINIBAND, ETHERNET)
+    return [nic for nic in ports_of(rdma) if nic.port.state == ACTIVE and nic.port.link_layer in layers]
 
 
 def openable(rdma: Rdma | None) -> list[HcaPort]:
-    """Return what NCCL takes here without NCCL_IB_HCA: it looks at the state, the link layer and whether it opens.
+    """Return the ports that NCCL takes without NCCL_IB_HCA: active, and of a device that it can open.
 
-    Where ports are usable and no device node is known, nobody could look at /dev: every device counts as open.
+    If ports are usable but no device node is known, /dev could not be read, and every device counts as openable.
     """
     ports = active(rdma)
-    unknown = not any(each.hca.uverbs for each in ports_of(rdma)) and any(each.port.usable for each in ports)
-    return [each for each in ports if each.hca.uverbs or each.port.usable or unknown]
+    unknown = not any(nic.hca.uverbs for nic in ports_of(rdma)) and any(nic.port.usable for nic in ports)
+    return [nic for nic in ports if nic.hca.uverbs or nic.port.usable or unknown]
 
 
 def usable(rdma: Rdma | None) -> list[HcaPort]:
     """Return the ports that NCCL can use over the network."""
-    return [each for each in ports_of(rdma) if not why_not(each)]
+    return [nic for nic in ports_of(rdma) if not why_not(nic)]
 
 
-def why_not(each: HcaPort) -> list[str]:
-    """Say in words why NCCL cannot use a port, as the reader found; nothing where it can."""
-    return [] if each.port.usable else list(each.port.reasons) or ["not usable"]
+def why_not(nic: HcaPort) -> list[str]:
+    """Return the reasons why NCCL cannot use a port; none if it can."""
+    return [] if nic.port.usable else list(nic.port.reasons) or ["not usable"]
 
 
 def explain(ports: Iterable[HcaPort], portless: Iterable[Hca] = ()) -> str:
-    """Say for each port why it is not usable, those with the same reasons together; also of devices without ports."""
+    """Explain why ports are not usable, grouped by reason; portless are devices without ports."""
     alike: dict[str, list[str]] = {}
-    for each in ports:
-        alike.setdefault(", ".join(why_not(each)) or "usable", []).append(each.label)
+    for nic in ports:
+        alike.setdefault(", ".join(why_not(nic)) or "usable", []).append(nic.label)
     for hca in portless:
-        alike.setdefault("it has no port", []).append(hca.name)
+        alike.setdefault("has no port", []).append(hca.name)
     return "; ".join(f"{', '.join(labels)}: {reasons}" for reasons, labels in alike.items())
 
 
 def explain_shortly(ports: Iterable[HcaPort]) -> str:
-    """Say the first reason of each port; reasons that differ in numbers only (a device node, an address) are one."""
+    """Give the first reason of each port; reasons that differ only in numbers (device nodes, addresses) are grouped."""
     alike: dict[str, list[HcaPort]] = {}
-    for each in ports:
-        alike.setdefault(_NUMBERS.sub("#", why_not(each)[0]), []).append(each)
+    for nic in ports:
+        alike.setdefault(_NUMBERS.sub("#", why_not(nic)[0]), []).append(nic)
     parts = []
-    for those in alike.values():
-        reasons = list(dict.fromkeys(why_not(each)[0] for each in those))
-        more = " (each its own)" if len(reasons) > 1 else ""
-        parts.append(f"{', '.join(each.label for each in those)}: {reasons[0]}{more}")
+    for group in alike.values():
+        more = " (and similar)" if len({why_not(nic)[0] for nic in group}) > 1 else ""
+        parts.append(f"{', '.join(nic.label for nic in group)}: {why_not(group[0])[0]}{more}")
     return "; ".join(parts)

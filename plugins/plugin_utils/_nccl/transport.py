@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rule D1: RDMA or TCP, the same on all nodes.
 
-NCCL decides for each process by itself: with RDMA on some nodes only, they would not meet. So NCCL_IB_DISABLE=1 is set
-on all nodes or on none, and only where TCP was decided: 0 is what NCCL does anyway. TCP that nobody asked for is a
-warning on every node with GPUs: the runs that find out after a day are the reason for this rule.
+NCCL decides for each process separately: with RDMA on some nodes only, they could not connect. So NCCL_IB_DISABLE=1 is
+set on all nodes or on none, and only for TCP: 0 is the default. TCP that was not requested is a warning on every node
+with GPUs, because runs have been slow for days before anyone noticed.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ from .._findings.finding import Finding
 from .._findings.origin import FABRIC
 from .._findings.remedy import Option, Remedy, sentence
 from .._text.table import names
-from .fabric import Fabric
 from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
-from .view import FabricPolicy, NodeView, NotSet, decided
+from .view import Fabric, FabricPolicy, NodeView, NotSet, decided
 
 RULE = "D1"
 Kind = Literal["verbs", "efa", "none", "unknown"]
 
 
 def kind(node: NodeView) -> Kind:
-    """Say what a node has for RDMA; EFA counts only where there is nothing that NCCL can use by itself."""
+    """Return what a node has for RDMA; EFA counts only if NCCL can use nothing else."""
     if node.rdma is None:
         return "unknown"
     if usable(node.rdma):
         return "verbs"
-    return "efa" if any(is_efa(each.hca) and each.port.state == ACTIVE for each in ports_of(node.rdma)) else "none"
+    return "efa" if any(is_efa(nic.hca) and nic.port.state == ACTIVE for nic in ports_of(node.rdma)) else "none"
 
 
 def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, list[Finding]]:
@@ -42,11 +41,10 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     if policy.mode == "tcp":
         return Fabric("tcp", f"mode=tcp ({policy.origin})"), []
     kinds = {node.name: kind(node) for node in nodes}
-    unknown = [_unknown(node, policy) for node in nodes if kinds[node.name] == "unknown"]
+    findings = [_unknown(node, policy) for node in nodes if kinds[node.name] == "unknown"]
     without = [node for node in nodes if kinds[node.name] == "none"]
     with_efa = [node for node in nodes if kinds[node.name] == "efa"]
     with_verbs = [node for node in nodes if kinds[node.name] == "verbs"]
-    findings = list(unknown)
     if policy.mode == "rdma":
         fabric = Fabric("rdma", f"mode=rdma ({policy.origin})")
         findings += [_no_rdma(node, policy) for node in without]
@@ -57,15 +55,15 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     elif with_efa and not without and not with_verbs:
         fabric = Fabric("rdma", "every node has EFA devices, which NCCL uses through the plugin aws-ofi-nccl")
     elif not with_verbs and not with_efa:
-        fabric = Fabric(
-            "tcp", "no node has a usable RDMA port" if any(map(_hcas, nodes)) else "no node has RDMA devices"
-        )
-        findings += [_slow(node) for node in without if node.has_gpus or not _only_software(node)]
+        fabric = Fabric("tcp", f"no node has {'a usable RDMA port' if any(map(_hcas, nodes)) else 'RDMA devices'}")
+        expected = "usable RDMA, or mode=tcp if TCP is intended"
+        slow = [node for node in without if node.has_gpus or not all(map(is_software, _hcas(node)))]
+        findings += [_over_tcp(node, ": the nodes communicate over TCP", expected) for node in slow]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]
     else:
-        fabric = Fabric("tcp", f"{names([node.name for node in with_efa])} have EFA only, other nodes have not")
+        fabric = Fabric("tcp", f"{names([node.name for node in with_efa])} have EFA only, other nodes do not")
         findings += [_mixed(node) for node in with_efa]
     if fabric.value == "rdma":
         findings += [_needs_plugin(node) for node in with_efa]
@@ -73,35 +71,32 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
 
 
 def has_efa(nodes: Sequence[NodeView]) -> bool:
-    """Say whether any of the nodes has EFA devices."""
+    """Return whether any of the nodes has EFA devices."""
     return any(is_efa(hca) for node in nodes for hca in _hcas(node))
 
 
 def variables(
     node: NodeView, any_efa: bool, fabric: Fabric, policy: FabricPolicy
 ) -> tuple[list[Variable], list[NotSet]]:
-    """Disable what must not be used; any_efa is of all nodes."""
+    """Disable what must not be used; any_efa is whether any node has EFA devices."""
     if fabric.value == "rdma":
         if kind(node) == "efa":
             return [], []
-        used = "RDMA is used" if kind(node) == "verbs" else "RDMA was asked for and is not usable here"
+        used = "RDMA is used" if kind(node) == "verbs" else "RDMA was requested and is not usable here"
         return [], [NotSet("NCCL_IB_DISABLE", RULE, f"{used}, and 0 is the default")]
     origin = policy.origin if policy.mode == "tcp" else FABRIC
-    own = [decided("NCCL_IB_DISABLE", "1", RULE, f"tcp on all nodes: {fabric.reason}", origin)]
+    result = [decided("NCCL_IB_DISABLE", "1", RULE, f"tcp on all nodes: {fabric.reason}", origin)]
     if any_efa:
-        own.append(decided("NCCL_NET", "Socket", RULE, "tcp on all nodes: keeps the plugin off EFA devices", origin))
-    return own, []
+        reason = "tcp on all nodes: keeps the plugin off EFA devices"
+        result.append(decided("NCCL_NET", "Socket", RULE, reason, origin))
+    return result, []
 
 
 def _hcas(node: NodeView) -> list[Hca]:
     return node.rdma.hcas if node.rdma else []
 
 
-def _only_software(node: NodeView) -> bool:
-    return all(map(is_software, _hcas(node)))
-
-
-def _seen(node: NodeView) -> str:
+def _observed(node: NodeView) -> str:
     hcas = _hcas(node)
     if not hcas:
         return "no RDMA device under /sys/class/infiniband"
@@ -112,17 +107,13 @@ def _remedy(node: NodeView) -> Remedy:
     if node.container and _hcas(node):
         return sentence("give the container /dev/infiniband and the adapter's network device, or ", Option.MODE_TCP)
     if _hcas(node):
-        return sentence("put right what is named, take the node out of the group nodes, or ", Option.MODE_TCP)
-    return sentence("load the adapter's driver there, take the node out of the group nodes, or ", Option.MODE_TCP)
+        return sentence("fix these devices, take the node out of the group nodes, or ", Option.MODE_TCP)
+    return sentence("load the adapter's driver, take the node out of the group nodes, or ", Option.MODE_TCP)
 
 
 def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
-    expected = "usable RDMA, as mode=rdma"
-    return Finding("fabric", node.name, "fail", _seen(node), expected, policy.origin.label, _remedy(node))
-
-
-def _slow(node: NodeView) -> Finding:
-    return _over_tcp(node, ": the nodes talk over TCP", "usable RDMA, or mode=tcp where TCP is meant")
+    source = policy.origin.label
+    return Finding("fabric", node.name, "fail", _observed(node), "usable RDMA, as mode=rdma", source, _remedy(node))
 
 
 def _mixed(node: NodeView) -> Finding:
@@ -130,41 +121,25 @@ def _mixed(node: NodeView) -> Finding:
 
 
 def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
-    """TCP that nobody asked for, because of this node."""
-    return Finding("fabric", node.name, "warn", f"{_seen(node)}{observed}", expected, "mode=auto", _remedy(node))
+    """Report TCP that was not requested, because of this node."""
+    return Finding("fabric", node.name, "warn", f"{_observed(node)}{observed}", expected, "mode=auto", _remedy(node))
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
-    return Finding(
-        check="fabric",
-        node=node.name,
-        status="fail",
-        observed=f"EFA only, while {names([other.name for other in others])} have other RDMA adapters",
-        expected="one kind of RDMA on all nodes",
-        source="facts rdma",
-        remedy=sentence("take the nodes of one kind out of the group nodes, or ", Option.MODE_TCP),
-    )
+    observed = f"EFA only, while {names([other.name for other in others])} have other RDMA adapters"
+    remedy = sentence("take the nodes of one kind out of the group nodes, or ", Option.MODE_TCP)
+    return Finding("fabric", node.name, "fail", observed, "one kind of RDMA on all nodes", "facts rdma", remedy)
 
 
 def _needs_plugin(node: NodeView) -> Finding:
-    return Finding(
-        check="fabric",
-        node=node.name,
-        status="warn",
-        observed="EFA devices, which NCCL cannot use by itself",
-        expected="the plugin aws-ofi-nccl (libnccl-net.so) where the ranks find it; without it NCCL falls back to TCP",
-        source="facts rdma",
-        remedy="see that the ranks' log says 'Using network Libfabric' or 'AWS Libfabric'",
-    )
+    observed = "EFA devices, which NCCL cannot use on its own"
+    expected = "the plugin aws-ofi-nccl (libnccl-net.so) where the ranks find it; without it NCCL falls back to TCP"
+    remedy = "check that the ranks' log says 'Using network Libfabric' or 'AWS Libfabric'"
+    return Finding("fabric", node.name, "warn", observed, expected, "facts rdma", remedy)
 
 
 def _unknown(node: NodeView, policy: FabricPolicy) -> Finding:
-    return Finding(
-        check="fabric",
-        node=node.name,
-        status="error",
-        observed="nothing is known about its RDMA devices",
-        expected=f"facts rdma, as mode={policy.mode}",
-        source="module rdma_facts",
-        remedy=sentence("gather the facts again, or ", Option.MODE_TCP),
-    )
+    observed = "its RDMA devices are unknown"
+    expected = f"facts rdma, as mode={policy.mode}"
+    remedy = sentence("gather the facts again, or ", Option.MODE_TCP)
+    return Finding("fabric", node.name, "error", observed, expected, "module rdma_facts", remedy)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rule D6: the parameters channels and threads as variables.
 
-Nothing by default: NCCL tunes itself. Both libraries read NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; the maximum alone
-is only a ceiling, so that N channels are both.
+By default nothing is set: NCCL tunes itself. Both libraries read NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; the maximum
+alone is only a limit, so N channels need both.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ def variables(settings: Mapping[str, Mapping[str, Any]], library: Library) -> li
     channels, threads = settings["channels"], settings["threads"]
     layer: list[Variable] = []
     if channels["value"] is not None:
-        reason = "least and most alike, so that it is the number"
+        value, origin = str(channels["value"]), Origin.of(channels)
         layer += [
-            decided(name, str(channels["value"]), RULE, reason, Origin.of(channels))
-            for name in ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS")
+            decided(name, value, RULE, "the minimum and the maximum set the number", origin) for name in CHANNELS[:2]
         ]
     if threads["value"] is not None:
         value, origin = str(threads["value"]), Origin.of(threads)
@@ -52,9 +51,9 @@ def most_channels(library: Library) -> int:
 
 
 def out_of_range(name: str, number: int, library: Library) -> tuple[str, int] | None:
-    """Say what a library takes instead of a number of channels or threads, and its most (graph/tuning.cc getNthreads).
+    """Return what a library takes instead of this number of channels or threads, and its maximum; None if it is taken.
 
-    None where it takes the number.
+    The values are those of graph/tuning.cc getNthreads.
     """
     shown = version_text(library)
     if name in CHANNELS:
@@ -68,28 +67,16 @@ def out_of_range(name: str, number: int, library: Library) -> tuple[str, int] | 
 
 
 def libraries(node: NodeView) -> tuple[Library, ...]:
-    """Return the library whose ranks may run here: nobody knows which on a node without GPUs."""
+    """Return the libraries that ranks may load on the node: either one if it has no GPUs."""
     return (node.library,) if node.has_gpus else (Library("nccl", None), Library("rccl", None))
 
 
-def beyond(settings: Mapping[str, Mapping[str, Any]], library: Library, node: str) -> list[Finding]:
-    """Warn of channels and threads that this library cuts down or does not take."""
+def limit_findings(settings: Mapping[str, Mapping[str, Any]], library: Library, node: str) -> list[Finding]:
+    """Warn about channels and threads that this library reduces or does not take."""
     findings = []
     for parameter, name in (("channels", CHANNELS[0]), ("threads", THREADS)):
         setting = settings[parameter]
-        wrong = None if setting["value"] is None else out_of_range(name, setting["value"], library)
-        if wrong is not None:
-            findings.append(_beyond(node, parameter, setting, *wrong))
+        if setting["value"] is not None and (limit := out_of_range(name, setting["value"], library)):
+            observed, remedy = f"{parameter}={setting['value']}", f"use -e {parameter}={limit[1]} or less"
+            findings.append(Finding(parameter, node, "warn", observed, limit[0], setting["origin"], remedy))
     return findings
-
-
-def _beyond(node: str, name: str, setting: Mapping[str, Any], expected: str, most: int) -> Finding:
-    return Finding(
-        check=name,
-        node=node,
-        status="warn",
-        observed=f"{name}={setting['value']}",
-        expected=expected,
-        source=setting["origin"],
-        remedy=f"use -e {name}={most} or less",
-    )

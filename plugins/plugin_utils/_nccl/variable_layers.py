@@ -1,23 +1,24 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ranks' environment: layers of variables, later wins."""
+"""The ranks' environment: layers of variables, where later ones win."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._findings.finding import Finding
-from .._findings.origin import FOR_ONE_RUN, MUSTER, Origin
+from .._findings.origin import MUSTER, Origin
 from .._request.parameters import Parameter, read
 
 Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name -> Setting
 
-MOST_OMP_THREADS = 16  # beyond it, the threads of one rank's operators gain little and fight its data loader's
+MOST_OMP_THREADS = 16  # more threads gain little and compete with the data loader's
 
 _ENVIRONMENT = Parameter("env", "environment")
 
@@ -28,62 +29,44 @@ def variable(name: str, value: str, origin: Origin, reason: str = "", rule: str 
 
 
 def merge(layers: Iterable[Iterable[Variable]]) -> list[Variable]:
-    """Lay the layers on each other, in order of the names. What a value replaced is told in its reason."""
+    """Merge the layers, sorted by name; a value's reason says what it replaced."""
     stacks: dict[str, list[Variable]] = {}
-    for layer in layers:
-        for variable in layer:
-            stacks.setdefault(variable.name, []).append(variable)
+    for item in itertools.chain.from_iterable(layers):
+        stacks.setdefault(item.name, []).append(item)
     return [_top(stacks[name]) for name in sorted(stacks)]
 
 
 def _top(stack: list[Variable]) -> Variable:
     *below, top = stack
-    replaced = ", ".join(f"{variable.value or 'nothing'} from {variable.origin}" for variable in reversed(below))
-    reasons = [top.reason, f"instead of {replaced}" if replaced else ""]
-    return dataclasses.replace(top, reason="; ".join(reason for reason in reasons if reason))
+    replaced = ", ".join(f"{item.value or 'nothing'} from {item.origin}" for item in reversed(below))
+    reasons = filter(None, [top.reason, f"instead of {replaced}" if replaced else ""])
+    return dataclasses.replace(top, reason="; ".join(reasons))
 
 
 def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
-    """Share the machine's cores among all ranks on it, and let what they print be seen at once."""
+    """Share the machine's cores among all ranks on it, and disable output buffering."""
     value = max(1, min(MOST_OMP_THREADS, cpus // ranks))
     reason = f"{cpus} cores for {ranks} rank{'' if ranks == 1 else 's'} on the machine, at most {MOST_OMP_THREADS}"
     return [
         variable("OMP_NUM_THREADS", str(value), MUSTER, reason),
-        variable("PYTHONUNBUFFERED", "1", MUSTER, "logs show what a rank printed when it printed it"),
+        variable("PYTHONUNBUFFERED", "1", MUSTER, "a log line is available as soon as a rank prints it"),
     ]
 
 
-def split(layer: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
-    """Part what the cluster's defaults say from what was given for this run: a node's policy lies between them."""
-    variables = list(layer)
-    return (
-        [variable for variable in variables if variable.layer not in FOR_ONE_RUN],
-        [variable for variable in variables if variable.layer in FOR_ONE_RUN],
-    )
-
-
 def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Variable], list[Finding]]:
-    """Read what a user set; everything that cannot be a rank's variable is a finding of its own."""
+    """Read what a user set; each entry that cannot be a rank's variable is a finding."""
+    layer: list[Variable] = []
+    errors: list[str] = []
     if not isinstance(values, Mapping):
-        return [], [_refused(f"expected a mapping of names to values, saw {type(values).__name__}", origin, node)]
-    layer, findings = [], []
+        errors.append(f"expected a mapping of names to values, saw {type(values).__name__}")
+        values = {}
     for name, value in values.items():
         try:
             read(_ENVIRONMENT, {name: value})
         except ValueError as error:
-            findings.append(_refused(str(error), origin, node))
+            errors.append(str(error))
         else:
             layer.append(variable(name, str(value), origin))
-    return layer, findings
-
-
-def _refused(error: str, origin: Origin, node: str | None) -> Finding:
-    return Finding(
-        check="environment",
-        node=node,
-        status="fail",
-        observed=error,
-        expected="",
-        source=origin.label,
-        remedy="correct it there",
-    )
+    return layer, [
+        Finding("environment", node, "fail", error, "", origin.label, "correct it there") for error in errors
+    ]

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the resolver is given and what it answers."""
+"""The resolver's input and results."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
@@ -18,18 +18,17 @@ from .._cluster.head_address import Interface
 from .._cluster.node import UserLayer
 from .._findings.finding import Finding
 from .._findings.origin import FABRIC, Origin
-from .fabric import Fabric
 from .library import Library
 from .variable_layers import variable
 
 
 @dataclasses.dataclass(frozen=True)
 class NodeView:
-    """What the resolver knows of a node: None is what could not be read.
+    """What the resolver knows about a node; None is unknown.
 
-    layers and machine are what users set for this node alone and what follows from the machine whatever the fabric. The
-    resolver adds interface, which leads to the head, and given, what users set for the node by name: their values win,
-    so it decides the rest to fit.
+    layers holds what users set for this node alone, machine what follows from the machine whatever the fabric.
+    `environments.decide` adds interface, which leads to the head, and user_values, all that users set, by name. Users'
+    values win, and the resolver decides the rest to fit them.
     """
 
     name: str
@@ -41,17 +40,25 @@ class NodeView:
     layers: Sequence[UserLayer] = ()
     machine: Sequence[Variable] = ()
     interface: Interface | None = None
-    given: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    user_values: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def has_gpus(self) -> bool:
-        """Whether NCCL will have something to do here; unknown GPUs count."""
+        """Whether NCCL has anything to do on this node; unknown GPUs count."""
         return self.gpu is None or self.gpu.count > 0
 
 
 @dataclasses.dataclass(frozen=True)
+class Fabric:
+    """What the ranks communicate over, and why."""
+
+    value: Literal["rdma", "tcp"]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class FabricPolicy:
-    """The parameter mode (auto, rdma or tcp), and where its value is from."""
+    """The parameter mode (auto, rdma or tcp) and its origin."""
 
     mode: str
     origin: Origin
@@ -59,7 +66,7 @@ class FabricPolicy:
 
 @dataclasses.dataclass(frozen=True)
 class NotSet:
-    """A variable that was left out on purpose, by which rule and why."""
+    """A variable that is deliberately not set, by which rule and why."""
 
     name: str
     rule: str
@@ -68,9 +75,10 @@ class NotSet:
 
 @dataclasses.dataclass(frozen=True)
 class NodeEnvironment:
-    """What the resolver decided for a node; hcas are the devices that NCCL is meant to use, in natural order.
+    """What the resolver decided for a node.
 
-    gids are the indexes of the entries that RoCE ports should send from, by the ports' labels.
+    hcas are the devices that NCCL is meant to use, in natural order; gids are the indexes of the GID entries that RoCE
+    ports should send from, by the ports' labels.
     """
 
     variables: list[Variable]
@@ -87,17 +95,12 @@ class Resolution:
     nodes: dict[str, NodeEnvironment]
     findings: list[Finding]
 
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
 
 def decided(name: str, value: str, rule: str, reason: str, origin: Origin = FABRIC) -> Variable:
-    """Make a variable of the resolver's."""
+    """Return a variable that the resolver sets."""
     return variable(name, value, origin, reason, rule)
 
 
 def version_text(library: Library) -> str:
-    """Name the library as people do: NCCL 2.21.5, or NCCL of unknown version."""
-    if library.version is None:
-        return f"{library.name.upper()} of unknown version"
-    return f"{library.name.upper()} {'.'.join(map(str, library.version))}"
+    """Return NCCL 2.21.5, or NCCL of unknown version."""
+    return f"{library.name.upper()} {'.'.join(map(str, library.version)) if library.version else 'of unknown version'}"

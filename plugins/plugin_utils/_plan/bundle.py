@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The runner as one file: the zipapp that the module `run` puts on the node.
 
-The controller makes it: among the module's own imports Ansible would take every file of it apart before each start, and
-the node compile it only to hand it on.
+The controller builds it. As imports of the module, Ansible would parse every file before each start, and the node would
+compile all of them only to pass them on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
-# What the runner knows of the nodes' side beside its own package.
+# What the runner needs of the nodes' side besides its own package.
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", "cause", "job", "known", "run")),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
@@ -34,12 +34,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def runner_zipapp() -> bytes:
-    """Return the bytes of ``runner.pyz``, the same for the same sources; it is stored, and compressed as a whole."""
+    """Return the bytes of ``runner.pyz``, the same for the same sources; not compressed, as Ansible compresses it."""
     files = {"__main__.py": _MAIN, "muster/__init__.py": b""}
-    files.update({f"muster/{name}": (_SOURCES / name).read_bytes() for name in _BESIDE})
-    files.update(
-        {f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in (_SOURCES / "runner").rglob("*.py")}
-    )
+    sources = [*map(_SOURCES.joinpath, _BESIDE), *(_SOURCES / "runner").rglob("*.py")]
+    files.update({f"muster/{path.relative_to(_SOURCES)}": path.read_bytes() for path in sources})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in sorted(files.items()):

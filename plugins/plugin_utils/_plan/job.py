@@ -1,12 +1,13 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One node's job: its part of the plan, exactly what its runner gets."""
+"""One node's job: the part of the plan that its runner gets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
@@ -18,7 +19,6 @@ from .._findings.origin import MUSTER
 from .._nccl import variable_layers
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
-from .ranks import Place
 from .runtimes.base import Part
 from .runtimes.registry import RUNTIMES
 
@@ -30,61 +30,61 @@ MIB = 1 << 20
 class Run:
     """What is the same on every node of the run."""
 
-    run_id: str
-    nonce: str
-    created: str
-    settings: variable_layers.Settings
+    request: Mapping[str, Any]
     policy: ClusterPolicy
     nodes: Sequence[str]
     spares: Sequence[str]
-    world_size: int
+    nproc: int
     rendezvous: Rendezvous
 
+    @property
+    def world_size(self) -> int:
+        """The number of ranks of all nodes."""
+        return len(self.nodes) * self.nproc
 
-def job_of(run: Run, node: Node, place: Place, environment: Sequence[Variable]) -> Job:
-    """Make one node's job; environment is what its ranks get beside what Muster itself tells them."""
-    settings, policy, facts = run.settings, run.policy, node.facts
-    run_dir = f"{facts.workdir.path}/.muster/runs/{run.run_id}"
-    part = Part(run.run_id, run.nonce, node.name, place.node_rank, run_dir)
-    way = RUNTIMES[policy.runtime].way(policy, facts, part)
+
+def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]) -> Job:
+    """Make one node's job; environment is that of its ranks without the variables that describe the run."""
+    settings, policy, facts = run.request["parameters"], run.policy, node.facts
+    run_id, nonce, first_rank = run.request["run_id"], run.request["nonce"], node_rank * run.nproc
+    run_dir = f"{facts.workdir.path}/.muster/runs/{run_id}"
+    execution = RUNTIMES[policy.runtime].execution(policy, facts, Part(run_id, nonce, node.name, node_rank, run_dir))
     launcher = settings["launcher"]["value"]
     command = LAUNCHERS[launcher](
         Start(
-            run_id=run.run_id,
+            run_id=run_id,
             run_dir=run_dir,
-            python=way.python,
+            python=execution.python,
             program=_program(settings, facts.files or {}),
             nnodes=len(run.nodes),
-            nproc=place.nproc,
-            node_rank=place.node_rank,
-            first_rank=place.first_rank,
+            nproc=run.nproc,
+            node_rank=node_rank,
+            first_rank=first_rank,
             world_size=run.world_size,
             address=run.rendezvous.address,
             port=run.rendezvous.port,
         )
     )
-    own = {
-        "MUSTER_RUN_ID": (run.run_id, ""),
-        "MUSTER_NONCE": (run.nonce, ""),
+    of_run = {
+        "MUSTER_RUN_ID": (run_id, ""),
+        "MUSTER_NONCE": (nonce, ""),
         "MUSTER_NODE": (node.name, ""),
         "MUSTER_RUN_DIR": (run_dir, ""),
         "MUSTER_OUTPUT_DIR": (f"{run_dir}/outputs", ""),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (str(max(1, policy.stop_grace - 5)), "launch_stop_grace, less 5 s"),
         **command.environment,
     }
-    whole = variable_layers.merge(
-        [environment, [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in own.items()]]
-    )
+    layer = [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in of_run.items()]
     return Job(
         schema=SCHEMA,
-        run_id=run.run_id,
-        nonce=run.nonce,
+        run_id=run_id,
+        nonce=nonce,
         node=node.name,
-        node_rank=place.node_rank,
+        node_rank=node_rank,
         nnodes=len(run.nodes),
-        nproc=place.nproc,
+        nproc=run.nproc,
         world_size=run.world_size,
-        first_rank=place.first_rank,
+        first_rank=first_rank,
         runtime=policy.runtime,
         launcher=launcher,
         workdir=facts.workdir.path,
@@ -97,26 +97,26 @@ def job_of(run: Run, node: Node, place: Place, environment: Sequence[Variable]) 
             port=ports.of_gang(run.rendezvous.port),
             lost_after=policy.lost_after,
             max_restarts=settings["max_restarts"]["value"],
-            nodes=[*run.nodes, *run.spares] if place.node_rank == 0 else [],
+            nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],
         ),
         argv=command.argv,
-        environment=whole,
-        starter=way.starter.name,
-        starter_reason=way.starter.reason,
-        starter_fallback=way.starter.fallback,
+        environment=variable_layers.merge([environment, layer]),
+        starter=execution.starter.name,
+        starter_reason=execution.starter.reason,
+        starter_fallback=execution.starter.fallback,
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
         join_timeout=policy.join_timeout,
         log_limit=policy.log_limit_mib * MIB,
         label=settings["label"]["value"],
-        created=run.created,
-        container=way.container,
+        created=run.request["created"],
+        container=execution.container,
     )
 
 
 def _program(settings: variable_layers.Settings, files: Mapping[str, File]) -> Program:
-    """Say what the ranks run, by absolute paths: what a relative one means is the node's answer."""
+    """Return what the ranks run; relative paths become absolute as each node resolved them."""
 
     def absolute(path: str) -> str:
         return files[path].path if path in files else path

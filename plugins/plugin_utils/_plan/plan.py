@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Rendezvous
-from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 
 from .._checks import launch
 from .._checks.model import Cluster, Launch
@@ -35,7 +34,7 @@ from .runtimes.registry import RUNTIMES
 
 SCHEMA = 1
 
-# Of the request, what the plan keeps as it is.
+# The parts of the request that the plan keeps as they are.
 KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
 
 
@@ -46,96 +45,69 @@ def make_plan(
     spares: int = 0,
     checks: CheckPolicy = BY_DEFAULT,
 ) -> dict[str, Any]:
-    """Make the plan of a run on these nodes, the head first; raise PlanError with everything that stands against it.
+    """Make the plan of a run on these nodes, the head first; raise PlanError with everything that prevents it.
 
-    The last ones, so many, are spares: they get a job too, and no ranks.
+    The last `spares` nodes are spares: they get a job, too, but no ranks.
     """
     settings = request["parameters"]
     findings = _check(request, policy, nodes, checks)
     nets = {node.name: node.facts.net for node in nodes if node.facts.net is not None}
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
-        _stop_at(findings)  # and here is where it stops: without these nothing more can be decided
-    decided = _decide(request, policy, nodes, nets)
-    names = [node.name for node in nodes]
-    seated, waiting = names[: len(names) - spares], names[len(names) - spares :]
-    world_size = len(seated) * decided.count.nproc
-    run = Run(
-        run_id=request["run_id"],
-        nonce=request["nonce"],
-        created=request["created"],
-        settings=settings,
-        policy=policy,
-        nodes=seated,
-        spares=waiting,
-        world_size=world_size,
-        rendezvous=Rendezvous(decided.address.value, decided.port.number),
+        _stop_at(findings)  # always raises here: nothing more can be decided without these
+    head, facts = nodes[0], {node.name: node.facts for node in nodes}
+    gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
+    count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
+    address, address_findings = head_address.choose_address(
+        head.name, policy.head_address, head.address, nets[head.name], share_network(facts)
     )
-    machines = {node.name: machine_of(node.name, node.facts) for node in nodes}
-    nodes_on = Counter(machines[name] for name in seated)
-    ranks_on_machine = {name: max(1, nodes_on[machine]) * decided.count.nproc for name, machine in machines.items()}
-    seen = [dataclasses.replace(node, facts=RUNTIMES[policy.runtime].as_ranks_see_it(node.facts)) for node in nodes]
-    environments = make_environments(seen, settings, policy.env, decided.address.value, ranks_on_machine)
-    findings += launch.with_levels([*decided.findings, *environments.findings], checks)
+    restarts, master_port = settings["max_restarts"]["value"], settings["master_port"]
+    port, _checked_above = ports.pick(
+        *(master_port["value"], master_port["origin"], policy.port_range, request["nonce"]),
+        *(head.name, nets[head.name], restarts),
+    )
+    names = list(facts)
+    active, waiting = names[: len(names) - spares], names[len(names) - spares :]
+    machines = {name: machine_of(name, facts[name]) for name in names}
+    nodes_on = Counter(machines[name] for name in active)
+    ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
+    inside = RUNTIMES[policy.runtime].facts_inside_runtime
+    views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
+    environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
+    findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
+    run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     jobs = {
-        node.name: job_of(run, node, place, environments.nodes[node.name].variables).to_dict()
-        for node, place in zip(nodes, ranks.place(names, decided.count.nproc), strict=True)
+        node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()
+        for node_rank, node in enumerate(nodes)
     }
     _stop_at(findings)
-    head = nodes[0]
+    code = head.facts.code
     return {
         "schema": SCHEMA,
         **{name: request[name] for name in KEPT},
-        "nodes": seated,
+        "nodes": active,
         "spares": waiting,
-        "head": {"node": head.name, "address": decided.address.value, "reason": decided.address.reason},
-        "nnodes": len(seated),
-        "nproc": decided.count.nproc,
-        "nproc_reason": decided.count.reason,
-        "world_size": world_size,
+        "head": {"node": head.name, "address": address.value, "reason": address.reason},
+        "nnodes": len(active),
+        "nproc": count.nproc,
+        "nproc_reason": count.reason,
+        "world_size": run.world_size,
         "fabric": dataclasses.asdict(environments.fabric),
-        "master_port": decided.port.number,
-        "port_reason": decided.port.reason,
-        "code": _code(head),
+        "master_port": port.number,
+        "port_reason": port.reason,
+        "code": code and {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")},
         "findings": [finding.to_dict() for finding in findings],
         "not_set": {
-            name: [dataclasses.asdict(each) for each in environment.not_set]
+            name: [dataclasses.asdict(item) for item in environment.not_set]
             for name, environment in environments.nodes.items()
         },
         "jobs": jobs,
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class _Decided:
-    """What is decided once for all nodes, and what was found on the way."""
-
-    count: ranks.Count
-    address: head_address.Address
-    port: ports.Port
-    findings: list[Finding]
-
-
-def _decide(
-    request: Mapping[str, Any], policy: ClusterPolicy, nodes: Sequence[Node], nets: Mapping[str, Net]
-) -> _Decided:
-    head, settings = nodes[0], request["parameters"]
-    nproc, port = settings["nproc"], settings["master_port"]
-    gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
-    together = share_network({node.name: node.facts for node in nodes})
-    on_head = nets[head.name]
-    count, of_count = ranks.count(nproc["value"], nproc["origin"], gpus)
-    address, of_address = head_address.choose_address(head.name, policy.head_address, head.address, on_head, together)
-    restarts = settings["max_restarts"]["value"]
-    number, _of_its_check = ports.pick(
-        port["value"], port["origin"], policy.port_range, request["nonce"], head.name, on_head, restarts
-    )
-    return _Decided(count, address, number, [*of_count, *of_address])
-
-
 def _check(
     request: Mapping[str, Any], policy: ClusterPolicy, nodes: Sequence[Node], checks: CheckPolicy
 ) -> list[Finding]:
-    """Check the launch against what the nodes say, whatever the plan will be."""
+    """Check the launch against the nodes' facts."""
     settings = request["parameters"]
     files = {
         what: (str(setting["value"]), setting["origin"])
@@ -173,46 +145,19 @@ def _stop_at(findings: Sequence[Finding]) -> None:
         raise PlanError(stopping)
 
 
-def _code(head: Node) -> dict[str, Any] | None:
-    code = head.facts.code
-    if code is None:
-        return None
-    return {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")}
-
-
 def _unknown(node: Node, part: str) -> Finding:
-    workdir = f"workdir={node.facts.workdir.path}"
-    return Finding(
-        check="facts",
-        node=node.name,
-        status="error",
-        observed=f"nothing is known about {part}",
-        expected=f"facts {part}",
-        source="module node_facts",
-        remedy="ask the node with "
-        + shlex.join(["ansible", node.name, "-m", "muster.train.node_facts", "-a", workdir]),
-    )
+    workdir = shlex.quote(f"workdir={node.facts.workdir.path}")
+    remedy = f"gather the facts with ansible {shlex.quote(node.name)} -m muster.train.node_facts -a {workdir}"
+    return Finding("facts", node.name, "error", f"{part} is unknown", f"facts {part}", "module node_facts", remedy)
 
 
 def _no_nodes() -> Finding:
-    return Finding(
-        check="nodes",
-        node=None,
-        status="fail",
-        observed="the launch has no node",
-        expected="at least one host in the group nodes",
-        source="inventory",
-        remedy="add hosts to the group nodes, or choose another inventory with -i",
-    )
+    expected = "at least one host in the group nodes"
+    remedy = "add hosts to the group nodes, or choose another inventory with -i"
+    return Finding("nodes", None, "fail", "the launch has no node", expected, "inventory", remedy)
 
 
 def _unknown_launcher(launcher: Mapping[str, Any]) -> Finding:
-    return Finding(
-        check="launcher",
-        node=None,
-        status="fail",
-        observed=f"{launcher['value']} is unknown",
-        expected=f"one of {', '.join(LAUNCHERS)}",
-        source=launcher["origin"],
-        remedy="choose one with -e launcher=NAME",
-    )
+    observed = f"{launcher['value']} is unknown"
+    remedy = "choose one with -e launcher=NAME"
+    return Finding("launcher", None, "fail", observed, f"one of {', '.join(LAUNCHERS)}", launcher["origin"], remedy)

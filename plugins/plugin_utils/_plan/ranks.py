@@ -1,25 +1,15 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ranks: which node starts how many, and which numbers they get."""
+"""How many ranks every node starts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._cluster.peers import Usual, usual
 from .._findings.finding import Finding
-
-
-@dataclass(frozen=True)
-class Place:
-    """One node's ranks: first_rank … first_rank + nproc - 1 of the run."""
-
-    node: str
-    node_rank: int
-    first_rank: int
-    nproc: int
 
 
 @dataclass(frozen=True)
@@ -30,61 +20,37 @@ class Count:
     reason: str
 
 
-def place(nodes: Sequence[str], nproc: int) -> list[Place]:
-    """Give out the ranks: node rank is the position, ranks are contiguous per node."""
-    return [Place(node, position, position * nproc, nproc) for position, node in enumerate(nodes)]
-
-
-def count(asked: int | None, origin: str, gpus: Mapping[str, int | None]) -> tuple[Count, list[Finding]]:
+def count(nproc: int | None, origin: str, gpus: Mapping[str, int | None]) -> tuple[Count, list[Finding]]:
     """Decide how many ranks every node starts.
 
-    asked and origin are the parameter nproc, gpus is the number of GPUs by node (None: not known). Without a wish there
-    is one rank per GPU, one on a node without GPUs. torchrun could take another number on each node, but a count that
-    differs is almost always a lost GPU: that is said, never worked around.
+    nproc and origin are the parameter, gpus is the number of GPUs by node (None is unknown). By default it is one rank
+    per GPU, and one on a node without GPUs. torchrun could start another number on each node, but a different count is
+    almost always a lost GPU, and is reported.
     """
-    if asked is not None:
-        return Count(asked, origin), [
-            _more_than_gpus(node, asked, origin, found) for node, found in gpus.items() if found and found < asked
-        ]
-    unknown = [_unknown(node) for node, found in gpus.items() if found is None]
-    peers = usual({node: max(1, found) for node, found in gpus.items() if found is not None})
+    if nproc is not None:
+        few = {node: number for node, number in gpus.items() if number and number < nproc}
+        return Count(nproc, origin), [_more_than_gpus(node, nproc, origin, number) for node, number in few.items()]
+    unknown = [_unknown(node) for node, number in gpus.items() if number is None]
+    peers = usual({node: max(1, number) for node, number in gpus.items() if number is not None})
     if unknown or peers is None:
-        return Count(1, "the number of GPUs is not known"), unknown
+        return Count(1, "the number of GPUs is unknown"), unknown
     findings = [_differs(node, gpus[node] or 0, peers) for node in peers.odd]
     return Count(peers.value, "one per GPU" if any(gpus.values()) else "no GPU: one rank per node"), findings
 
 
-def _more_than_gpus(node: str, asked: int, origin: str, found: int) -> Finding:
-    return Finding(
-        "nproc",
-        node,
-        "warn",
-        f"{asked} ranks on {found} GPUs",
-        f"at most {found} ranks",
-        origin,
-        f"use -e nproc={found} unless the ranks are meant to share GPUs",
-    )
+def _more_than_gpus(node: str, nproc: int, origin: str, gpus: int) -> Finding:
+    remedy = f"use -e nproc={gpus} unless the ranks are meant to share GPUs"
+    observed, expected = f"{nproc} ranks on {gpus} GPUs", f"at most {gpus} ranks"
+    return Finding("nproc", node, "warn", observed, expected, origin, remedy)
 
 
 def _unknown(node: str) -> Finding:
-    return Finding(
-        "nproc",
-        node,
-        "error",
-        "the number of GPUs could not be read",
-        "a number, as nproc is not set",
-        "facts gpu",
-        "set the number of ranks per node with -e nproc=N",
-    )
+    observed = "the number of GPUs could not be read"
+    remedy = "set the number of ranks per node with -e nproc=N"
+    return Finding("nproc", node, "error", observed, "a number, as nproc is not set", "facts gpu", remedy)
 
 
-def _differs(node: str, found: int, peers: Usual[int]) -> Finding:
-    return Finding(
-        "nproc",
-        node,
-        "fail",
-        f"{found} GPUs",
-        f"one number of ranks on all nodes, {peers.value} {peers.source}",
-        "one rank per GPU, as nproc is not set",
-        "set a number that every node can hold with -e nproc=N, or take the node out of the group nodes",
-    )
+def _differs(node: str, gpus: int, peers: Usual[int]) -> Finding:
+    expected = f"one number of ranks on all nodes, {peers.value} {peers.source}"
+    remedy = "set a number that every node can hold with -e nproc=N, or take the node out of the group nodes"
+    return Finding("nproc", node, "fail", f"{gpus} GPUs", expected, "one rank per GPU, as nproc is not set", remedy)

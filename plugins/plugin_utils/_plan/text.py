@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan as a person reads it in a terminal."""
+"""The plan as text for a terminal."""
 
 from __future__ import annotations
 
@@ -15,31 +15,29 @@ from .._findings.finding import Finding, lines
 from .._findings.origin import Layer
 from .._text.table import names
 
-WIDEST = 40  # a longer value pushes its remark to the right instead of all others'
+WIDEST = 40  # the remark of a longer value is not aligned
 
 
 def render(plan: Mapping[str, Any]) -> str:
-    """Write the whole plan: what holds for the run, then every node's directories, command and environment."""
+    """Render the whole plan: the run, then every node's directories, command and environment."""
     sections = [[f"run {plan['run_id']}", *_table(_of_the_run(plan))]]
-    given = [
+    chosen = [
         (name, _value(setting["value"]), setting["origin"])
         for name, setting in plan["parameters"].items()
         if setting["layer"] != Layer.DEFAULT
     ]
-    if given:
-        sections.append(["parameters", *_table(given)])
-    warnings = [Finding(**finding) for finding in plan["findings"]]
-    if warnings:
+    if chosen:
+        sections.append(["parameters", *_table(chosen)])
+    if warnings := [Finding(**finding) for finding in plan["findings"]]:
         sections.append(["warnings", *(f"  {line}" for line in lines(warnings))])
-    left = _left(plan["not_set"])
-    if left:
-        sections.append(["not set", *_table(left)])
+    if not_set := _not_set(plan["not_set"]):
+        sections.append(["not set", *_table(not_set)])
     sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in (*plan["nodes"], *plan["spares"])]
     return "\n\n".join("\n".join(clean(line) for line in section) for section in sections) + "\n"
 
 
 def header(plan: Mapping[str, Any]) -> list[str]:
-    """Write what holds for the run, for a check that does not ask for more."""
+    """Render what is the same for the whole run, for a check without --diff."""
     rows = [*_of_the_run(plan), ("nodes", ", ".join(plan["nodes"]), "")]
     if plan["spares"]:
         rows.append(("spares", ", ".join(plan["spares"]), "take the ranks of nodes that are lost"))
@@ -65,7 +63,7 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _gang(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return how the runners of several nodes hold together, and how often a failed run is started again."""
+    """Return how the runners of several nodes are connected, and how often a failed run is restarted."""
     gang = plan["jobs"][plan["head"]["node"]]["gang"]
     rows = []
     if plan["nnodes"] > 1:
@@ -77,12 +75,12 @@ def _gang(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _left(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str, str, str]]:
-    """Write what is not set, on purpose: variables with one reason together, and the nodes where it is not for all."""
+def _not_set(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[str, str, str]]:
+    """Group what is deliberately not set by reason, and name the nodes if it is not all of them."""
     nodes: dict[tuple[str, str, str], list[str]] = {}
-    for node, left in not_set.items():
-        for each in left:
-            nodes.setdefault((each["rule"], each["reason"], each["name"]), []).append(node)
+    for node, items in not_set.items():
+        for item in items:
+            nodes.setdefault((item["rule"], item["reason"], item["name"]), []).append(node)
     variables: dict[tuple[str, str, str], list[str]] = {}
     for (rule, reason, name), where in nodes.items():
         on = "" if len(where) == len(not_set) else f"on {names(where)}"
@@ -104,11 +102,11 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         ("to stop", f"{job['stop_grace']} s", ""),
         *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
     ]
-    variables = [(f"{each['name']}={shlex.quote(each['value'])}", _remark(each)) for each in job["environment"]]
+    variables = [(f"{item['name']}={shlex.quote(item['value'])}", _remark(item)) for item in job["environment"]]
     width = min(WIDEST, max(len(assignment) for assignment, _why in variables))
-    who = f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}"
+    title = f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}"
     return [
-        f"spare: {job['node']}, takes the ranks of a node that is lost" if spare else who,
+        f"spare: {job['node']}, takes the ranks of a node that is lost" if spare else title,
         *_table(rows),
         "  command",
         *_command(job["argv"]),
@@ -122,7 +120,7 @@ def _container(container: Mapping[str, Any] | None) -> list[tuple[str, str, str]
 
 
 def _command(argv: Sequence[str]) -> list[str]:
-    """Break a command as one would type it: a line for each word, an option and its value on one."""
+    """Break a command into lines: one per word, an option with its value on one line."""
     rows: list[str] = []
     before = ""
     for word in argv:
@@ -137,7 +135,7 @@ def _command(argv: Sequence[str]) -> list[str]:
 
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Lay out name, value and remark."""
+    """Align names, values and remarks."""
     width = max(len(name) for name, _value, _why in rows)
     return [f"  {name:<{width}}  {value}{f'  # {remark}' if remark else ''}" for name, value, remark in rows]
 

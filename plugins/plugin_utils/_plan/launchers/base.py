@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a launcher is told, and what it answers."""
+"""The interface of a launcher."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Program:
-    """What the ranks run: an absolute path, or a module's name, and its arguments."""
+    """What the ranks run: an absolute path or a module's name, and its arguments."""
 
     kind: Literal["script", "module"]
     name: str
@@ -21,7 +21,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Start:
-    """One node's part of a run, as far as a launcher cares. Times are seconds."""
+    """One node's part of a run, as far as a launcher needs it."""
 
     run_id: str
     run_dir: str
@@ -38,7 +38,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Command:
-    """What the runner executes, and the variables that the launcher needs beside it: name -> (value, reason)."""
+    """What the runner executes, and the launcher's environment variables: name -> (value, reason)."""
 
     argv: list[str]
     environment: Mapping[str, tuple[str, str]]

@@ -9,7 +9,7 @@ from .base import Command, Start
 
 
 def command(start: Start) -> Command:
-    """Run the program directly, with what torchrun would have put into its environment."""
+    """Run the program directly, with the environment that torchrun would set."""
     reason = "launcher python"
     environment = {
         "RANK": str(start.first_rank),

@@ -1,21 +1,21 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""torchrun: one agent per node that starts its ranks."""
+"""torchrun: one agent per node, which starts the node's ranks."""
 
 from __future__ import annotations
 
 from .base import Command, Start
 
-# How far apart the agents may begin (importing torch from a cold network file system) before they give each other up.
+# How long agents wait for each other; importing torch from a cold network file system takes long.
 MEET_SECONDS = 300
 
 
 def command(start: Start) -> Command:
-    """Run torchrun with static rendezvous: rank order is inventory order, and restarts are not torchrun's.
+    """Run torchrun with static rendezvous: rank order is inventory order, and Muster restarts the ranks.
 
-    The endpoint and the node rank are no arguments: each attempt has a port of its own, a spare takes another's rank,
-    and torchrun reads PET_* where an option is missing (torch/distributed/argparse_util.py).
+    The endpoint and the node rank are not arguments, because they change with an attempt or a spare; torchrun reads
+    PET_* for missing options (torch/distributed/argparse_util.py).
     """
     address = f"[{start.address}]" if ":" in start.address else start.address
     argv = [
@@ -33,6 +33,6 @@ def command(start: Start) -> Command:
         argv.append("--module")
     environment = {
         "PET_NODE_RANK": (str(start.node_rank), "a spare takes that of a lost node"),
-        "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks meet; a restart takes the next port"),
+        "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks connect; a restart takes the next port"),
     }
     return Command([*argv, start.program.name, *start.program.arguments], environment)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a runtime is asked, and what it answers."""
+"""The interface of a runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGIN = "launch_runtime"
 
 @dataclass(frozen=True)
 class Part:
-    """Whose part of which launch it is, as far as a runtime cares."""
+    """One node's part of a run, as far as a runtime needs it."""
 
     run_id: str
     nonce: str
@@ -29,8 +29,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a node's command runs: the interpreter, how its runner is started, and the container it lives in."""
+class Execution:
+    """How a node's command runs: the interpreter, the starter of its runner, and its container if any."""
 
     python: str
     starter: Choice
@@ -39,10 +39,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Runtime:
-    """One runtime's functions.
+    """A runtime: how a node's command runs, and the facts that are valid inside the runtime."""
 
-    way decides for one node, as_ranks_see_it leaves of the facts what holds for the ranks.
-    """
-
-    way: Callable[[ClusterPolicy, NodeFacts, Part], Way]
-    as_ranks_see_it: Callable[[NodeFacts], NodeFacts]
+    execution: Callable[[ClusterPolicy, NodeFacts, Part], Execution]
+    facts_inside_runtime: Callable[[NodeFacts], NodeFacts]

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docker: the runner is the main process of a container of its own.
+"""docker: the runner is the main process of a container.
 
-The container is made from a service of a compose file for this run alone. The work directory and the code are mounted
-at the same paths, so that no path differs inside; the interpreter and its packages are the image's.
+The container is created for this run from a service of a compose file. The work directory and the code are mounted at
+their own paths; the interpreter and its packages are the image's.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import Choice
-from .base import ORIGIN, Part, Way
+from .base import ORIGIN, Execution, Part
 
 NAME = "docker"
-# What Python and its packages say on the node says nothing of the image.
+# The node's Python and its packages are not the image's.
 OF_THE_IMAGE = ("python", "torch", "torch_cuda", "torch_hip", "nccl", "rccl", "rocm", "site_packages")
 
 
-def way(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Way:
-    """Start it as a container that is named after the run and the node."""
-    asked = (facts.files or {}).get(policy.compose_file)
+def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
+    """Run it in a container that is named after the run and the node."""
+    compose = (facts.files or {}).get(policy.compose_file)
     container = JobContainer(
         docker=list(policy.docker),
-        file=asked.path if asked else policy.compose_file,
+        file=compose.path if compose else policy.compose_file,
         service=policy.compose_service,
         name=container_name(part.run_id, part.node_rank),
         python=facts.python.command,
@@ -41,11 +41,11 @@ def way(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Way:
             "muster.workdir": facts.workdir.path,
         },
     )
-    return Way(python=facts.python.command, starter=Choice(NAME, ORIGIN), container=container)
+    return Execution(python=facts.python.command, starter=Choice(NAME, ORIGIN), container=container)
 
 
-def as_ranks_see_it(facts: NodeFacts) -> NodeFacts:
-    """Leave out what the node's own Python has: the ranks' is the image's."""
+def facts_inside_runtime(facts: NodeFacts) -> NodeFacts:
+    """Remove what is known about the node's Python."""
     if facts.versions is None:
         return facts
     nothing: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)

@@ -187,7 +187,7 @@ def test_tables_that_cannot_be_read(version: tuple[int, ...] | None, status: lis
 
 
 def test_a_users_index_is_the_answer() -> None:
-    assert decide(*rails(PLAIN, POD), version=OLD, given={"NCCL_IB_GID_INDEX": "1"}) == ({}, [])
+    assert decide(*rails(PLAIN, POD), version=OLD, user_values={"NCCL_IB_GID_INDEX": "1"}) == ({}, [])
 
 
 TWO = gids(LINK, "10.0.0.5", "192.168.1.5", start=4)
@@ -196,7 +196,7 @@ BOTH = gids(LINK, "10.0.0.5", "fd00::5")
 
 
 @pytest.mark.parametrize(
-    ("table", "version", "given", "expected"),
+    ("table", "version", "user_values", "expected"),
     [
         (POD, MIDDLE, {"NCCL_IB_ADDR_RANGE": "10.0.0.0/8"}, {"NCCL_IB_GID_INDEX": "7"}),
         (POD, MIDDLE, {"NCCL_IB_ADDR_FAMILY": "AF_INET"}, {"NCCL_IB_GID_INDEX": "7"}),
@@ -211,18 +211,18 @@ BOTH = gids(LINK, "10.0.0.5", "fd00::5")
     ],
 )
 def test_a_users_family_and_range_lead_to_the_index(
-    table: list[Gid], version: tuple[int, ...], given: dict[str, str], expected: dict[str, str]
+    table: list[Gid], version: tuple[int, ...], user_values: dict[str, str], expected: dict[str, str]
 ) -> None:
-    assert decide(*rails(table), version=version, given=given) == (expected, [])
+    assert decide(*rails(table), version=version, user_values=user_values) == (expected, [])
 
 
 @pytest.mark.parametrize(
-    "given",
+    "user_values",
     [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
 )
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], given: dict[str, str]) -> None:
-    values, [finding] = decide(*rails(PLAIN), version=version, given=given)
+def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], user_values: dict[str, str]) -> None:
+    values, [finding] = decide(*rails(PLAIN), version=version, user_values=user_values)
     assert (values, finding.status) == ({}, "warn")
-    assert "=".join(*given.items()) in finding.observed
+    assert "=".join(*user_values.items()) in finding.observed
     assert "mlx5_0: 10.0.0.5" in finding.observed

@@ -87,7 +87,7 @@ def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -
     [variable] = [each for each in own.variables if each.name == "NCCL_IB_HCA"]
     assert variable.reason == (
         "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0); "
-        "without mlx5_8: its GID table is empty; mlx5_9, mlx5_10: /dev/infiniband/uverbs9 is missing (each its own)"
+        "without mlx5_8: its GID table is empty; mlx5_9, mlx5_10: /dev/infiniband/uverbs9 is missing (and similar)"
     )
 
 
@@ -148,7 +148,7 @@ def test_infiniband_that_is_slower_than_ethernet_is_a_question() -> None:
     assert finding.status == "fail"
     assert "InfiniBand (mlx5_0, mlx5_1, 100 Gb/s) is slower than Ethernet (mlx5_9, 400 Gb/s)" in finding.observed
     assert "launch_node_env" in str(finding.remedy)
-    answered = view(hcas=node.rdma.hcas if node.rdma else [], given={"NCCL_IB_HCA": "=mlx5_0,mlx5_1"})
+    answered = view(hcas=node.rdma.hcas if node.rdma else [], user_values={"NCCL_IB_HCA": "=mlx5_0,mlx5_1"})
     assert findings(answered) == []
     assert resolve([answered], MUST_RDMA).nodes["node0"].hcas == ["mlx5_0", "mlx5_1"]
 
@@ -210,9 +210,9 @@ def test_nodes_whose_ports_differ_do_not_fit(odd: list[Hca], seen: str) -> None:
 
 
 def test_a_number_that_users_chose_is_a_warning_but_layers_never_meet() -> None:
-    chosen = view("a", EIGHT, given={"NCCL_IB_HCA": "mlx5_0"})
+    chosen = view("a", EIGHT, user_values={"NCCL_IB_HCA": "mlx5_0"})
     assert [each.status for each in findings(chosen, view("b", EIGHT), view("c", EIGHT))] == ["warn"]
-    mixed = view("a", [*EIGHT, BOND], given={"NCCL_IB_HCA": "=mlx5_bond_0"})
+    mixed = view("a", [*EIGHT, BOND], user_values={"NCCL_IB_HCA": "=mlx5_bond_0"})
     assert [each.status for each in findings(mixed, view("b", EIGHT), view("c", EIGHT))] == ["fail"]
 
 

@@ -113,7 +113,7 @@ def test_what_is_left_to_nccl_on_an_rdma_node() -> None:
 def test_what_is_known_of_gpudirect_is_said() -> None:
     node = view(hcas=EIGHT)
     nothing = rdma(EIGHT, nvidia_peermem=False)
-    assert "DMA-BUF: only the driver can tell" in left(view(rdma=nothing))["NCCL_NET_GDR_LEVEL"]
+    assert "DMA-BUF: only the driver knows" in left(view(rdma=nothing))["NCCL_NET_GDR_LEVEL"]
     assert node.rdma is not None
 
 
@@ -122,11 +122,11 @@ def test_a_cluster_without_gpus_and_rdma_hears_of_neither() -> None:
 
 
 def test_what_users_set_is_not_listed_as_left_out() -> None:
-    assert "NCCL_ALGO" not in left(view(hcas=EIGHT, given={"NCCL_ALGO": "Ring"}))
+    assert "NCCL_ALGO" not in left(view(hcas=EIGHT, user_values={"NCCL_ALGO": "Ring"}))
 
 
 def test_it_is_plain_data() -> None:
-    assert resolve([view(hcas=EIGHT)], AUTO).to_dict()["fabric"]["value"] == "rdma"
+    assert resolve([view(hcas=EIGHT)], AUTO).fabric.value == "rdma"
 
 
 NAMES = ("mlx5_0", "mlx5_1", "mlx5_10", "mlx5_2", "mlx5_bond_0", "ibp12s0", "rxe0", "efa_0", "bnxt_re3")

@@ -13,13 +13,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import (
     FabricPolicy,
     NodeView,
     Resolution,
     resolve,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import Fabric
 from ansible_collections.muster.train.tests.support.rdma_parts import (
     AUTO,
     MUST_RDMA,
@@ -72,8 +72,7 @@ def test_decided_without_a_word(
 
 
 @pytest.mark.parametrize(
-    ("hcas", "reason"),
-    [([], "no node has RDMA devices"), (RXE, "no node has a usable RDMA port")],
+    ("hcas", "reason"), [([], "no node has RDMA devices"), (RXE, "no node has a usable RDMA port")]
 )
 def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[Hca], reason: str) -> None:
     with_gpus, without = (view(name, hcas, gpu=Gpu("nvidia", count)) for name, count in (("a", 8), ("b", 0)))
@@ -118,10 +117,10 @@ def test_rdma_never_falls_back_and_says_of_each_device_why_not(hcas: list[list[H
 
 def test_devices_without_ports_are_named_not_denied() -> None:
     [finding] = resolve([view(hcas=[*PORTLESS, hca("mlx5_2", down())])], MUST_RDMA).findings
-    assert finding.observed == "no usable RDMA port (mlx5_2: state DOWN; mlx5_0, mlx5_1: it has no port)"
+    assert finding.observed == "no usable RDMA port (mlx5_2: state DOWN; mlx5_0, mlx5_1: has no port)"
     found = resolve([view(hcas=PORTLESS)], AUTO)
     assert found.fabric.reason == "no node has a usable RDMA port"
-    assert "mlx5_0, mlx5_1: it has no port" in found.findings[0].observed
+    assert "mlx5_0, mlx5_1: has no port" in found.findings[0].observed
 
 
 def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nodes_only() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_DEFAULTS, Layer, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.tuning import beyond, variables
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.tuning import limit_findings, variables
 from ansible_collections.muster.train.tests.support.plan_parts import settings
 
 CLUSTER = "cluster (launch_defaults)"
@@ -65,5 +65,5 @@ def test_threads(library: Library, names: set[str]) -> None:
     ],
 )
 def test_numbers_that_a_library_does_not_take(name: str, value: int, library: Library, warned: bool) -> None:
-    findings = beyond(settings(**{name: value}), library, "node0")
+    findings = limit_findings(settings(**{name: value}), library, "node0")
     assert [(finding.node, finding.status, finding.check) for finding in findings] == [("node0", "warn", name)] * warned

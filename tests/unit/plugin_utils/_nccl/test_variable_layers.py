@@ -12,8 +12,6 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
-    DEFAULT,
-    LAUNCH_DEFAULTS,
     LAUNCH_ENV,
     LAUNCH_NODE_ENV,
     Layer,
@@ -61,22 +59,6 @@ def test_cores_are_shared_among_the_ranks(cpus: int, ranks: int, threads: str) -
     variable, _unbuffered = variable_layers.of_the_machine(cpus, ranks)
     assert (variable.name, variable.value, variable.origin) == ("OMP_NUM_THREADS", threads, "muster")
     assert variable.reason.startswith(f"{cpus} cores for {ranks} rank")
-
-
-@pytest.mark.parametrize(
-    ("origin", "of_the_run"),
-    [
-        (Origin(Layer.EXTRA_VARS, "-e channels"), True),
-        (Origin(Layer.ENVIRONMENT, "environment CHANNELS"), True),
-        (Origin(Layer.EARLIER, "default"), True),
-        (LAUNCH_DEFAULTS, False),
-        (Origin(Layer.CLUSTER, "-e channels"), False),
-        (DEFAULT, False),
-    ],
-)
-def test_split(origin: Origin, of_the_run: bool) -> None:
-    variable = variable_layers.variable("A", "1", origin)
-    assert variable_layers.split([variable]) == (([], [variable]) if of_the_run else ([variable], []))
 
 
 @pytest.mark.parametrize(("value", "text"), [("", ""), ("a b;$(c)", "a b;$(c)"), (1, "1"), (0, "0")])

@@ -71,7 +71,7 @@ def test_rdma_without_devices_is_an_error() -> None:
 def test_rdma_that_an_environment_disables_is_an_error() -> None:
     on = nodes(2, hcas=[hca("mlx5_0")])
     [line] = refusal(request(2, mode="rdma"), policy(env={"NCCL_IB_DISABLE": 1}), on)
-    assert "NCCL_IB_DISABLE=1 (cluster (launch_env)) forbids what mode=rdma (-e mode) asks for" in line
+    assert "NCCL_IB_DISABLE=1 (cluster (launch_env)) contradicts mode=rdma (-e mode)" in line
 
 
 def test_a_loopback_head_address_on_several_machines_is_an_error() -> None:
@@ -96,7 +96,7 @@ def test_the_ports_of_other_nodes_do_not_matter() -> None:
 def test_unknown_facts_are_named_and_nothing_is_guessed() -> None:
     lines = refusal(request(2), policy(), [node(0), node(1, net=None)])
     assert len(lines) == 1
-    assert lines[0].startswith("node1: facts: nothing is known about net; expected facts net")
+    assert lines[0].startswith("node1: facts: net is unknown; expected facts net")
 
 
 def test_all_errors_are_shown_at_once() -> None:

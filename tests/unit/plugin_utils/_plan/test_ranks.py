@@ -1,32 +1,19 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the ranks: how many per node, and which number each gets."""
+"""Tests of the ranks: how many every node starts."""
 
 from __future__ import annotations
 
-import pytest
-
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
-from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import Count, Place, count, place
+from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import Count, count
 
 
-def test_ranks_are_contiguous_and_in_node_order() -> None:
-    assert place(["a", "b", "c"], 4) == [Place("a", 0, 0, 4), Place("b", 1, 4, 4), Place("c", 2, 8, 4)]
-
-
-@pytest.mark.parametrize("nproc", [1, 2, 8])
-def test_every_rank_is_given_out_once(nproc: int) -> None:
-    places = place([f"n{number}" for number in range(1000)], nproc)
-    ranks = [rank for each in places for rank in range(each.first_rank, each.first_rank + each.nproc)]
-    assert ranks == list(range(1000 * nproc))
-
-
-def test_a_wish_is_taken_whatever_the_gpus() -> None:
+def test_the_parameter_wins_over_the_gpus() -> None:
     assert count(2, "-e nproc", {"a": 0, "b": None, "c": 8}) == (Count(2, "-e nproc"), [])
 
 
-def test_without_a_wish_one_rank_per_gpu() -> None:
+def test_by_default_one_rank_per_gpu() -> None:
     assert count(None, "default", {"a": 8, "b": 8}) == (Count(8, "one per GPU"), [])
 
 

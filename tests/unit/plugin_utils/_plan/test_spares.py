@@ -68,7 +68,7 @@ def test_a_spare_that_is_refused_itself_is_left_out() -> None:
     plan, left_out = planned(2, 3, bad=(1, 2), away=(3,), max_restarts=1)
     assert (plan["nodes"], plan["spares"]) == (["node0", "node4"], [])
     assert sorted(line.partition(":")[0] for line in left_out) == ["node1", "node2", "node3"]
-    assert len([line for line in left_out if line.endswith("it is no spare in this run")]) == 2
+    assert len([line for line in left_out if line.endswith("it is not a spare in this run")]) == 2
 
 
 def test_a_spare_that_would_change_what_the_nodes_get_is_left_out() -> None:

@@ -61,13 +61,13 @@ node 0: node0 (head), ranks 0-1
     MUSTER_RUN_DIR={RUN_DIR}  # muster
     MUSTER_RUN_ID={RUN_ID}  # muster
     NCCL_IB_DISABLE=1                         # fabric D1: tcp on all nodes: no node has RDMA devices
-    NCCL_MAX_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
-    NCCL_MIN_NCHANNELS=42                     # -e channels D6: least and most alike, so that it is the number
+    NCCL_MAX_NCHANNELS=42                     # -e channels D6: the minimum and the maximum set the number
+    NCCL_MIN_NCHANNELS=42                     # -e channels D6: the minimum and the maximum set the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric D4: has the head's address 10.0.0.1; {EXACTLY}
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
     PET_NODE_RANK=0                           # muster: a spare takes that of a lost node
-    PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks meet; a restart takes the next port
-    PYTHONUNBUFFERED=1                        # muster: logs show what a rank printed when it printed it
+    PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks connect; a restart takes the next port
+    PYTHONUNBUFFERED=1                        # muster: a log line is available as soon as a rank prints it
     TORCH_ELASTIC_SHUTDOWN_TIMEOUT=55         # muster: launch_stop_grace, less 5 s
 """
 

@@ -286,13 +286,7 @@ def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("effective", "container", "problems"),
-    [
-        (-1, -1, 0),
-        (8 * MIB, -1, 1),
-        (-1, 8 * MIB, 1),
-        (None, None, 2),
-    ],
+    ("effective", "container", "problems"), [(-1, -1, 0), (8 * MIB, -1, 1), (-1, 8 * MIB, 1), (None, None, 2)]
 )
 def test_only_processes_are_a_proof(effective: int | None, container: int | None, problems: int) -> None:
     measured = engine(container={"image": "i", "soft": container, "hard": container, "why": None})

@@ -12,10 +12,10 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.fabric import Fabric
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.lint import lint, lint_cluster
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.lint.value_rules import integer
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import Fabric
 from ansible_collections.muster.train.tests.support.rdma_parts import (
     MUST_RDMA,
     down,
@@ -57,22 +57,22 @@ def seen(findings: list[Finding]) -> str:
         ("^=mlx5_0", ELEVEN, []),
         ("mlx5_2", ELEVEN, []),
         ("mlx5", ELEVEN, []),
-        ("", ELEVEN, ["as if it were not set"]),
-        ("mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
-        ("^mlx5_1", ELEVEN, ["mlx5_1 is a prefix and matches mlx5_10 too"]),
+        ("", ELEVEN, ["so NCCL takes every ACTIVE port"]),
+        ("mlx5_1", ELEVEN, ["mlx5_1 is a prefix and also matches mlx5_10"]),
+        ("^mlx5_1", ELEVEN, ["mlx5_1 is a prefix and also matches mlx5_10"]),
         ("=mlx5_0, mlx5_1", ELEVEN, ["does not trim"]),
         ("=^mlx5_1", ELEVEN, ["a device named with ^", "leaves no RDMA device"]),
-        ("=mlx5_0,=mlx5_1", ELEVEN, ["^ and = count only"]),
+        ("=mlx5_0,=mlx5_1", ELEVEN, ["^ and = are valid only"]),
         ("=mlx5_99", ELEVEN, ["mlx5_99 names no device here", "leaves no RDMA device"]),
         ("=mlx5_0,mlx5_0:2", ELEVEN, ["mlx5_0:2 names no device here"]),
         ("^mlx5_", ELEVEN, ["leaves no RDMA device"]),
-        ("^", ELEVEN, ["leaves out every device", "leaves no RDMA device"]),
+        ("^", ELEVEN, ["excludes every device", "leaves no RDMA device"]),
         ("=mlx5_0,mlx5_2", MIXED, ["mlx5_2 names no active port (mlx5_2 DOWN)"]),
-        ("^=mlx5_0", [*ELEVEN, SLOW], ["takes mlx5_11 too, which would be left out (mlx5_11: 100 Gb/s)"]),
-        ("mlx5", [*ELEVEN, SLOW], ["takes mlx5_11 too"]),
-        ("", [*ELEVEN, SLOW], ["as if it were not set", "takes mlx5_11 too"]),
+        ("^=mlx5_0", [*ELEVEN, SLOW], ["also takes mlx5_11, which would be left out (mlx5_11: 100 Gb/s)"]),
+        ("mlx5", [*ELEVEN, SLOW], ["also takes mlx5_11"]),
+        ("", [*ELEVEN, SLOW], ["so NCCL takes every ACTIVE port", "also takes mlx5_11"]),
         ("=mlx5_0,mlx5_11", [*ELEVEN, SLOW], []),
-        ("=mlx5_0:1:0:0", ELEVEN, ["NCCL 2.27.3 does not read :rail:plane"]),
+        ("=mlx5_0:1:0:0", ELEVEN, ["NCCL 2.27.3 does not support :rail:plane"]),
         ("mlx5", MIXED, ["ports of Ethernet and InfiniBand (mlx5_0, mlx5_1, mlx5_bond_0), which cannot work together"]),
         ("^=mlx5_2", MIXED, ["which cannot work together"]),
         ("=mlx5_0,mlx5_8", PHANTOM, ["ports that do not work (mlx5_8: no usable GID)"]),
@@ -94,8 +94,8 @@ def test_lists_of_hcas(value: str, hcas: list[Hca], parts: list[str]) -> None:
         ("^docker,lo", []),
         ("=eth0, eth1", ["does not trim"]),
         ("=eth1", ["matches eth1, but eth0 leads to the head"]),
-        ("eth1", ["eth1 is a prefix and matches eth10 too", "matches eth1, eth10, but eth0 leads to the head"]),
-        ("eth", ["matches eth0, eth1, eth10; NCCL meets over the first that the system lists"]),
+        ("eth1", ["eth1 is a prefix and also matches eth10", "matches eth1, eth10, but eth0 leads to the head"]),
+        ("eth", ["matches eth0, eth1, eth10; NCCL uses the first that the system lists"]),
         ("=eth0,absent", ["absent names no interface"]),
         ("net1,net2", ["matches no interface that has an IPv4 address (eth0, eth1, eth10, lo)"]),
         ("e", []),
@@ -108,7 +108,7 @@ def test_lists_of_interfaces(value: str, parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "part"), [("=eth0", "named =eth0"), ("eth7", "eth7 is no interface"), ("eth0", ""), ("eth0,eth1", "")]
+    ("value", "part"), [("=eth0", "named =eth0"), ("eth7", "eth7 is not an interface"), ("eth0", ""), ("eth0,eth1", "")]
 )
 def test_gloo_knows_plain_names_only(value: str, part: str) -> None:
     assert part in seen(check(GLOO_SOCKET_IFNAME=value))
@@ -127,36 +127,36 @@ def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
     ("values", "part"),
     [
         ({"NCCL_IB_TIMEOUT": "022"}, "a leading zero makes it octal: 18"),
-        ({"NCCL_IB_TIMEOUT": "08"}, "no octal number"),
-        ({"NCCL_IB_TIMEOUT": "22s"}, "no whole number"),
+        ({"NCCL_IB_TIMEOUT": "08"}, "not an octal number"),
+        ({"NCCL_IB_TIMEOUT": "22s"}, "not a whole number"),
         ({"NCCL_IB_TIMEOUT": "22"}, ""),
         ({"NCCL_IB_TIMEOUT": "40"}, "40 is out of range: the adapter has 5 bits"),
         ({"NCCL_CROSS_NIC": "7"}, "7 is out of range"),
         ({"NCCL_CROSS_NIC": "0"}, ""),
         ({"NCCL_IB_SL": "-1"}, ""),
-        ({"NCCL_IB_ADDR_RANGE": "junk"}, "no network, so NCCL ignores it"),
-        ({"NCCL_IB_ADDR_RANGE": "10.2.0.0"}, "no network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "junk"}, "not a network, so NCCL ignores it"),
+        ({"NCCL_IB_ADDR_RANGE": "10.2.0.0"}, "not a network, so NCCL ignores it"),
         ({"NCCL_IB_ADDR_RANGE": "10.2.0.7/16"}, ""),
         ({"NCCL_IB_ADDR_FAMILY": "IPv6"}, "NCCL takes AF_INET"),
         ({"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, ""),
         ({"NCCL_IB_DISABLE": "0"}, "0 is the default"),
-        ({"NCCL_ALGO": "Rign"}, "the library knows no 'Rign'"),
+        ({"NCCL_ALGO": "Rign"}, "the library does not know 'Rign'"),
         ({"NCCL_ALGO": "tree,Ring"}, ""),
         ({"NCCL_ALGO": "^tree"}, ""),
         ({"NCCL_ALGO": "allreduce:tree,ring;broadcast:ring"}, ""),
-        ({"NCCL_PROTO": "LL128,simpel"}, "knows no 'simpel'"),
+        ({"NCCL_PROTO": "LL128,simpel"}, "does not know 'simpel'"),
         ({"NCCL_NTHREADS": "192"}, "does not take this number"),
         ({"NCCL_NTHREADS": "256"}, ""),
         ({"NCCL_MAX_NCHANNELS": "100"}, "does not take this number"),
         ({"NCCL_MAX_CTAS": "64"}, ""),
-        ({"nccl_ib_hca": "x"}, "nobody reads this one; did you mean NCCL_IB_HCA?"),
+        ({"nccl_ib_hca": "x"}, "no library reads this one; did you mean NCCL_IB_HCA?"),
         ({"NCCL_NET_GDR_LEVEL": "5"}, "the number means SYS; it is a distance"),
         ({"NCCL_NET_GDR_LEVEL": "2"}, "the number means PXB"),
         ({"NCCL_NET_GDR_LEVEL": "phb"}, "does not know it"),
-        ({"NCCL_P2P_LEVEL": "NVL"}, "removes P2P over PCIe"),
+        ({"NCCL_P2P_LEVEL": "NVL"}, "disables P2P over PCIe"),
         ({"NCCL_P2P_LEVEL": "XGMI"}, "NCCL's word is NVL"),
         ({"NCCL_DEBUG": "TRACE"}, "needs a library built for it"),
-        ({"NCCL_DEBUG": "LOUD"}, "no level"),
+        ({"NCCL_DEBUG": "LOUD"}, "not a level"),
         ({"NCCL_DEBUG": "warn"}, ""),
         ({"NCCL_NCHANNELS": "8"}, "did you mean"),
         ({"NCCL_IB_HCAS": "=mlx5_0"}, "did you mean NCCL_IB_HCA?"),
@@ -194,7 +194,7 @@ def test_a_distance_by_its_word_is_no_fault_of_the_value(value: str) -> None:
 def test_nvl_is_no_word_of_rccls() -> None:
     amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
     findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "", layer="extra_vars")], TCP)
-    assert "RCCL does not know it and takes its default, silently; RCCL's word is XGMI" in seen(findings)
+    assert "RCCL does not know it and silently takes its default; RCCL's word is XGMI" in seen(findings)
 
 
 GOOD = [roce("mlx5_0", "10.1.0.5"), roce("mlx5_1", "10.1.0.6")]
@@ -256,7 +256,7 @@ def test_rdma_disabled_on_an_rdma_cluster(value: str) -> None:
 def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
     environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
     [finding] = lint(view(hcas=ELEVEN), environment, TCP)
-    assert "where tcp was decided for all" in finding.observed
+    assert "although the fabric is tcp" in finding.observed
     assert "where tcp" not in seen(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
 
 
