@@ -28,7 +28,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.verdict impo
 
 OPTIONS = {
     **infos_OPTIONS,
-    "request": {"type": "dict", "required": True},
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
     "phase": {"type": "str"},

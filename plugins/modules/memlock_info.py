@@ -91,9 +91,10 @@ memlock:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._host import require_python  # noqa: F401
+from ansible_collections.muster.train.plugins.module_utils._host.require_python import require_python
 
-# isort: split
+require_python()
+
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._memlock import info
 

@@ -446,9 +446,10 @@ ansible_facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.muster.train.plugins.module_utils._host import require_python  # noqa: F401
+from ansible_collections.muster.train.plugins.module_utils._host.require_python import require_python
 
-# isort: split
+require_python()
+
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select

@@ -18,7 +18,6 @@ description:
   - What was recorded earlier is kept if a node no longer returns it.
   - Runs once, on the controller, with the registered results of all nodes.
 options:
-  request: {description: "The verb's request, as M(muster.train.verb_request) returns it.", type: dict, required: true}
   plan: {description: The plan of a launch. By default the C(plan.json) that was collected from the head., type: dict}
   experiments: {description: Directory of all experiments. By default the one of O(request)., type: path}
   phase: {description: 'The phase of the run on all nodes, if it is known better than from their results.', type: str}

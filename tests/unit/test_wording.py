@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def reworded(text: Any) -> Any:
         return tuple(map(reworded, text))
     return (
         "~" + "".join(chr(ord(sign) + 0x2800 - 0x20) for sign in text if sign != " ")
-        if type(text) is str and text
+        if isinstance(text, str) and text and not isinstance(text, Enum)
         else text
     )
 

@@ -9,10 +9,17 @@ Before Python 3.10 a thread can see a module that another thread has only partly
 
 from __future__ import annotations
 
-from .._gpu.amd import devices as amd_devices  # noqa: F401
-from .._gpu.amd import health as amd_health  # noqa: F401
-from .._gpu.nvidia import devices as nvidia_devices  # noqa: F401
-from .._gpu.nvidia import health as nvidia_health  # noqa: F401
-from .._host import live  # noqa: F401
-from .._software import changes  # noqa: F401
-from .._system import processes  # noqa: F401
+from types import ModuleType
+
+from .._gpu.amd import devices as amd_devices
+from .._gpu.amd import health as amd_health
+from .._gpu.nvidia import devices as nvidia_devices
+from .._gpu.nvidia import health as nvidia_health
+from .._host import live
+from .._software import changes
+from .._system import processes
+
+
+def readers() -> tuple[ModuleType, ...]:
+    """Return the readers, all of them imported."""
+    return (amd_devices, amd_health, nvidia_devices, nvidia_health, live, changes, processes)

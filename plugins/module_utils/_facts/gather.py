@@ -78,7 +78,9 @@ class Gathered:
 def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts, with a warning for each part that could not be read. No part takes longer than cap s."""
     if sys.version_info < (3, 10):
-        from . import eager  # noqa: F401
+        from .eager import readers
+
+        readers()
     warnings: list[str] = []
     identity = read_identity(host)
     cpus = read_cpus(host)

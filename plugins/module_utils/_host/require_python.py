@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Refuse a Python that is too old. Modules import this first, before an import of theirs can fail in other words."""
+"""The oldest Python of a node. Modules ask for it first, before an import of theirs can fail in other words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import sys
 
 OLDEST = (3, 9)
 
-if sys.version_info < OLDEST:
+
+def require_python() -> None:
+    """End this module as failed, with a message that names the node, if Python is too old."""
+    if sys.version_info >= OLDEST:
+        return
     version, needed = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST))
     message = (
         f"{os.uname().nodename}: {sys.executable} is Python {version}; Muster needs Python {needed} or newer on nodes"

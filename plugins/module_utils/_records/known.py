@@ -24,7 +24,7 @@ class Record:
         """Return the record, those nested in it by their annotations; modules: where these are, beside its own."""
         record: Any = cls
         values = {}
-        for name, kind, nested in _fields(record, cls.__module__, *modules):
+        for name, kind, nested in fields_of(record, cls.__module__, *modules):
             if data.get(name) is not None:
                 values[name] = data[name] if nested is None else _nest(nested, kind, data[name])
             elif kind.endswith("| None"):
@@ -36,7 +36,7 @@ class Record:
 
 
 @functools.cache
-def _fields(record: Any, *modules: str) -> list[tuple[str, str, Any]]:
+def fields_of(record: Any, *modules: str) -> list[tuple[str, str, Any]]:
     """Return the name, the annotation and the nested record of each field; Python 3.9 cannot evaluate `int | None`."""
     names = {name: value for module in modules for name, value in vars(sys.modules[module]).items()}
     fields = []

@@ -7,22 +7,19 @@ A rank, a full disk or a user can write these files, so `from_dict` never raises
 another type is None, and what is longer than any reader needs is cut. The runner takes this file along.
 """
 
-# ruff: noqa: RUF009 (each call of _item makes a field of its own)
-
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .._text.stamps import seconds_of
 from .job import ACTIVE, ENDED, NOT_BEGUN, SILENT
-from .known import as_dict
+from .known import as_dict, fields_of
 
 # In characters, lines and entries: more than a runner writes.
 MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES = 4096, 100, 64, 16384
 
-T = TypeVar("T")
 P = TypeVar("P", bound="Document")
 
 
@@ -72,19 +69,36 @@ def as_phases(value: object) -> dict[str, str | None]:
     return {str(as_text(node)): None if given is None else as_phase(given) for node, given in items}
 
 
-def _item(read: Callable[[Any], T]) -> T:
-    """Declare a field with the function that reads it, which takes None for a value that is missing."""
-    return dataclasses.field(default_factory=lambda: read(None), metadata={"read": read})
+# The readers of fields by their annotations.
+READERS: dict[str, Callable[[Any], Any]] = {
+    "str | None": as_text,
+    "int | None": as_integer,
+    "float | None": as_number,
+    "bool | None": lambda value: value if isinstance(value, bool) else None,
+    "int": as_count,
+    "bool": as_flag,
+    "list[str]": as_lines,
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A record that is read from any JSON value."""
+    """A record that is read from any JSON value; OWN_READERS are those of single fields."""
+
+    OWN_READERS: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
     @classmethod
     def from_dict(cls: type[P], data: object) -> P:
-        known = as_dict(data)
-        return cls(**{item.name: item.metadata["read"](known.get(item.name)) for item in dataclasses.fields(cls)})
+        values = as_dict(data)
+        record: Any = cls
+        fields = fields_of(record, cls.__module__)
+        return cls(**{name: cls._read(name, kind, nested, values.get(name)) for name, kind, nested in fields})
+
+    @classmethod
+    def _read(cls, name: str, kind: str, nested: Any, value: object) -> Any:
+        if nested is not None:
+            return nested.several(value) if kind.startswith("list[") else nested.optional(value)
+        return cls.OWN_READERS.get(name, READERS.get(kind, as_text))(value)
 
     @classmethod
     def optional(cls: type[P], data: object) -> P | None:
@@ -105,57 +119,59 @@ class Document:
 class Progress(Document):
     """How far the training is, as the lowest rank of a node writes it."""
 
-    step: float | None = _item(as_number)
-    total_steps: float | None = _item(as_number)
-    loss: float | None = _item(as_number)
-    tokens_per_s: float | None = _item(as_number)
-    first_loss: float | None = _item(as_number)
+    step: float | None = None
+    total_steps: float | None = None
+    loss: float | None = None
+    tokens_per_s: float | None = None
+    first_loss: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Heartbeat(Document):
     """`heartbeat.json`: a counter, the seconds since the launcher's start, and the bytes of log that were lost."""
 
-    count: int = _item(as_count)
-    progress: Progress | None = _item(Progress.optional)
-    elapsed_s: float | None = _item(as_number)
-    log_dropped: int = _item(as_count)
+    count: int = 0
+    progress: Progress | None = None
+    elapsed_s: float | None = None
+    log_dropped: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class StopRequest(Document):
     """A stop file: why, and the seconds from SIGTERM to SIGKILL; None: the job's own."""
 
-    why: str | None = _item(as_text)
-    grace: float | None = _item(as_number)
+    why: str | None = None
+    grace: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class UnitEnd(Document):
     """`unit.<nonce>.json`: how the runner's systemd unit ended (systemd.exec(5), ExecStopPost)."""
 
-    service_result: str | None = _item(as_text)
-    exit_code: str | None = _item(as_text)
-    exit_status: str | None = _item(as_text)
+    service_result: str | None = None
+    exit_code: str | None = None
+    exit_status: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class JobOwner(Document):
     """What a job file says of whose it is; in_container: its runner lives in a container."""
 
-    run_id: str | None = _item(as_text)
-    nonce: str | None = _item(as_text)
-    node: str | None = _item(as_text)
-    node_rank: int | None = _item(as_integer)
-    container: bool = _item(lambda value: value is not None)
+    OWN_READERS = {"container": lambda value: value is not None}  # noqa: RUF012
+
+    run_id: str | None = None
+    nonce: str | None = None
+    node: str | None = None
+    node_rank: int | None = None
+    container: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class MemlockLimits(Document):
     """The limit of locked memory in bytes, -1 for none."""
 
-    soft: int | None = _item(as_integer)
-    hard: int | None = _item(as_integer)
+    soft: int | None = None
+    hard: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,106 +181,114 @@ class RankFailure(Document):
     likeness is how much it looks like the cause (`cause.Likeness`).
     """
 
-    rank: int | None = _item(as_integer)
-    local_rank: int | None = _item(as_integer)
-    exit_code: int | None = _item(as_integer)
-    signal: str | None = _item(as_text)
-    exception: str | None = _item(as_text)
-    message: str | None = _item(as_text)
-    traceback: list[str] = _item(as_lines)
-    time: float | None = _item(as_number)
-    likeness: int | None = _item(as_integer)
-    log_tail: list[str] = _item(as_lines)
+    rank: int | None = None
+    local_rank: int | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    exception: str | None = None
+    message: str | None = None
+    traceback: list[str] = dataclasses.field(default_factory=list)
+    time: float | None = None
+    likeness: int | None = None
+    log_tail: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
 class NodeReport(Document):
     """What the head knows of how a node's part of an attempt ended; cause: the run's end began there."""
 
-    node: str | None = _item(as_text)
-    node_rank: int | None = _item(as_integer)
-    attempt: int | None = _item(as_integer)
-    phase: str = _item(as_phase)
-    why: str | None = _item(as_text)
-    exit_code: int | None = _item(as_integer)
-    signal: str | None = _item(as_text)
-    rank: int | None = _item(as_integer)
-    exception: str | None = _item(as_text)
-    message: str | None = _item(as_text)
-    time: float | None = _item(as_number)
-    traceback: list[str] = _item(as_lines)
-    likeness: int | None = _item(as_integer)
-    step: int | None = _item(as_integer)
-    saved: bool = _item(as_flag)
-    stuck: bool = _item(as_flag)
-    cause: bool | None = _item(lambda value: value if isinstance(value, bool) else None)
+    OWN_READERS = {"phase": as_phase}  # noqa: RUF012
+
+    node: str | None = None
+    node_rank: int | None = None
+    attempt: int | None = None
+    phase: str = "unknown"
+    why: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    rank: int | None = None
+    exception: str | None = None
+    message: str | None = None
+    time: float | None = None
+    traceback: list[str] = dataclasses.field(default_factory=list)
+    likeness: int | None = None
+    step: int | None = None
+    saved: bool = False
+    stuck: bool = False
+    cause: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class GangSummary(Document):
-    nodes: int | None = _item(as_integer)
-    joined: int | None = _item(as_integer)
-    started: int | None = _item(as_integer)
-    attempt: int | None = _item(as_integer)
-    reports: list[NodeReport] = _item(NodeReport.several)
-    phases: dict[str, str | None] = _item(as_phases)
+    OWN_READERS = {"phases": as_phases}  # noqa: RUF012
+
+    nodes: int | None = None
+    joined: int | None = None
+    started: int | None = None
+    attempt: int | None = None
+    reports: list[NodeReport] = dataclasses.field(default_factory=list)
+    phases: dict[str, str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
 class End(Document):
     """How the whole run ended, where that began, and (note) why it was not started again where it could have been."""
 
-    verdict: str | None = _item(as_text)
-    why: str | None = _item(as_text)
-    node: str | None = _item(as_text)
-    rank: int | None = _item(as_integer)
-    note: str | None = _item(as_text)
+    verdict: str | None = None
+    why: str | None = None
+    node: str | None = None
+    rank: int | None = None
+    note: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class RunRecord(Document):
     """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each)."""
 
-    run_id: str | None = _item(as_text)
-    run_dir: str | None = _item(as_text)
-    node: str | None = _item(as_text)
-    node_rank: int | None = _item(as_integer)
-    phase: str = _item(as_phase)
-    why: str | None = _item(as_text)
-    alive: bool = _item(as_flag)
-    left: int = _item(as_count)
-    elapsed_s: float | None = _item(as_number)
-    progress: Progress | None = _item(Progress.optional)
-    heartbeat_age_s: float | None = _item(as_number)
-    log_dropped: int = _item(as_count)
-    nonce: str | None = _item(as_text)
-    label: str | None = _item(as_text)
-    world_size: int | None = _item(as_integer)
-    nnodes: int | None = _item(as_integer)
-    nproc: int | None = _item(as_integer)
-    first_rank: int | None = _item(as_integer)
-    created: str | None = _item(as_stamp)
-    started: str | None = _item(as_stamp)
-    ended: str | None = _item(as_stamp)
-    exit_code: int | None = _item(as_integer)
-    signal: str | None = _item(as_text)
-    first: RankFailure | None = _item(RankFailure.optional)
-    failures: list[RankFailure] = _item(RankFailure.several)
-    log_tail: list[str] = _item(as_lines)
-    starter: str | None = _item(as_text)
-    memlock: MemlockLimits | None = _item(MemlockLimits.optional)
-    boot_id: str | None = _item(as_text)
-    pid: int | None = _item(as_integer)
-    attempt: int | None = _item(as_integer)
-    gang: GangSummary | None = _item(GangSummary.optional)
-    end: End | None = _item(End.optional)
+    OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
+
+    run_id: str | None = None
+    run_dir: str | None = None
+    node: str | None = None
+    node_rank: int | None = None
+    phase: str = "unknown"
+    why: str | None = None
+    alive: bool = False
+    left: int = 0
+    elapsed_s: float | None = None
+    progress: Progress | None = None
+    heartbeat_age_s: float | None = None
+    log_dropped: int = 0
+    nonce: str | None = None
+    label: str | None = None
+    world_size: int | None = None
+    nnodes: int | None = None
+    nproc: int | None = None
+    first_rank: int | None = None
+    created: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    first: RankFailure | None = None
+    failures: list[RankFailure] = dataclasses.field(default_factory=list)
+    log_tail: list[str] = dataclasses.field(default_factory=list)
+    starter: str | None = None
+    memlock: MemlockLimits | None = None
+    boot_id: str | None = None
+    pid: int | None = None
+    attempt: int | None = None
+    gang: GangSummary | None = None
+    end: End | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class ListedRun(Document):
     """A run of a work directory: its phase as last written, and whether its runner lives."""
 
-    run_id: str | None = _item(as_text)
-    created: str | None = _item(as_stamp)
-    phase: str | None = _item(as_text)
-    alive: bool = _item(as_flag)
+    OWN_READERS = {"created": as_stamp}  # noqa: RUF012
+
+    run_id: str | None = None
+    created: str | None = None
+    phase: str | None = None
+    alive: bool = False

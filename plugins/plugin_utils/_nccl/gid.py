@@ -101,7 +101,8 @@ def _source(node: NodeView, nic: HcaPort, family: int, on_ports: Networks) -> So
         return on_ports.get(network, 0) if network else 0
 
     gid = choose_gid(sources, nic.port.netdev, ports_in_network)
-    assert gid is not None  # family_of checked that every port has an entry of this family
+    if gid is None:
+        raise AssertionError("family_of checked that every port has an entry of this family")
     return sources[gid]
 
 

@@ -38,12 +38,16 @@ def test_every_module_asks_before_it_imports_anything_else_of_the_collection(nam
     tree = ast.parse((ROOT / "plugins/modules" / name).read_text())
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE)]
     first = imports[0]
-    assert (first.module, [alias.name for alias in first.names]) == (f"{PACKAGE}._host", ["require_python"])
+    assert (first.module, [alias.name for alias in first.names]) == (
+        f"{PACKAGE}._host.require_python",
+        ["require_python"],
+    )
+    assert ast.unparse(tree.body[tree.body.index(first) + 1]) == "require_python()"
 
 
 def test_a_module_refuses(old_python: str) -> None:
     done = subprocess.run(
-        [old_python, "-c", f"from {PACKAGE}._host import require_python"],
+        [old_python, "-c", f"from {PACKAGE}._host.require_python import require_python; require_python()"],
         cwd=ROOT / "collections",
         capture_output=True,
         text=True,

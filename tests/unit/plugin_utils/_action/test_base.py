@@ -23,7 +23,7 @@ class Example(base.ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if not args["names"]:
             raise UserError("names: expected one at least")
-        assert type(args["names"]) is list
+        assert isinstance(args["names"], list)
         assert {type(name) for name in args["names"]} == {str}
         return {"names": args["names"], "known": sorted(variables)}
 

@@ -76,8 +76,7 @@ def test_gather_makes_plain_data_and_renders_nothing() -> None:
     why = trust_as_template("{{ lookup('pipe', 'id') }}")
     (info,) = gather({"hostvars": {"node0": {"x": {"run": {**RUN, "why": why}}}}}, ["node0"], "x")
     assert info.run.why == "{{ lookup('pipe', 'id') }}"
-    assert type(info.run.why) is str
-    assert type(info.run) is RunRecord
+    assert {type(info.run.why), type(info.run)} == {str, RunRecord}
 
 
 def test_run_id_of() -> None:
