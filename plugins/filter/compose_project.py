@@ -57,21 +57,23 @@ _value:
 
 def compose_project(facts: Any, options: Any) -> str:
     """Render the file; see DOCUMENTATION."""
-    # Whoever uses any filter imports the files of all, in each worker anew: these stay small.
+    # Using any filter imports all filter files, again in every worker, so they import late.
     from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
     from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
     from ansible_collections.muster.train.plugins.plugin_utils._setup.compose import Options, render
 
-    known, given = plain(facts), plain(options)
+    known, values = plain(facts), plain(options)
     names = {field.name for field in dataclasses.fields(Options)}
     if not isinstance(known, Mapping) or known.get("node") is None:
         raise AnsibleFilterError("compose_project: expected the facts of muster.train.node_facts, with `node`")
-    unknown = sorted(set(given) - names)
+    unknown = sorted(set(values) - names)
     if unknown:
         raise AnsibleFilterError(f"compose_project: unknown options {', '.join(unknown)}; expected {', '.join(names)}")
     gpu = known.get("gpu")
     try:
-        return render(Options(**given), NodeFacts.from_dict(known["node"]), None if gpu is None else Gpu.from_dict(gpu))
+        return render(
+            Options(**values), NodeFacts.from_dict(known["node"]), None if gpu is None else Gpu.from_dict(gpu)
+        )
     except (ValueError, TypeError) as error:
         raise AnsibleFilterError(f"compose_project: {error}") from error
 

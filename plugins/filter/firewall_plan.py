@@ -50,7 +50,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Who may connect to what?
+- name: Show who may connect to which ports
   ansible.builtin.debug:
     msg: "{{ facts_by_name | muster.train.firewall_plan({'n1': '10.0.0.1', 'n2': '10.0.0.2'}, '29400-29999') }}"
 """
@@ -75,7 +75,7 @@ def firewall_plan(
     addresses: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Return the plan; see DOCUMENTATION."""
-    # Of the facts no more is copied than is looked at: they are large, and of every node.
+    # Copy only what is used: the facts of all nodes are large.
     read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
     try:
         plan = firewall.plan(read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses))

@@ -49,7 +49,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: What would have to be done?
+- name: Show what would have to be done
   ansible.builtin.debug:
     msg: "{{ root_read.memlock | muster.train.memlock_plan(user_read.memlock.login, 'unlimited') }}"
 """

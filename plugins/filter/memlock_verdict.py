@@ -47,9 +47,9 @@ _value:
 
 
 def memlock_verdict(planned: Any, login: Any, engine: Any = None) -> dict[str, Any]:
-    """Return problems and what is not known; see DOCUMENTATION."""
-    wanted = plain(planned)
-    return memlock.verdict(wanted["wanted"], plain(login), wanted["for"], plain(engine), wanted["pending"])
+    """Return problems and what is unknown; see DOCUMENTATION."""
+    plan = plain(planned)
+    return memlock.verdict(plan["wanted"], plain(login), plan["for"], plain(engine), plan["pending"])
 
 
 class FilterModule:

@@ -49,7 +49,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: What would NCCL need on these nodes?
+- name: Show what NCCL would need on these nodes
   ansible.builtin.debug:
     msg: "{{ nodes | muster.train.nccl_env(mode='rdma') }}"
   vars:
@@ -75,7 +75,7 @@ _value:
 
 def nccl_env(nodes: Any, mode: str = "auto", head_address: str = "") -> dict[str, Any]:
     """Resolve the nodes; see DOCUMENTATION."""
-    # Whoever uses any filter imports the files of all, in each worker anew: these stay small.
+    # Using any filter imports all filter files, again in every worker, so they import late.
     from ansible_collections.muster.train.plugins.plugin_utils._nccl.facts import resolve_facts
 
     try:

@@ -22,7 +22,6 @@ NAMES_LEFT: set[str] = {
     "plugins/plugin_utils/_checks",
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
-    "plugins/plugin_utils/_setup",
     "tests/support",
     "tests/unit/action",
     "tests/unit/filter",
@@ -54,7 +53,6 @@ TEXT_LEFT: set[str] = {
     "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "plugins/plugin_utils/_findings",
-    "plugins/plugin_utils/_setup",
 }
 
 PYTHON = sorted(path for room in ("plugins", "tests", "tools") for path in (ROOT / room).rglob("*.py"))

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's compose project: one service that every run's container is made from.
+"""A node's compose project: one service from which every run's container is created.
 
-Made from what the node has and what its policy says. No environment: a run's variables come in its job, where docker
-inspect does not show them.
+It depends on the node's devices and on the policy. It has no environment: a run's variables are in its job, where
+docker inspect does not show them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from .._findings.errors import display
 from .._request.parameters import SECRET
 from .compose_devices import requests_for, vendor_of
 
-HEADER = "# Written by the role muster.train.container: what is changed here is overwritten.\n"
+HEADER = "# Written by the role muster.train.container; changes are overwritten.\n"
 SERVICE = "train"
-# What the role itself decides, or what would undo what a run relies on: its own name, its end, its hidden variables.
+_ENVIRONMENT = "variables of the ranks belong in launch_env (launch_secrets), which docker inspect does not show"
+# What the role sets itself, or what a run depends on: its name, its end, its hidden variables.
 REFUSED = {
-    "environment": "variables of the ranks belong into launch_env (launch_secrets), which no docker inspect shows",
-    "env_file": "variables of the ranks belong into launch_env (launch_secrets), which no docker inspect shows",
+    "environment": _ENVIRONMENT,
+    "env_file": _ENVIRONMENT,
     "container_name": "every run's container has its own name",
-    "restart": "a container that comes back would run outside of its run",
+    "restart": "a restarted container would run outside its run",
     "privileged": "set container_privileged",
     "user": "set container_user",
     "image": "set container_image",
@@ -38,14 +39,14 @@ REFUSED = {
     "entrypoint": "the runner is the container's main process",
     "command": "the runner is the container's main process",
 }
-# As docker's reference grammar, with the brackets of an IPv6 registry.
+# Docker's reference grammar, with the brackets of an IPv6 registry.
 IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9\[\]_.:/@+-]*")
 APPENDED = ("cap_add", "devices", "group_add", "security_opt", "volumes")
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The policy of a node's container, as the role's variables container_NAME have it; paths are absolute."""
+    """The policy of a node's container, as in the role's variables container_NAME; paths are absolute."""
 
     project: str
     image: str
@@ -71,17 +72,17 @@ class Options:
 
 
 def render(options: Options, facts: NodeFacts, gpu: Gpu | None) -> str:
-    """Return the text of compose.yaml; raise ValueError, in one line, for what cannot be."""
+    """Return the text of compose.yaml; raise ValueError, in one line, for invalid options."""
     project = {"name": options.project, "services": {SERVICE: _service(options, facts, gpu)}}
     return HEADER + yaml.safe_dump(_literal(project), sort_keys=False, width=140)
 
 
 def _service(options: Options, facts: NodeFacts, gpu: Gpu | None) -> dict[str, Any]:
     _refuse(options)
-    own: dict[str, Any] = {"image": options.image}
+    service: dict[str, Any] = {"image": options.image}
     if options.build:
-        own["build"] = dict(options.build)
-    own.update(
+        service["build"] = dict(options.build)
+    service.update(
         network_mode="host",
         ipc=options.ipc,
         init=True,
@@ -90,40 +91,36 @@ def _service(options: Options, facts: NodeFacts, gpu: Gpu | None) -> dict[str, A
         working_dir=options.code_dir,
     )
     if options.user:
-        own["user"] = options.user
+        service["user"] = options.user
     if options.privileged:
-        own["privileged"] = True
+        service["privileged"] = True
     if options.shm_size:
-        own["shm_size"] = options.shm_size
-    own["ulimits"] = {name: {"soft": value, "hard": value} for name, value in _ulimits(options).items()}
+        service["shm_size"] = options.shm_size
+    limits = {"memlock": options.memlock, "stack": options.stack}
+    service["ulimits"] = {name: {"soft": value, "hard": value} for name, value in limits.items()}
     capabilities = [*options.capabilities, *(["SYS_PTRACE"] if options.profiling else [])]
     if capabilities:
-        own["cap_add"] = capabilities
-    own.update(requests_for(vendor_of(options.gpus, gpu), options.gpu_request, facts))
-    own["volumes"] = _mounts(options)
+        service["cap_add"] = capabilities
+    service.update(requests_for(vendor_of(options.gpus, gpu), options.gpu_request, facts))
+    service["volumes"] = _mounts(options)
     for name, value in options.options.items():
-        given = value if isinstance(value, list) else [value]
-        own[name] = [*own.get(name, []), *given] if name in APPENDED else value
-    return own
-
-
-def _ulimits(options: Options) -> dict[str, int]:
-    return {"memlock": options.memlock, "stack": options.stack}
+        values = value if isinstance(value, list) else [value]
+        service[name] = [*service.get(name, []), *values] if name in APPENDED else value
+    return service
 
 
 def _refuse(options: Options) -> None:
     if not options.image:
         raise ValueError("container_image is empty; expected the image's name with a tag or a digest")
     if not IMAGE.fullmatch(options.image):
-        # It is a word of docker's command lines too, where --help is no image and all went well.
-        raise ValueError(
-            f"container_image: expected the image's name with a tag or a digest, saw {display(options.image)}"
-        )
+        # It is also an argument of docker's command lines, where an option such as --help would succeed.
+        expected = "expected the image's name with a tag or a digest"
+        raise ValueError(f"container_image: {expected}, saw {display(options.image)}")
     for name, why in REFUSED.items():
         if name in options.options:
-            raise ValueError(f"container_options: {name} is not taken: {why}")
+            raise ValueError(f"container_options: {name} is not allowed: {why}")
     args = options.build.get("args") or []
-    for name in (str(each).partition("=")[0] for each in args):
+    for name in (str(arg).partition("=")[0] for arg in args):
         if SECRET.fullmatch(name):
             raise ValueError(
                 f"container_build: args: {name} looks like a secret and would stay in compose.yaml and in the image; "
@@ -132,7 +129,7 @@ def _refuse(options: Options) -> None:
 
 
 def _mounts(options: Options) -> list[Any]:
-    """Mount the node's directories at their own paths; one that is not there is an error, not an empty directory."""
+    """Mount the node's directories at their own paths; a missing one is an error, not an empty directory."""
     places = {options.workdir: ("workdir", False)}
     if not _below(options.code_dir, options.workdir):
         places.setdefault(options.code_dir, ("code_dir", False))
@@ -153,7 +150,7 @@ def _below(path: str, folder: str) -> bool:
 def _bind(name: str, source: str, target: str, read_only: bool) -> dict[str, Any]:
     if not source.startswith("/"):
         raise ValueError(
-            f"container_{name}: {display(source)} is no absolute path: it cannot be mounted at its own place"
+            f"container_{name}: {display(source)} is not an absolute path, so it cannot be mounted at its own path"
         )
     mount: dict[str, Any] = {"type": "bind", "source": source, "target": target}
     if read_only:
@@ -162,12 +159,12 @@ def _bind(name: str, source: str, target: str, read_only: bool) -> dict[str, Any
 
 
 def _literal(value: Any) -> Any:
-    """Return the value with every $ doubled: Compose would replace what follows one."""
+    """Return the value with every $ doubled, which Compose would otherwise interpolate."""
     if isinstance(value, Mapping):
         return {str(name): _literal(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_literal(item) for item in value]
     if isinstance(value, str):
         return str(value).replace("$", "$$")
-    # Ansible's own kinds of number, which no dumper knows, become numbers.
+    # Ansible's number types, which the dumper does not support, become numbers.
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ports are for the cluster alone, and who the cluster is."""
+"""The ports that are only for the cluster, and the cluster's addresses."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ def plan(
     more_ports: Sequence[object],
     more_addresses: Sequence[object],
 ) -> dict[str, Any]:
-    """Return the ports and the addresses, as nftables writes them. Raise ValueError where no good rules come of it.
+    """Return the ports and the addresses as nftables elements. Raise ValueError if they give no safe rules.
 
-    nodes: what ansible.builtin.setup read of each; hosts: the address that the inventory has of each, if it is one.
+    nodes are the facts of ansible.builtin.setup by node, hosts the inventory's ansible_host, which may be an address.
     """
-    ports = _merged([*_of_runs(port_range, defaults), *(_read_ports(each) for each in more_ports)])
+    ports = _merged([*_of_runs(port_range, defaults), *(_read_ports(item) for item in more_ports)])
     for node, facts in nodes.items():
         if facts.get("all_ipv4_addresses") is None and facts.get("all_ipv6_addresses") is None:
             raise ValueError(
-                f"{node}: its addresses could not be read, expected those of every node, because nobody else may "
-                "connect; see what setup says of it there (it needs iproute2), or take it out of the inventory"
+                f"{node}: its addresses could not be read, expected those of every node, because only these may "
+                "connect; check what setup reports on it (it needs iproute2), or remove it from the inventory"
             )
         _check_session(node, facts, ports)
-    extra = [_read_network(each) for each in more_addresses]
-    own = _own_addresses({node: _addresses(facts, hosts.get(node)) for node, facts in nodes.items()})
-    for node, addresses in own.items():
+    extra = [_read_network(item) for item in more_addresses]
+    unique = _unique_addresses({node: _addresses(facts, hosts.get(node)) for node, facts in nodes.items()})
+    for node, addresses in unique.items():
         if not addresses and not extra:
             raise ValueError(
-                f"{node}: no address was seen that it does not share with another node, expected one from which it "
-                "reaches the others; name the cluster's addresses in firewall_addresses"
+                f"{node}: it shares all its addresses with other nodes, expected one from which it "
+                "reaches the others; add the cluster's addresses to firewall_addresses"
             )
-    everybody: list[Any] = [ipaddress.ip_network(each) for each in (*(a for of in own.values() for a in of), *extra)]
+    members = [*(address for addresses in unique.values() for address in addresses), *extra]
+    networks: list[Any] = [ipaddress.ip_network(member) for member in members]
     return {
         "ports": [_written(first, last) for first, last in ports],
         **{
             f"ipv{version}": [
-                str(each.network_address if each.num_addresses == 1 else each)
-                for each in ipaddress.collapse_addresses(each for each in everybody if each.version == version)
+                str(item.network_address if item.num_addresses == 1 else item)
+                for item in ipaddress.collapse_addresses(item for item in networks if item.version == version)
             ]
             for version in (4, 6)
         },
@@ -59,15 +60,15 @@ def plan(
 
 
 def _of_runs(port_range: str, defaults: Mapping[str, Any]) -> list[Ports]:
-    """Return the ports at which runs meet: the policy's range, and a port of the cluster's own with its neighbors."""
+    """Return the ports of runs: the policy's range, and the cluster's default master_port with its neighbors."""
     try:
-        found = [read_range(port_range)]
+        result = [read_range(port_range)]
     except ValueError as error:
         raise ValueError(f"launch_port_range is {port_range!r}, expected {error}") from None
     if defaults.get("master_port"):
         port, restarts = (_number(name, defaults.get(name) or 0) for name in ("master_port", "max_restarts"))
-        found.append((of_gang(port), port + restarts))
-    return found
+        result.append((of_gang(port), port + restarts))
+    return result
 
 
 def _number(name: str, value: object) -> int:
@@ -81,12 +82,12 @@ def _read_ports(value: object) -> Ports:
     match = re.fullmatch(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", str(value))
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last <= 65535:
-        raise ValueError(f"firewall_ports: it has {str(value)!r}, expected a port or FIRST-LAST, as in 32768-60999")
+        raise ValueError(f"firewall_ports: {str(value)!r}: expected a port or FIRST-LAST, such as 32768-60999")
     return first, last
 
 
 def _merged(ports: Iterable[Ports]) -> list[Ports]:
-    """Join what overlaps or touches: a set of nftables takes no interval twice."""
+    """Join overlapping and adjacent ranges, because an nftables set rejects overlaps."""
     merged: list[Ports] = []
     for first, last in sorted(ports):
         if merged and first <= merged[-1][1] + 1:
@@ -101,15 +102,14 @@ def _written(first: int, last: int) -> str:
 
 
 def _check_session(node: str, facts: Mapping[str, Any], ports: Sequence[Ports]) -> None:
-    """Refuse to close the port through which the controller came: the fourth word of sshd's SSH_CONNECTION."""
+    """Refuse to close the port of the controller's connection, the fourth word of sshd's SSH_CONNECTION."""
     words = str((facts.get("env") or {}).get("SSH_CONNECTION") or "").split()
     port = int(words[3]) if len(words) == 4 and words[3].isdigit() else 0
     for first, last in ports:
         if first <= port <= last:
             raise ValueError(
-                f"{node}: its sshd listens on port {port}, expected none of {_written(first, last)}: whoever is "
-                "outside the cluster, as the controller, would be locked out; change launch_port_range "
-                "or firewall_ports"
+                f"{node}: its sshd listens on port {port}, expected none of {_written(first, last)}: hosts outside the "
+                "cluster, such as the controller, would be locked out; change launch_port_range or firewall_ports"
             )
 
 
@@ -117,24 +117,26 @@ def _read_network(value: object) -> ipaddress.IPv4Network | ipaddress.IPv6Networ
     try:
         return ipaddress.ip_network(str(value))
     except ValueError as error:
-        raise ValueError(f"firewall_addresses: {error}, expected an address or a network, as in 10.0.0.0/24") from None
+        raise ValueError(
+            f"firewall_addresses: {error}, expected an address or a network, such as 10.0.0.0/24"
+        ) from None
 
 
 def _addresses(facts: Mapping[str, Any], host: object) -> set[Address]:
-    """Return the addresses that a node has, and the inventory's, without those that mean one machine or link."""
+    """Return a node's addresses and the inventory's, except those that are valid on one machine or link only."""
     texts = [*(facts.get("all_ipv4_addresses") or []), *(facts.get("all_ipv6_addresses") or []), host]
-    found = set()
+    result = set()
     for text in texts:
         try:
             address = ipaddress.ip_address(str(text))
         except ValueError:  # a name
             continue
         if not (address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast):
-            found.add(address)
-    return found
+            result.add(address)
+    return result
 
 
-def _own_addresses(nodes: Mapping[str, set[Address]]) -> dict[str, set[Address]]:
-    """Leave out what several nodes have, such as the container engine's bridge or a gateway before them all."""
+def _unique_addresses(nodes: Mapping[str, set[Address]]) -> dict[str, set[Address]]:
+    """Leave out what several nodes have, such as the container engine's bridge or a shared gateway."""
     holders = Counter(address for addresses in nodes.values() for address in addresses)
-    return {node: {each for each in addresses if holders[each] == 1} for node, addresses in nodes.items()}
+    return {node: {item for item in addresses if holders[item] == 1} for node, addresses in nodes.items()}

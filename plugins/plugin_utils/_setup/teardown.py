@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What teardown did on every node, as a person reads it."""
+"""What teardown did on every node, as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Answer:
-    """What a node answered to `run_prune`; result is None where it gave no answer, and why says so."""
+    """What a node answered to `run_prune`; result is None if it did not answer, and why is the reason."""
 
     node: str
     result: Mapping[str, Any] | None
@@ -26,7 +26,7 @@ class Answer:
 
     @property
     def failed(self) -> bool:
-        """Whether something that should have gone is still there, or nobody knows."""
+        """Whether something could not be removed, or this is unknown."""
         return self.result is None or bool(self.result.get("failed_on"))
 
 
@@ -40,28 +40,23 @@ def answer(node: str, registered: object) -> Answer:
 
 
 def lines(answers: Sequence[Answer], check: bool, width: int) -> list[str]:
-    """Return the table, a line where there was nothing, and what was left and why."""
-    gone = "would go" if check else "removed"
-    rows: list[Sequence[str]] = []
-    for each in answers:
-        rows += _rows(each, gone)
-    lines = table(HEADERS, rows, width)
-    idle = [each.node for each in answers if each.result is not None and not _rows(each, gone)]
-    if idle:
-        lines.append(f"no run to remove on {names(idle)}")
-    return lines
+    """Return the table of what was removed and what stays, and a line that names the nodes without either."""
+    rows = {answer.node: _rows(answer, "would go" if check else "removed") for answer in answers}
+    lines = table(HEADERS, [row for of_node in rows.values() for row in of_node], width)
+    idle = [node for node, of_node in rows.items() if not of_node]
+    return [*lines, f"no run to remove on {names(idle)}"] if idle else lines
 
 
-def _rows(answer: Answer, gone: str) -> list[Sequence[str]]:
+def _rows(answer: Answer, action: str) -> list[Sequence[str]]:
     if answer.result is None:
         return [(answer.node, "no answer", answer.why)]
     rows: list[Sequence[str]] = []
-    for kind, called in KINDS.items():
-        which = [str(thing["name"]) for thing in answer.result["removed"] if thing["kind"] == kind]
+    for kind, plural in KINDS.items():
+        which = [str(item["name"]) for item in answer.result["removed"] if item["kind"] == kind]
         if which:
-            rows.append((answer.node, gone, f"{called}: {names(which, SHOWN)}"))
-    rows += [(answer.node, "stays", f"{each['kind']} {each['name']}: {each['why']}") for each in answer.result["kept"]]
+            rows.append((answer.node, action, f"{plural}: {names(which, SHOWN)}"))
+    rows += [(answer.node, "stays", f"{item['kind']} {item['name']}: {item['why']}") for item in answer.result["kept"]]
     if answer.result.get("engine"):
-        rows.append((answer.node, "not asked", f"containers: the engine says: {one_line(answer.result['engine'])}"))
+        rows.append((answer.node, "not asked", f"containers: the engine reports: {one_line(answer.result['engine'])}"))
     rows += [(answer.node, "failed", one_line(why)) for why in answer.result.get("failed_on") or []]
     return rows

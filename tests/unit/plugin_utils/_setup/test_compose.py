@@ -143,7 +143,7 @@ def test_every_directory_is_mounted_at_its_own_path() -> None:
         "/mnt:/mnt:ro",
     ]
     assert made["working_dir"] == "/srv/code"
-    assert "'data' is no absolute path" in refusal(data_dirs=["data"])
+    assert "'data' is not an absolute path" in refusal(data_dirs=["data"])
 
 
 def test_more_keys_of_the_service() -> None:
@@ -154,7 +154,7 @@ def test_more_keys_of_the_service() -> None:
 
 @pytest.mark.parametrize("name", ["environment", "env_file", "restart", "privileged", "container_name", "command"])
 def test_keys_that_a_run_relies_on_are_not_taken(name: str) -> None:
-    assert refusal(options={name: "x"}).startswith(f"container_options: {name} is not taken: ")
+    assert refusal(options={name: "x"}).startswith(f"container_options: {name} is not allowed: ")
 
 
 def test_an_image_is_needed() -> None:

@@ -102,12 +102,12 @@ def test_a_node_that_has_all_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("there", "who"),
     [
-        (node(runs=["multinode_42ch"]), "run multinode_42ch is up"),
+        (node(runs=["multinode_42ch"]), "run multinode_42ch is active"),
         (
             node(engine=engine(containers=[{"name": "train", "gpu": True, "privileged": False}], live_restore=True)),
             "container train has GPUs",
         ),
-        (node(engine=engine(why="half an answer")), "what the engine runs is not known (half an answer)"),
+        (node(engine=engine(why="half an answer")), "the engine's containers are unknown (half an answer)"),
     ],
 )
 def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(there: dict[str, Any], who: str) -> None:
@@ -115,7 +115,7 @@ def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(there: dic
     assert found["write"]
     assert (found["reload"], found["restart"]) == (False, [])
     assert len(found["pending"]) == 2
-    assert all(f"because {who}: run this again when that has ended" in line for line in found["pending"])
+    assert all(f"because {who}: run this again afterwards" in line for line in found["pending"])
     # The files are there, and somebody still is.
     later = written(there)
     later["units"]["ssh.service"]["reload"] = True
@@ -204,7 +204,7 @@ def test_absent_leaves_a_limit_alone_that_was_changed_since() -> None:
     found = planned(there, state="absent")
     assert ENGINE_FILE not in [*found["remove"], *(each["path"] for each in found["write"])]
     assert found["remove"][-1] == MEMORY_FILE
-    assert "it was changed since" in found["stays"][0]
+    assert "it was changed after" in found["stays"][0]
     # Written over, the administrator's is what comes back.
     assert json.loads(written(there)["files"][MEMORY_FILE])["before"]["Soft"] == MIB
 
@@ -299,12 +299,12 @@ def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
     for container, why in ((without, "there is no image (memlock_image)"), (None, "check mode starts none")):
         assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
             "problems": [],
-            "unknown": [f"the limit of a container was not looked at: {why}"],
+            "unknown": [f"the limit of a container was not checked: {why}"],
         }
-    assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not looked at: this login is ann"]
+    assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not checked: this login is ann"]
     refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
     found = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])
-    assert found["problems"] == ["no container of i starts to tell its limit: error setting rlimit type 8"]
+    assert found["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
 
 
 def test_what_waits_is_no_problem() -> None:

@@ -40,6 +40,6 @@ def test_nodes_without_an_answer_and_failures() -> None:
     assert [each.failed for each in (silent, failed, answer("n3", None))] == [True, True, True]
     assert lines([silent, failed], False, 120)[1:] == [
         "n1    no answer  no route",
-        "n2    not asked  containers: the engine says: no answer within 15 s",
+        "n2    not asked  containers: the engine reports: no answer within 15 s",
         "n2    failed     run a: Permission denied",
     ]
