@@ -379,7 +379,7 @@ ansible_facts:
             gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
             runs: {description: Those that have the mark of a run., type: list, elements: dict}
             hung: {description: 'Those that hang in the kernel; C(wait) is where.', type: list, elements: dict}
-            hidden: {description: Number of processes that may belong to a run, but cannot be read., type: int}
+            hidden: {description: 'Number of processes that may belong to a run, but cannot be read.', type: int}
         memory:
           description: Main memory.
           type: dict
