@@ -123,7 +123,7 @@ def test_an_empty_group(cluster: Cluster) -> None:
     [
         ("launch.yml", "Ansible would silently leave out nodes, use -e nnodes=N for fewer nodes"),
         ("playbooks/stop.yml", "stop contacts all nodes of a run, leave it out"),
-        ("playbooks/list.yml", "list asks no node, leave it out"),
+        ("playbooks/list.yml", "list contacts no node, leave it out"),
     ],
 )
 def test_limit(cluster: Cluster, playbook: str, advice: str) -> None:

@@ -240,7 +240,7 @@ def test_another_host_key_than_the_known_one(desk: Desk, server: sshd.Sshd) -> N
     (desk.cluster / "known_hosts.txt").write_text(f"[{HOST}]:{server.port} {wrong}\n")
     done = desk.discover(nodes=host(server), accept_keys=True)
     assert done.rc == 2
-    assert ": host key: " in done.messages[0] and "another host key than the one that is known" in done.messages[0]
+    assert ": host key: " in done.messages[0] and "a different host key than the known one" in done.messages[0]
     assert f"ssh-keygen -R '[{HOST}]:{server.port}' -f " in done.messages[0]
     assert desk.files() == ["lab/known_hosts.txt"]
 
@@ -258,7 +258,7 @@ def test_a_host_without_python(desk: Desk, server: sshd.Sshd) -> None:
         ({"nodes": "-oProxyCommand=touch"}, "nodes: '-oProxyCommand=touch' is not a host name"),
         ({"nodes": "a;reboot"}, "nodes: 'a;reboot' is not a host name"),
         ({"nodes": "a,a"}, "nodes: a: a is given twice"),
-        ({"nodes": "a", "user": "-l"}, "user: expected the name of a user"),
+        ({"nodes": "a", "user": "-l"}, "user: expected a user name"),
         ({"nodes": "a", "cluster": "../up"}, "cluster: expected 1 to 40 letters"),
         ({"nodes": "a", "node_list": "b"}, "nodes: expected the hosts in one way, saw nodes and node_list"),
         ({}, "nodes: expected the hosts in one way, saw none"),
