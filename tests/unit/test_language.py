@@ -20,7 +20,6 @@ REFUSED_NAMES = {"each", "found", "told", "said", "seen", "own", "there", "whoev
 NAMES_LEFT: set[str] = {
     "plugins/action",
     "plugins/plugin_utils/_checks",
-    "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "tests/support",
     "tests/unit/action",
@@ -50,7 +49,6 @@ REFUSED_TEXT = {
 TEXT_LEFT: set[str] = {
     "plugins/action",
     "plugins/plugin_utils/_checks",
-    "plugins/plugin_utils/_cluster",
     "plugins/plugin_utils/_detect",
     "plugins/plugin_utils/_findings",
 }

@@ -21,7 +21,7 @@ _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 @dataclass(frozen=True)
 class Address:
-    """Where all nodes reach the head, and why there."""
+    """The address at which all nodes reach the head, and why it was chosen."""
 
     value: str
     reason: str
@@ -29,7 +29,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Interface:
-    """The interface that a node uses towards the head, and how that is known."""
+    """The interface that a node uses towards the head, and why."""
 
     name: str
     reason: str
@@ -44,9 +44,9 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
     if policy:
         chosen = Address(policy, "launch_head_address")
         return chosen, [] if together or not _is_loopback(policy) else [_loopback(head, policy)]
-    own = [address.address for address in net.addresses]
-    if inventory in own and (together or not _is_loopback(inventory)):
-        return Address(inventory, f"ansible_host of {head}, which is one of its own addresses"), []
+    addresses = [address.address for address in net.addresses]
+    if inventory in addresses and (together or not _is_loopback(inventory)):
+        return Address(inventory, f"ansible_host of {head}, which is one of its addresses"), []
     default = net.default_route
     if default is not None:
         on_it = [address.address for address in net.addresses if address.interface == default.interface]
@@ -54,16 +54,16 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
             return Address(on_it[0], f"address of {default.interface}, the interface of {head}'s default route"), []
     if together:
         return Address(LOOPBACK, "all nodes are on one machine"), []
-    return Address("", "not known"), [_unknown(head, own)]
+    return Address("", "not known"), [_unknown(head, addresses)]
 
 
 def interface_towards(address: str, net: Net) -> Interface | None:
     """Find the interface that carries traffic to the head's address: its owner on the head itself, else the route's."""
     if not is_address(address):
         return None
-    for own in net.addresses:
-        if own.address == address:
-            return Interface(own.interface, f"has the head's address {address}") if own.interface else None
+    for local in net.addresses:
+        if local.address == address:
+            return Interface(local.interface, f"has the head's address {address}") if local.interface else None
     target = ipaddress.ip_address(address)
     routes = [route for route in net.routes if target in ipaddress.ip_network(route.destination)]
     route = min(routes, key=_preference, default=None)
@@ -74,7 +74,7 @@ def interface_towards(address: str, net: Net) -> Interface | None:
 
 
 def is_reachable(text: str) -> bool:
-    """Whether one can write to it: an IP address or a host name, whose last part is no number (RFC 1123 2.1)."""
+    """Whether it is an IP address or a valid host name, the last label of which is not a number (RFC 1123 2.1)."""
     return is_address(text) or (_NAME.fullmatch(text) is not None and not text.rpartition(".")[2].isdigit())
 
 
@@ -108,12 +108,12 @@ def _loopback(head: str, address: str) -> Finding:
     )
 
 
-def _unknown(head: str, own: list[str]) -> Finding:
+def _unknown(head: str, addresses: list[str]) -> Finding:
     return Finding(
         check="head address",
         node=head,
         status="fail",
-        observed=f"addresses {', '.join(own) or 'none'}, and no default route that says which one others reach",
+        observed=f"addresses {', '.join(addresses) or 'none'}, and no default route that selects one of them",
         expected="one address that all nodes reach",
         source="facts net",
         remedy=sentence(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which machine a node is on: two names of one, and nodes that share a network stack.
+"""Which machine a node is on: two names for one machine, and nodes that share a network stack.
 
 Functions take the facts by node, in node-rank order.
 """
@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 Facts = Mapping[str, NodeFacts]
 
-# File systems that several machines mount at once: there a lock or a name is not one node's own.
+# File systems that several machines mount at once: a lock or a name on one of them is not local to a node.
 NETWORK = re.compile(
     r"9p|acfs|afs|beegfs(_nodev)?|ceph|cifs|coda|fhgfs|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|panfs|pvfs2"
     r"|smb3|smbfs|wekafs|fuse\.(beegfs|ceph(-fuse)?|daos|gcsfuse|glusterfs|juicefs|mfs|s3fs|seaweedfs|sshfs)"
@@ -23,25 +23,29 @@ NETWORK = re.compile(
 
 
 def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
-    """Name the machine that a node is on: equal means one machine. A node that cannot tell is a machine of its own."""
+    """Identify the machine of a node: equal values mean one machine. Without a boot ID a node counts as a machine."""
     return (facts.machine_id, facts.boot_id) if facts.boot_id else (None, node)
 
 
 def share_network(facts: Facts) -> bool:
-    """Say whether all nodes have one network stack: containers of one machine are told apart by their addresses."""
+    """Return whether all nodes share a network stack; containers on one machine are distinguished by addresses."""
     stacks = {
-        (machine(node, each), frozenset(own.address for own in each.net.addresses) if each.net else None)
-        for node, each in facts.items()
+        (
+            machine(name, node_facts),
+            frozenset(address.address for address in node_facts.net.addresses) if node_facts.net else None,
+        )
+        for name, node_facts in facts.items()
     }
     return len(stacks) == 1
 
 
 def shared_workdirs(facts: Facts) -> dict[str, str]:
-    """Return the nodes that are another name of one before: the same work directory on the same machine."""
+    """Map each node that is a second name for an earlier one to that: same machine, same work directory."""
     first: dict[str, str] = {}
     same = {}
-    for node, own in facts.items():
-        other = first.setdefault(own.workdir.identity, node) if own.workdir.identity is not None else node
-        if other != node:
-            same[node] = other
+    for name, node_facts in facts.items():
+        identity = node_facts.workdir.identity
+        other = first.setdefault(identity, name) if identity is not None else name
+        if other != name:
+            same[name] = other
     return same

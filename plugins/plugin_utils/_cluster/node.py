@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node of the cluster: what it answered to `node_facts`, and what the inventory says of it alone."""
+"""A node of the cluster: its answer to `node_facts`, and what the inventory sets for it alone."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NOT_ASKED = "it was not asked"
 class Node:
     """A node that answered; rdma and gpu are None where they could not be read or were not asked for.
 
-    address is how Ansible reaches it, layers are the environment of its ranks alone, the lowest first, policy is what
-    its own variables say of the cluster's policy, of the head all of it.
+    address is how Ansible reaches it. layers are the environment that is set for its ranks alone, the lowest first.
+    policy holds the policy variables that are set for it; those of the head are the cluster's policy.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Silent:
-    """A node that gave no facts, and why."""
+    """A node that returned no facts, and why."""
 
     name: str
     why: str
@@ -71,7 +71,7 @@ Answer = Node | Silent
 def read_answers(
     hostvars: Mapping[str, Any], names: Iterable[str], register: str, layers: Mapping[str, Origin]
 ) -> list[Answer]:
-    """Return what each node answered, out of the result that was registered by this name.
+    """Return each node's answer from the result that was registered under this name.
 
     layers are the variables with a node's own environment, the lowest first, and their origins. Facts of another task,
     of an earlier play or from a cache do not count: their age is not known.
@@ -86,10 +86,10 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
         return Silent(name, NOT_ASKED, address)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
-        why = str(result.get("msg") or "it gave no facts").removeprefix("Task failed: ")
+        why = str(result.get("msg") or "it returned no facts").removeprefix("Task failed: ")
         return Silent(name, one_line(why), address)
-    own = [(native(variables, variable), origin) for variable, origin in layers.items()]
-    return Node.from_facts(name, plain(facts), address, own)
+    environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
+    return Node.from_facts(name, plain(facts), address, environment)
 
 
 def native(variables: Mapping[str, Any], name: str) -> Any:

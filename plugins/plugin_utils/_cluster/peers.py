@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The peers: what most nodes have, and who has something else."""
+"""Peers: what most nodes have, and which nodes differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = TypeVar("Value", bound=Hashable)
 
 @dataclass(frozen=True)
 class Usual(Generic[Value]):
-    """The value of most nodes; at a draw that of the first node among them."""
+    """The value of most nodes; in a tie, that of the first node."""
 
     value: Value
     nodes: tuple[str, ...]
@@ -25,15 +25,15 @@ class Usual(Generic[Value]):
 
     @property
     def source(self) -> str:
-        """Name who has it."""
+        """Name the nodes that have it."""
         return f"as on {names(self.nodes)}"
 
 
 def usual(values: Mapping[str, Value]) -> Usual[Value] | None:
-    """Return what most nodes have; None where there is no node. The order of nodes is that of their ranks."""
+    """Return what most nodes have; None without any node. The nodes are in the order of their ranks."""
     if not values:
         return None
-    # Counter keeps the order of the first time: at a draw the first node's value is the most common one.
+    # Counter keeps the order of insertion: in a tie, the first node's value is the most common one.
     value = Counter(values.values()).most_common(1)[0][0]
-    alike = tuple(node for node, own in values.items() if own == value)
+    alike = tuple(node for node in values if values[node] == value)
     return Usual(value, alike, tuple(node for node in values if node not in alike))

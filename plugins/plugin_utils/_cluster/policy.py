@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster's policy: the variables launch_*, and of other roles what tells what a launch would do.
+"""The cluster's policy: the variables launch_*, and those of other roles that affect what a launch would do.
 
-Their defaults are the role's (`roles/launch/defaults`); what they mean is in its argument specification.
+Their defaults are the role's (`roles/launch/defaults`); its argument specification describes them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VARIABLES = (
 )
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
 NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env")
-# Of other roles, for verbs that tell what a launch would do.
+# Variables of other roles, for verbs that show what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
 OF_ENVIRONMENT = ("launch_env", HEAD_ADDRESS.name, *OF_LIBRARY)
 OF_CONTAINER = ("container_image", "container_privileged")
@@ -47,7 +47,7 @@ OF_CONTAINER = ("container_image", "container_privileged")
 class ClusterPolicy:
     """What the cluster's owner decided, read from the head's variables; the defaults are the roles'. Times are seconds.
 
-    library is nccl, rccl or empty, version as in 2.23.4 or empty: then each node's facts tell.
+    library is nccl, rccl or empty, version as in 2.23.4 or empty: if empty, each node's facts decide.
     """
 
     env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -72,7 +72,7 @@ class ClusterPolicy:
 
     @classmethod
     def read(cls, variables: Mapping[str, Any]) -> tuple[ClusterPolicy, list[Finding]]:
-        """Return the policy, by default where nothing is said, and a finding for each variable that cannot be read."""
+        """Return the policy, with defaults for what is not set, and a finding for each variable that is not valid."""
         values: dict[str, Any] = {}
         findings = []
         for name, reader, wanted in _READERS:
@@ -82,10 +82,10 @@ class ClusterPolicy:
                 except ValueError as error:
                     findings.append(_fault(name, variables[name], wanted or str(error)))
         if 0 < values.get("lost_after", 0) < LEAST_LOST_AFTER_S:
-            least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners give a sign of life every 2 s"
+            least = f"0 (never), or at least {LEAST_LOST_AFTER_S}: the runners send a heartbeat every 2 s"
             findings.append(_fault("launch_lost_after", values["lost_after"], least))
         if values.get("docker") == []:
-            findings.append(_fault("launch_docker", [], "the words that call Docker, such as [docker]"))
+            findings.append(_fault("launch_docker", [], "the command that runs Docker, such as [docker]"))
         library, version = (str(variables.get(name) or "") for name in OF_LIBRARY)
         image, privileged = (variables.get(name) for name in OF_CONTAINER)
         others: dict[str, Any] = {
@@ -104,7 +104,7 @@ def _env(raw: object) -> Mapping[str, Any]:
 
 
 def _address(raw: object) -> str:
-    """Return the address or host name as it is; empty is none."""
+    """Return the address or host name unchanged; empty means none."""
     text = "" if raw == "" else str(read(HEAD_ADDRESS, raw))
     if text and not is_reachable(text):
         raise ValueError
@@ -112,7 +112,7 @@ def _address(raw: object) -> str:
 
 
 _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
-    *((each.name, functools.partial(read, each), expected(each)) for each in VARIABLES),
+    *((variable.name, functools.partial(read, variable), expected(variable)) for variable in VARIABLES),
     (HEAD_ADDRESS.name, _address, "an address or a host name, or nothing"),
     ("launch_port_range", lambda raw: read_range(str(raw)), ""),
     ("launch_env", _env, "a mapping of names to values"),
@@ -120,22 +120,22 @@ _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
-    """Find policy that a node has of its own: the plan has one policy, that of the first node, the head."""
+    """Find policy that differs between nodes: the plan has one policy, that of the first node, the head."""
     findings = []
     head = next(iter(policies), "")
-    for node, own in policies.items():
-        for name, value in own.items():
-            here, there = _differing(value, policies[head].get(name))
-            if here == there:
+    for node, policy in policies.items():
+        for name, raw in policy.items():
+            value, head_value = _differing(raw, policies[head].get(name))
+            if value == head_value:
                 continue
-            aside = ", and what is one node's in launch_node_env" if name == "launch_env" else ""
+            aside = ", and put what differs by node in launch_node_env" if name == "launch_env" else ""
             findings.append(
                 Finding(
                     check=name,
                     node=node,
                     status="fail",
-                    observed=f"it is {display(_shown(here))} for this node",
-                    expected=f"{display(_shown(there))} as for the head, {head}",
+                    observed=f"it is {display(_shown(value))} for this node",
+                    expected=f"{display(_shown(head_value))} as for the head, {head}",
                     source="variables of the node",
                     remedy=f"put it in group_vars, the same for all{aside}",
                 )
@@ -143,18 +143,18 @@ def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     return findings
 
 
-def _differing(here: Any, there: Any) -> tuple[Any, Any]:
-    """Return what differs of two values, nothing of two that mean the same: numbers may be text."""
-    if not (isinstance(here, Mapping) and isinstance(there, Mapping)):
-        return (here, there) if str(here) != str(there) else (None, None)
-    texts = [{str(name): str(value) for name, value in side.items()} for side in (here, there)]
+def _differing(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the parts in which two values differ, (None, None) if they mean the same: numbers may be text."""
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
+        return (first, second) if str(first) != str(second) else (None, None)
+    texts = [{str(name): str(value) for name, value in side.items()} for side in (first, second)]
     odd = sorted(name for name in texts[0].keys() | texts[1].keys() if texts[0].get(name) != texts[1].get(name))
-    own, other = ({name: side[name] for name in odd if name in side} for side in texts)
-    return own, other
+    left, right = ({name: side[name] for name in odd if name in side} for side in texts)
+    return left, right
 
 
 def _shown(value: Any) -> Any:
-    """Return the value without what looks like a secret, which is refused elsewhere."""
+    """Return the value with an ellipsis for what looks like a secret, which is refused elsewhere."""
     if not isinstance(value, Mapping):
         return value
     return {name: "…" if SECRET.fullmatch(str(name)) else item for name, item in value.items()}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The port where the ranks meet on the head, and the runners' beside it."""
+"""The port on the head where the ranks meet, and the runners' port below it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def of_gang(port: int) -> int:
 def pick(
     asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net, restarts: int = 0
 ) -> tuple[Port, list[Finding]]:
-    """Choose the ranks' port from what listens on the head; the one below it has to be free too, for the runners.
+    """Choose the ranks' port among those that are free on the head; the one below it, the runners', is free too.
 
-    Without a wish it is the first such one of the range (both ends included), from a start that the run's nonce
-    decides: two launches that read the same facts then rarely meet on one port. Each restart has the next port, and a
-    firewall lets none through that is beyond the range.
+    If none is requested, it is the first such port of the range (both ends included), from a start that the run's
+    nonce decides: two launches that read the same facts then rarely choose the same port. Each restart takes the next
+    port, and a firewall blocks those beyond the range.
     """
     listening = set(net.listening)
     if asked is not None:
@@ -61,7 +61,7 @@ def read_range(text: str) -> tuple[int, int]:
 
 
 def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Finding:
-    by = ["a process that cannot be seen from here"]
+    by = ["a process that this user cannot see"]
     if holder is not None and holder.pid is not None:
         by = [f"process {holder.pid}"]
         by += [f"({holder.command})"] if holder.command else []
@@ -82,9 +82,9 @@ def _none_free(first: int, last: int, head: str, restarts: int) -> Finding:
         check="port",
         node=head,
         status="fail",
-        observed=f"no {restarts + 2 if restarts else 'two'} ports of {first}-{last} in a row are free",
+        observed=f"no {restarts + 2 if restarts else 'two'} consecutive ports of {first}-{last} are free",
         expected="one for the ranks, for the runners the one below it"
-        + (f", for each of {restarts} restarts one above" if restarts else ""),
+        + (f", and one above for each of {restarts} restarts" if restarts else ""),
         source="launch_port_range",
         remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",
     )

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How a node's runner is started detached.
 
-A system unit as root, a user unit where the user lingers, a session of its own otherwise: logind may end what a user
-who does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit raises the limit of locked memory.
+A system unit as root, a user unit where the user lingers, a separate session otherwise: logind may end what a user who
+does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit raises the limit of locked memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORIGIN = "launch_starter"
 
 @dataclass(frozen=True)
 class Choice:
-    """A starter by its name, why, and which one takes over where it refuses (a systemd that takes no units)."""
+    """A starter, the reason for it, and the one that replaces it if it fails (a systemd that accepts no units)."""
 
     name: str
     reason: str
@@ -27,7 +27,7 @@ class Choice:
 
 
 def choose(asked: str, facts: NodeFacts) -> Choice:
-    """Choose how the runner is started on a node: as it was asked for, or what suits the node."""
+    """Choose how the runner is started on a node: as requested, or as suits the node."""
     if asked == SETSID:
         return Choice(SETSID, ORIGIN)
     unit, why = unit_of(facts)
@@ -37,7 +37,7 @@ def choose(asked: str, facts: NodeFacts) -> Choice:
 
 
 def unit_of(facts: NodeFacts) -> tuple[str | None, str]:
-    """Return the kind of unit that this user may start here, and why, or why none."""
+    """Return the kind of unit that this user may start on the node, and why, or None and why not."""
     if not facts.systemd.booted:
         return None, "systemd does not run here"
     if facts.user.uid == 0:

@@ -19,7 +19,7 @@ from .._text.table import one_line
 
 @dataclass(frozen=True)
 class Reason:
-    """One way not to be reached: `check` is its name, `pattern` matches the messages about it."""
+    """A reason why a host is not reached: `check` is its name, `pattern` matches the messages about it."""
 
     check: str
     pattern: str
@@ -36,13 +36,13 @@ REASONS = (
         r"could not resolve hostname|name or service not known|nodename nor servname|name resolution"
         r"|no address associated|invalid hostname",
         "the name {host} does not resolve on this machine",
-        "a name with an address",
+        "a name that resolves",
         "correct it, use the address instead, or add it to DNS or /etc/hosts",
     ),
     Reason(
         "host key",
         r"identification has changed|offending \S+ key|revoked",
-        "{host} shows a different host key than the known one",
+        "{host} presents a different host key from the known one",
         "the known key: the machine was reinstalled, or this is another machine",
         "compare the fingerprint on its console (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then remove the "
         "old key with ssh-keygen -R {where} -f {known_hosts}",
@@ -131,7 +131,7 @@ ERRNOS = {
 
 @dataclass(frozen=True)
 class Connection:
-    """What was tried: the node, its host, port and user, and the known_hosts file with the host's name in it."""
+    """A connection attempt: the node, its host, port and user; the known_hosts file and the name in it."""
 
     node: str
     host: str

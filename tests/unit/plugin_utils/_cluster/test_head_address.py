@@ -37,8 +37,8 @@ def net(addresses: list[Address] | None = None, routes: list[Route] | None = Non
         ("10.9.9.9", "10.0.0.5", ROUTES, False, "10.9.9.9", "launch_head_address"),
         ("head.example", "10.0.0.5", ROUTES, False, "head.example", "launch_head_address"),
         ("127.0.0.1", "node0", ROUTES, True, "127.0.0.1", "launch_head_address"),
-        ("", "192.168.7.5", ROUTES, False, "192.168.7.5", "ansible_host of node0, which is one of its own addresses"),
-        ("", "127.0.0.1", ROUTES, True, "127.0.0.1", "ansible_host of node0, which is one of its own addresses"),
+        ("", "192.168.7.5", ROUTES, False, "192.168.7.5", "ansible_host of node0, which is one of its addresses"),
+        ("", "127.0.0.1", ROUTES, True, "127.0.0.1", "ansible_host of node0, which is one of its addresses"),
         # Reached through a tunnel or a port of this machine: others do not reach the head there.
         ("", "127.0.0.1", ROUTES, False, "10.0.0.5", "address of eth0, the interface of node0's default route"),
         ("", "203.0.113.9", ROUTES, False, "10.0.0.5", "address of eth0, the interface of node0's default route"),
@@ -93,9 +93,9 @@ def test_a_loopback_address_reaches_nobody_else(address: str) -> None:
     ],
 )
 def test_interface(address: str, interface: str, reason: str) -> None:
-    found = interface_towards(address, net())
-    assert found is not None
-    assert (found.name, found.reason) == (interface, reason)
+    result = interface_towards(address, net())
+    assert result is not None
+    assert (result.name, result.reason) == (interface, reason)
 
 
 @pytest.mark.parametrize("address", ["head.example", "", "fd00::1"])

@@ -41,8 +41,8 @@ def test_the_ports_are_the_same_wherever_a_default_is_written() -> None:
         *("roles/preflight/vars/main.yml", "roles/firewall/vars/main.yml", "inventories/template/group_vars/nodes.yml"),
     ]
     for path in written:
-        found = re.findall(r"launch_port_range.*?([0-9]{4,5}-[0-9]{4,5})", (ROOT / path).read_text(encoding="utf-8"))
-        assert set(found or [literal]) == {literal}, path
+        ranges = re.findall(r"launch_port_range.*?([0-9]{4,5}-[0-9]{4,5})", (ROOT / path).read_text(encoding="utf-8"))
+        assert set(ranges or [literal]) == {literal}, path
     python = [path for path in (ROOT / "plugins").rglob("*.py") if str(DEFAULT_RANGE[1]) in path.read_text()]
     assert {path.name.lstrip("_") for path in python} == {"ports.py", "firewall_plan.py"}
 
@@ -69,7 +69,7 @@ def test_numbers_may_be_text_as_ini_inventories_have_them() -> None:
         ("launch_runtime", "podman", "it is 'podman'; expected one of host, docker"),
         ("launch_compose_file", "-f", "it is '-f'; expected a path on the node"),
         ("launch_compose_service", "a b", "it is 'a b'; expected 1 to 40 letters"),
-        ("launch_docker", [], "it is []; expected the words that call Docker"),
+        ("launch_docker", [], "it is []; expected the command that runs Docker"),
         ("launch_docker", {"a": 1}, "it is {'a': 1}; expected a list of strings"),
         ("launch_port_range", "1-2", "it is '1-2'; expected FIRST-LAST"),
         ("launch_port_range", None, "it is not set; expected FIRST-LAST"),
@@ -104,17 +104,17 @@ def test_every_variable_of_the_policy_is_compared(name: str) -> None:
 
 
 def test_of_the_environment_only_what_differs_is_shown_and_no_secret() -> None:
-    own = {"SAME": "1", "A": "x", "API_TOKEN": "open sesame"}
-    policies: dict[str, dict[str, Any]] = {"node0": {"launch_env": {"SAME": 1, "B": "y"}}, "node1": {"launch_env": own}}
+    env = {"SAME": "1", "A": "x", "API_TOKEN": "open sesame"}
+    policies: dict[str, dict[str, Any]] = {"node0": {"launch_env": {"SAME": 1, "B": "y"}}, "node1": {"launch_env": env}}
     [line] = lines(check_alike(policies))
     assert line == (
         "node1: launch_env: it is {'A': 'x', 'API_TOKEN': '…'} for this node; expected {'B': 'y'} as for the head, "
         "node0 (variables of the node); put it in group_vars, the same for all, "
-        "and what is one node's in launch_node_env"
+        "and put what differs by node in launch_node_env"
     )
 
 
 def test_what_means_the_same_is_the_same() -> None:
-    own = {"launch_stop_grace": "60", "launch_env": {}, "launch_head_address": ""}
-    assert check_alike({"node0": POLICY, "node1": own, "node2": {}}) == []
+    variables = {"launch_stop_grace": "60", "launch_env": {}, "launch_head_address": ""}
+    assert check_alike({"node0": POLICY, "node1": variables, "node2": {}}) == []
     assert check_alike({}) == []

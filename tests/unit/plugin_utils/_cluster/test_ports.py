@@ -42,10 +42,10 @@ def test_the_port_below_has_to_be_free_too() -> None:
 def test_no_free_port_is_an_error() -> None:
     _port, findings = pick(None, "default", (29400, 29401), "0" * 32, "node0", net(29400, 29401))
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
-    assert line(findings[0]).startswith("node0: port: no two ports of 29400-29401 in a row are free; ")
+    assert line(findings[0]).startswith("node0: port: no two consecutive ports of 29400-29401 are free; ")
 
 
-def test_a_wish_is_taken_also_outside_the_range() -> None:
+def test_a_requested_port_may_be_outside_the_range() -> None:
     assert pick(1234, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29400)) == (
         Port(1234, "-e master_port"),
         [],
@@ -57,23 +57,23 @@ def test_a_wish_is_taken_also_outside_the_range() -> None:
     [
         (PortHolder(7, "python3 train.py", "multinode_1"), "process 7 (python3 train.py) of run multinode_1;"),
         (PortHolder(7, "nginx", None), "process 7 (nginx);"),
-        (PortHolder(None, None, None), "a process that cannot be seen from here;"),
+        (PortHolder(None, None, None), "a process that this user cannot see;"),
     ],
 )
-def test_a_wish_that_is_taken_names_who_holds_it(holder: PortHolder, text: str) -> None:
+def test_a_requested_port_that_is_taken_names_its_holder(holder: PortHolder, text: str) -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500, port29500=holder))
     assert [finding.status for finding in findings] == ["fail"]
     assert line(findings[0]).startswith(f"node0: port: port 29500 is taken by {text}")
 
 
-def test_a_wish_whose_neighbor_is_taken() -> None:
+def test_a_requested_port_with_a_taken_neighbor() -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29499))
     assert [line(finding).partition(" is taken")[0] for finding in findings] == ["node0: port: port 29499"]
 
 
-def test_a_wish_that_is_taken_by_nobody_known() -> None:
+def test_a_requested_port_that_an_unknown_process_holds() -> None:
     _port, findings = pick(29500, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29500))
-    assert "taken by a process that cannot be seen from here" in line(findings[0])
+    assert "taken by a process that this user cannot see" in line(findings[0])
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_restarts_stay_within_the_range() -> None:
 
 def test_no_room_for_restarts_is_an_error() -> None:
     _port, findings = pick(None, "default", (29400, 29403), "0" * 32, "n1", net(), 5)
-    assert line(findings[0]).startswith("n1: port: no 7 ports of 29400-29403 in a row are free; ")
+    assert line(findings[0]).startswith("n1: port: no 7 consecutive ports of 29400-29403 are free; ")

@@ -37,10 +37,10 @@ def test_choice(uid: int, booted: bool, linger: bool, asked: str, name: str, rea
 
 def test_systemd_that_takes_no_unit_of_this_user_is_refused() -> None:
     nodes = {"node0": facts(1000, True, False), "node1": facts(0, True, False), "node2": facts(0, False, False)}
-    found = wrong("starter", nodes, policy=ClusterPolicy(starter="systemd"))
-    assert [(finding.node, finding.status) for finding in found] == [("node0", "fail"), ("node2", "fail")]
-    assert found[0].observed == "ann does not linger (loginctl enable-linger)"
-    assert found[1].observed == "systemd does not run here"
+    findings = wrong("starter", nodes, policy=ClusterPolicy(starter="systemd"))
+    assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail"), ("node2", "fail")]
+    assert findings[0].observed == "ann does not linger (loginctl enable-linger)"
+    assert findings[1].observed == "systemd does not run here"
     for asked in ("auto", "setsid"):
         assert wrong("starter", nodes, policy=ClusterPolicy(starter=asked)) == []
     assert wrong("starter", nodes, policy=ClusterPolicy(starter="systemd", runtime="docker")) == []

@@ -12,8 +12,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 
 TRIED = Connection("gpu01", "10.0.0.1", 2222, "ann", "inventories/lab/known_hosts.txt", "[10.0.0.1]:2222")
 VIA = "Failed to connect to the host via ssh: "
-# What was said, as it was said: OpenSSH 9.2 and 9.6, ansible-core 2.19.
-SAID = [
+# Messages, verbatim: OpenSSH 9.2 and 9.6, ansible-core 2.19.
+MESSAGES = [
     ("name", VIA + "ssh: Could not resolve hostname gpu01: Name or service not known", "/etc/hosts"),
     ("name", VIA + "ssh: Could not resolve hostname gpu01: Temporary failure in name resolution", "DNS"),
     ("port", VIA + "ssh: connect to host 10.0.0.1 port 2222: Connection refused", "start sshd"),
@@ -53,18 +53,18 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("check", "said", "remedy"), SAID)
-def test_the_reason_and_what_to_do(check: str, said: str, remedy: str) -> None:
-    finding = why(said, TRIED, "Ansible")
+@pytest.mark.parametrize(("check", "message", "remedy"), MESSAGES)
+def test_the_reason_and_what_to_do(check: str, message: str, remedy: str) -> None:
+    finding = why(message, TRIED, "Ansible")
     assert (finding.node, finding.check, finding.status) == ("gpu01", check, "error")
     assert remedy in str(finding.remedy)
     assert all([finding.observed, finding.expected, finding.source])
     assert "{" not in finding_line(finding)
 
 
-@pytest.mark.parametrize("said", ERRNOS.values())
-def test_what_the_controllers_sockets_say_is_known(said: str) -> None:
-    assert why(said, TRIED, "this machine's network").check in ("port", "route", "no answer")
+@pytest.mark.parametrize("message", ERRNOS.values())
+def test_what_the_controllers_sockets_say_is_known(message: str) -> None:
+    assert why(message, TRIED, "this machine's network").check in ("port", "route", "no answer")
 
 
 def test_what_nobody_knows_is_shown_harmless() -> None:
