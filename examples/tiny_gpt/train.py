@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import math
 import os
@@ -242,6 +243,7 @@ def train(m: Model, t: Training, device: torch.device) -> None:
 @record  # an exception in any rank becomes the error file from which torchrun and Muster tell who failed first
 def main() -> None:
     train(*configure(), join())
+    gc.collect()  # DDP is a cycle that holds the group, whose threads can abort a process that leaves while they run
     dist.destroy_process_group()
 
 

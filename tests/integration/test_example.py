@@ -25,6 +25,13 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tiny_gpt"
 KEYS = ["rank", "world_size", "step", "total_steps", "loss", "grad_norm", "lr", "step_ms", "tokens_per_s"]
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.log_every=1", "training.warmup_steps=1"]
 LIMIT = 300  # to hang, not to be slow beside others
+# Runs the script that its arguments name, then prints the names of the threads that are left.
+LEAVE = """
+import pathlib, runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+print("threads at the end:", *(path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")))
+"""
 
 
 def command(output: Path, *overrides: str, start: tuple[str, ...] = (sys.executable,)) -> list[str]:
@@ -108,6 +115,15 @@ def test_torchrun_ddp_learns_and_resumes(tmp_path: Path, capfd: pytest.CaptureFi
         assert [line["step"] for line in metrics(tmp_path, rank)] == list(range(1, 11))
     assert metrics(tmp_path)[8]["loss"] < lines[0][0]["loss"] - 0.5
     assert checkpoints(tmp_path) == ["step_000008", "step_000010", "step_000099"]
+
+
+def test_no_thread_of_the_group_outlives_the_training(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A thread of gloo that Python's shutdown meets aborts the process, after a training that succeeded."""
+    argv = command(tmp_path, "training.steps=2", start=(sys.executable, "-c", LEAVE))
+    assert finished(two_ranks(argv)) == [0, 0]
+    endings = [line for line in capfd.readouterr().out.splitlines() if line.startswith("threads at the end:")]
+    assert len(endings) == 2
+    assert not [line for line in endings if "gloo" in line]
 
 
 def test_fsdp_trains_as_one_rank_does_and_repeats_itself_when_resumed(tmp_path: Path) -> None:
