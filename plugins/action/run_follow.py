@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
+import secrets
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
-from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
+from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
@@ -27,8 +27,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
     eta_s,
     progress_line,
     read_sample,
+    sample_of,
     status_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._text.frames import framed_read, framed_texts
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, one_line
 
 display = Display()
@@ -60,6 +62,10 @@ HINT_AFTER_S = 30.0
 SILENT_AFTER_S = 20.0
 # From the first failed read on: a connection that hangs is tried again, however long it hung.
 OUT_OF_REACH_AFTER_S = 60.0
+# What neither the raw read nor the module could tell for so long will not be told later either.
+UNREADABLE_AFTER_S = 120.0
+DOCUMENTS = ("state.json", "heartbeat.json")
+OBSERVED_CHARACTERS = 120
 
 
 class ActionModule(Action):
@@ -70,6 +76,9 @@ class ActionModule(Action):
     # Tests have a time of their own.
     _clock: Callable[[], float] = staticmethod(time.monotonic)
     _away_since: float | None = None
+    _pause: Callable[[float], None] = staticmethod(time.sleep)
+    # What the last raw read printed where the state should be.
+    _observed = ""
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         run_id, node = args["run_id"], args["node"]
@@ -79,11 +88,10 @@ class ActionModule(Action):
             )
         if self._task.check_mode:
             return {"ended": False, "phase": None, "interrupted": False}
-        asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         call = args["request"].get("call")
         if args["until"] == "running":
-            return self._await_start(args["run_dir"], asked, variables)
-        followed = self._follow(args["run_dir"], asked, variables, command("logs", run_id, call))
+            return self._await_start(args, variables)
+        followed = self._follow(args, variables, command("logs", run_id, call))
         if followed["interrupted"]:
             commands = hints(run_id, call, ("follow", "stop"))
             for line in (
@@ -94,10 +102,15 @@ class ActionModule(Action):
         return followed
 
     def _read(self, run_dir: str) -> Sample | None:
-        """Read the head's state and heartbeat; None while they are no whole documents."""
-        paths = (os.path.join(run_dir, name) for name in ("state.json", "heartbeat.json"))
-        answer = self._low_level_execute_command(shlex.join(["cat", *paths]), sudoable=True)
-        return read_sample(answer.get("stdout", ""))
+        """Read the head's state and heartbeat; None while they are not whole documents."""
+        marker = secrets.token_hex(16)
+        paths = [os.path.join(run_dir, name) for name in DOCUMENTS]
+        answer = self._low_level_execute_command(framed_read(marker, paths), sudoable=True)
+        output = answer.get("stdout", "")
+        texts = framed_texts(output, marker, len(paths))
+        observed = (texts[0] if texts else output).strip() or answer.get("stderr") or "nothing"
+        self._observed = one_line(observed, OBSERVED_CHARACTERS)
+        return read_sample(*texts) if texts else None
 
     def _read_patiently(self, run_dir: str) -> Sample | None:
         """Read the head; None while it gives no answer, which must not take longer than a minute."""
@@ -114,61 +127,95 @@ class ActionModule(Action):
         self._away_since = None
         return sample
 
-    def _ask(self, asked: dict[str, Any], variables: dict[str, Any], line: _Line) -> RunRecord | None:
-        """Return what the head knows of the run; None when it can't say: that is no reason to give up the run."""
+    def _samples(self, args: dict[str, Any], variables: dict[str, Any], line: _Line) -> Iterator[Sample | None]:
+        """Yield what each read of the head gives; what a raw read can't tell for long, the module is asked.
+
+        Only the module knows whether the runner holds its lock, and no login's output hides its answer.
+        """
+        asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
+        count, moved, readable, warned = -1, self._clock(), self._clock(), False
+        while True:
+            now = self._read_patiently(args["run_dir"])
+            if now is not None:
+                readable = self._clock()
+                if now.count != count:
+                    count, moved = now.count, self._clock()
+            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
+                run = self._ask(asked, variables)
+                moved = self._clock()
+                if isinstance(run, str):
+                    line.warn(self._without_an_answer(asked["node"], run, self._clock() - readable))
+                elif now is None or not run.alive:
+                    if now is None and run.alive and not warned:
+                        warned = True
+                        line.warn(
+                            f"{asked['node']}: the state of the run could not be read as a file (observed: "
+                            f"{self._observed}); a module reads it every {SILENT_AFTER_S:.0f} s instead"
+                        )
+                    readable = self._clock()
+                    now = sample_of(run, Heartbeat(count, run.progress, run.elapsed_s))
+            yield now
+
+    def _without_an_answer(self, node: str, why: str, unreadable_s: float) -> str:
+        """Return the warning that the module gave no answer; raise UserError when nothing could be read for long."""
+        if unreadable_s > UNREADABLE_AFTER_S:
+            raise UserError(
+                f"{node}: the state of the run could not be read for {UNREADABLE_AFTER_S:.0f} s, neither as a file "
+                f"(observed: {self._observed}) nor by a module ({why}); the run goes on"
+            )
+        return (
+            f"{node}: the heartbeat of the run stands still, and whether its runner lives can't be told: {why}; "
+            "following goes on"
+        )
+
+    def _ask(self, asked: dict[str, Any], variables: dict[str, Any]) -> RunRecord | str:
+        """Return what the head knows of the run, or why it gave no answer: that is no reason to give up the run."""
         try:
             found = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         except AnsibleConnectionFailure as error:
             found = {"failed": True, "msg": str(error)}
         if isinstance(found.get("run"), dict) and not found.get("failed"):
             return RunRecord.from_dict(found["run"])
-        line.warn(
-            f"{asked['node']}: the heartbeat of the run stands still, and whether its runner lives can't be told: "
-            f"{one_line(found.get('msg'))}; following goes on"
-        )
-        return None
+        return one_line(found.get("msg") or "no answer")
 
     def _wait(self, line: _Line, seconds: float) -> bool:
         """Wait until the next read; False when the user pressed Ctrl-C."""
         return line.wait(seconds)
 
-    def _await_start(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def _await_start(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return once all launchers run or the run has ended; what ended before any was started has failed."""
         line = _Line(self._clock)
-        began, count, moved = self._clock(), -1, self._clock()
+        began = self._clock()
+        samples = self._samples(args, variables, line)
         while True:
-            now = self._read_patiently(run_dir)
+            now = next(samples)
             if now is not None:
-                if now.count != count:
-                    count, moved = now.count, self._clock()
                 if now.begun:
                     return {"ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
+                if now.phase in NOT_BEGUN or now.phase == "lost":
+                    return {"failed": True, "msg": f"{args['node']}: {now.why or now.phase}"}
                 if now.phase in ENDED:
-                    return {"failed": True, "msg": f"{now.why}; a runner that came late ends within a minute"}
+                    why = now.why or f"the run {now.phase} before it started"
+                    return {"failed": True, "msg": f"{why}; a runner that came late ends within a minute"}
                 if self._clock() - began > PLAIN_EVERY_S:
                     line.draw(status_text(now), status_text(now), last=False)
-            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
-                run = self._ask(asked, variables, line)
-                if run is not None and not run.alive:
-                    return {"failed": True, "msg": f"{asked['node']}: {one_line(run.why)}"}
-                moved = self._clock()
-            time.sleep(SHORT_POLL_S)
+            self._pause(SHORT_POLL_S)
 
-    def _follow(self, run_dir: str, asked: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
+    def _follow(self, args: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
         line = _Line(self._clock)
         hinted = False
         first: Sample | None = None
         phase: str | None = None
-        count, moved = -1, self._clock()
+        samples = self._samples(args, variables, line)
         while True:
+            now = next(samples)
             pause = POLL_S
-            now = self._read_patiently(run_dir)
             if now is not None:
                 phase = now.phase
-                if now.count != count:
-                    count, moved = now.count, self._clock()
                 if first is None or (first.progress is None and now.progress is not None):
                     first = now
+                if phase in NOT_BEGUN:
+                    return {"ended": True, "phase": phase, "interrupted": False}
                 line.draw(progress_line(first, now), status_text(now), last=phase in ENDED)
                 if phase in ENDED:
                     return {"ended": True, "phase": phase, "interrupted": False}
@@ -178,12 +225,6 @@ class ActionModule(Action):
                 if now.progress is None and not now.attempt and now.elapsed_s >= HINT_AFTER_S and not hinted:
                     hinted = True
                     line.say(f"no progress yet: {logs}")
-            if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
-                # Only the runner's lock tells, and this raw read can't see it.
-                run = self._ask(asked, variables, line)
-                if run is not None and not run.alive:
-                    return {"ended": True, "phase": run.phase, "interrupted": False}
-                moved = self._clock()
             if not self._wait(line, pause):
                 return {"ended": False, "phase": phase, "interrupted": True}
 

@@ -34,7 +34,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 MaxStartups 100
 SetEnv HOME={home}
-Subsystem sftp internal-sftp
+Subsystem sftp {sftp}
 """
 
 
@@ -79,8 +79,11 @@ def find(name: str) -> str | None:
 
 
 @contextlib.contextmanager
-def running(base: Path) -> Iterator[Sshd]:
-    """Run an sshd whose files are in `base` (a short path: sockets lie below it)."""
+def running(base: Path, sftp: str = "internal-sftp") -> Iterator[Sshd]:
+    """Run an sshd whose files are in `base` (a short path: sockets lie below it).
+
+    sftp is its own server, which no shell starts, or the path of one that the login's shell starts.
+    """
     sshd = Sshd(base, _free_port())
     for directory in (sshd.home, base / "cp"):
         directory.mkdir(mode=0o700)
@@ -88,7 +91,7 @@ def running(base: Path) -> Iterator[Sshd]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(base / name)], check=True)
     host_key = (base / "host_key.pub").read_text()
     (base / "known_hosts").write_text("".join(f"[{address}]:{sshd.port} {host_key}" for address in ADDRESSES))
-    (base / "sshd_config").write_text(CONFIG.format(base=base, port=sshd.port, home=sshd.home))
+    (base / "sshd_config").write_text(CONFIG.format(base=base, port=sshd.port, home=sshd.home, sftp=sftp))
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where sshd separates its privileges
     # sshd starts itself again for each connection, and wants to be called by its full path.

@@ -562,7 +562,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         ]
         assert [line for line in lines if not line.isprintable()] == []
         state = {"phase": "waiting", "why": text, "gang": None, "started": text}
-        sample = progress.read_sample(json.dumps(state))
+        sample = progress.read_sample(json.dumps(state), "")
         assert sample is not None
         assert progress.status_text(sample).isprintable()
         result = finding.Finding(text, text, "fail", text, text, text, text)

@@ -40,14 +40,21 @@ class Sample:
         return f"{phase}, attempt {self.attempt + 1}" if self.attempt else phase
 
 
-def read_sample(text: str) -> Sample | None:
-    """Read state.json and heartbeat.json, a line each; None for anything that a runner does not write.
+def read_sample(state: str, heartbeat: str) -> Sample | None:
+    """Read the lines of state.json and heartbeat.json; None for a state that no runner writes.
 
-    The second may be missing: the first heartbeat is written a second after the state.
+    The heartbeat may be empty: the first one is written a second after the state.
     """
-    documents = [document for document in map(parse_json, text.splitlines()) if isinstance(document, dict)]
-    state, beat = (*documents, {}, {})[:2]
-    run, heartbeat = RunRecord.from_dict(state), Heartbeat.from_dict(beat)
+    return sample_of(RunRecord.from_dict(_document(state)), Heartbeat.from_dict(_document(heartbeat)))
+
+
+def _document(text: str) -> object:
+    documents = map(parse_json, text.splitlines())
+    return next((document for document in documents if isinstance(document, dict)), None)
+
+
+def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
+    """Return the sample of what was read of a run; None where its state could not be read."""
     elapsed = heartbeat.elapsed_s or 0.0
     if run.phase == "unknown" or not math.isfinite(elapsed):
         return None

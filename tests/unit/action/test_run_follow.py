@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, repeat
 from typing import Any
@@ -16,7 +17,12 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 
 from ansible_collections.muster.train.plugins.action import run_follow as follow
 
-# What one read gives: text, or the connection's failure.
+
+class Unframed(str):
+    """What a read prints that has no markers."""
+
+
+# What one read gives: the lines of state and heartbeat, or the connection's failure.
 Read = str | AnsibleConnectionFailure
 ARGS = {
     "run_dir": "/w/.muster/runs/run1",
@@ -28,7 +34,7 @@ ARGS = {
 ALIVE = {"run": {"alive": True, "phase": "running"}}
 AWAY = AnsibleConnectionFailure("no route to host")
 # An endless following would make a test endless.
-MOST_READS = 1000
+MOST_READS = 2000
 
 
 def reads(phase: str, beat: object) -> str:
@@ -68,7 +74,13 @@ class Fake(follow.ActionModule):
         text = next(self.texts)
         if isinstance(text, AnsibleConnectionFailure):
             raise text
-        return {"rc": 0, "stdout": text}
+        if isinstance(text, Unframed):
+            return {"rc": 0, "stdout": text}
+        marker, state, beat = shlex.split(words[0])[4], *(*text.splitlines(), "", "")[:2]
+        return {"rc": 0, "stdout": f"\x1b]0;gpu01\x07\n{marker}\n{state}\n\n{marker}\n{beat}\n{marker}\n"}
+
+    def _pause(self, seconds: float) -> None:
+        self.seconds += seconds
 
     def _execute_module(self, *words: Any, **_options: Any) -> dict[str, Any]:
         assert words == (
@@ -117,7 +129,11 @@ def test_a_run_that_ends(make: Make, printed: list[str]) -> None:
     last = reads("succeeded", {"count": 3, "elapsed_s": 7, "progress": {"step": 4, "total_steps": 4}})
     action = make([reads("running", {"count": 1}), last])
     assert outcome(action) == ended("succeeded")
-    assert action.read == ["cat /w/.muster/runs/run1/state.json /w/.muster/runs/run1/heartbeat.json"] * 2
+    commands = list(map(shlex.split, action.read))
+    assert [words[5:] for words in commands] == [
+        ["/w/.muster/runs/run1/state.json", "/w/.muster/runs/run1/heartbeat.json"]
+    ] * 2
+    assert len({words[4] for words in commands}) == 2, "a marker is new for each read"
     assert action.asked == []
     assert printed[-1] == "succeeded  step 4/4  0:07 elapsed"
 
@@ -228,7 +244,7 @@ def test_garbage_for_long_is_a_silence(make: Make) -> None:
 
 
 def test_a_runner_that_has_not_beaten_yet(make: Make, printed: list[str]) -> None:
-    action = make(['Welcome!\n{"phase": "waiting"}\n'], [reads("succeeded", {"count": 1})])
+    action = make(['{"phase": "waiting"}\n'], [reads("succeeded", {"count": 1})])
     assert outcome(action) == ended("succeeded")
     assert printed[0] == "waiting  no step yet  0:00 elapsed"
 
@@ -305,3 +321,49 @@ def test_a_head_that_told_no_run_dir(make: Make) -> None:
     assert str(caught.value) == (
         "the head node0 does not answer or knows nothing of run run1: `status` shows what the others say"
     )
+
+
+TALK = Unframed('\x1b]0;gpu01\x07{"phase": "failed"}\n')
+OBSERVED = '(observed: {"phase": "failed"})'
+
+
+def test_what_a_read_hides_a_module_tells(make: Make, printed: list[str]) -> None:
+    over = {"run": {"alive": False, "phase": "succeeded", "elapsed_s": 40}}
+    action = make(repeat(TALK), answers=[ALIVE, ALIVE, over])
+    assert outcome(action) == ended("succeeded")
+    assert action.asked == [21, 42, 63]
+    assert printed == [
+        f"node0: the state of the run could not be read as a file {OBSERVED}; a module reads it every 20 s instead",
+        "running  no step yet  0:00 elapsed",
+        "succeeded, no metrics reported  0:40 elapsed",
+    ]
+
+
+def test_a_start_that_cannot_be_read_is_no_failure(make: Make) -> None:
+    """A run that began, or succeeded, while nothing could be read has started."""
+    for run in (
+        {"alive": True, "phase": "running", "started": "2026-11-20T14:30:52Z", "gang": {"nodes": 2}},
+        {"alive": False, "phase": "succeeded", "started": "2026-11-20T14:30:52Z"},
+    ):
+        action = make(repeat(TALK), answers=[{"run": run}], until="running")
+        assert outcome(action) == {"ended": not run["alive"], "phase": run["phase"], "interrupted": False}
+
+
+@pytest.mark.parametrize("until", ["running", "ended"])
+def test_nothing_readable_is_not_waited_for_for_ever(make: Make, until: str) -> None:
+    action = make(repeat(TALK), answers=[{"failed": True, "msg": "no python"}] * 9, until=until)
+    with pytest.raises(AnsibleActionFail) as caught:
+        action.run(task_vars={})
+    assert str(caught.value) == (
+        f"node0: the state of the run could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
+        "(no python); the run goes on"
+    )
+
+
+def test_a_start_whose_reason_is_not_known(make: Make) -> None:
+    """A reason is never None."""
+    over = {"run": {"alive": False, "phase": "failed"}}
+    assert outcome(make(repeat(TALK), answers=[over], until="running")) == {
+        "failed": True,
+        "msg": "the run failed before it started; a runner that came late ends within a minute",
+    }

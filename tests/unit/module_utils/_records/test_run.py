@@ -89,7 +89,7 @@ def test_any_heartbeat(pool: list[Any], seed: int) -> None:
         beat = Heartbeat.from_dict(document)
         assert beat.count >= 0
         assert beat.log_dropped >= 0
-        read_sample(json.dumps({"phase": "running"}) + "\n" + json.dumps(document))
+        read_sample(json.dumps({"phase": "running"}), json.dumps(document))
 
 
 @DRAWS

@@ -78,7 +78,7 @@ def test_nothing_is_left_after_the_last_step() -> None:
 
 def test_who_waits_says_for_whom() -> None:
     state = {"phase": "waiting", "why": "1 of 2 nodes have not joined yet: node1"}
-    sample = read_sample(json.dumps(state))
+    sample = read_sample(json.dumps(state), "")
     assert sample is not None and not sample.begun
     assert status_text(sample) == "waiting  1 of 2 nodes have not joined yet: node1"
 
@@ -96,17 +96,17 @@ def test_who_waits_says_for_whom() -> None:
 def test_a_run_has_begun_when_every_launcher_was_started(
     phase: str, started: str | None, gang: dict[str, int] | None, begun: bool
 ) -> None:
-    sample = read_sample(json.dumps({"phase": phase, "started": started, "gang": gang}))
+    sample = read_sample(json.dumps({"phase": phase, "started": started, "gang": gang}), "")
     assert sample is not None and sample.begun is begun
 
 
 def test_the_last_line_has_the_runs_verdict_and_a_restarted_run_its_attempt() -> None:
     state = {"phase": "running", "attempt": 1}
     beat = {"count": 9, "elapsed_s": 20, "progress": {"step": 8, "total_steps": 400}}
-    now = read_sample(json.dumps(state) + "\n" + json.dumps(beat))
+    now = read_sample(json.dumps(state), json.dumps(beat))
     assert now is not None
     assert progress_line(sample(10, 4), now) == "running, attempt 2  step 8/400  0:20 elapsed  ETA 16:20"
     state.update(phase="stopped", end={"verdict": "failed"}, attempt=0)
-    now = read_sample(json.dumps(state) + "\n" + json.dumps(beat))
+    now = read_sample(json.dumps(state), json.dumps(beat))
     assert now is not None
     assert (now.phase, progress_line(sample(10, 4), now)) == ("stopped", "failed  step 8/400  0:20 elapsed")

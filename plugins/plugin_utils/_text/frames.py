@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files as a raw command prints them, between markers: a login shell may print whatever it likes around them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+# The marker is alone on a line before each file and after the last, even after a text without a newline.
+_SCRIPT = r"""marker=$1; shift; for path; do printf '\n%s\n' "$marker"; cat "$path"; done; printf '\n%s\n' $marker"""
+
+
+def framed_read(marker: str, paths: Sequence[str]) -> str:
+    """Return the command that prints these files; the marker must be new for each read."""
+    return shlex.join(["sh", "-c", _SCRIPT, "sh", marker, *paths])
+
+
+def framed_texts(output: str, marker: str, count: int) -> list[str] | None:
+    """Return the text of each of `count` files; None where a marker is missing."""
+    parts = re.split(rf"^{re.escape(marker)}\r?$", output, flags=re.MULTILINE)
+    return parts[1:-1] if len(parts) == count + 2 else None
