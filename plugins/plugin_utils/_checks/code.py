@@ -23,7 +23,7 @@ NOT_READ = "the code could not be read"
 def code(cluster: Cluster) -> Outcomes:
     """Find nodes whose checkout differs from most nodes' in commit, branch or changes.
 
-    The script may be the same while what it imports is not. The same changes everywhere are the same code. The profile
+    The script may be the same while what it imports is not. Nodes with the same changes have the same code. The profile
     may name a commit and a branch.
     """
     odd = _odd(cluster.facts, cluster.launch.call, cluster.checks.expected)
@@ -31,9 +31,9 @@ def code(cluster: Cluster) -> Outcomes:
 
 
 def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str, object]) -> Outcomes:
-    codes = {node: own.code for node, own in facts.items() if own.code and _is_known(own.code)}
+    codes = {name: node.code for name, node in facts.items() if node.code and _is_known(node.code)}
     checkouts = {node: code for node, code in codes.items() if code.commit}
-    # Of each node the first difference is reported: the others follow from it.
+    # Only the first difference of a node is reported: the others follow from it.
     odd: dict[str | None, Outcome] = {}
     for part, values in (
         ("commit", {node: code.commit or "" for node, code in codes.items()}),
@@ -61,35 +61,35 @@ def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str,
 
 
 def _code(node: Node, cluster: Cluster) -> Outcome:
-    own = node.facts.code
-    if own is None:
+    checkout = node.facts.code
+    if checkout is None:
         return unavailable(NOT_READ, "code")
-    if own.why:
-        return unavailable(own.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.call)}")
-    if not own.commit:
-        return skipped(no_commit(own))
-    state = f"{own.branch or 'detached'} {own.commit[:12]}"
-    return passed(f"{state} with {changes(own)}" if own.dirty else state, own.path)
+    if checkout.why:
+        return unavailable(checkout.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.call)}")
+    if not checkout.commit:
+        return skipped(no_commit(checkout))
+    state = f"{checkout.branch or 'detached'} {checkout.commit[:12]}"
+    return passed(f"{state} with {changes(checkout)}" if checkout.dirty else state, checkout.path)
 
 
 def code_directory(node: Node, _cluster: Cluster) -> Outcome:
     """Find nodes without the code directory."""
-    own = node.facts.code
-    if own is None:
+    directory = node.facts.code
+    if directory is None:
         return unavailable(NOT_READ, "code")
-    if own.exists:
-        return passed(own.path, SOURCE)
+    if directory.exists:
+        return passed(directory.path, SOURCE)
     remedy = "put the code there, or set launch_code_dir to where it is"
-    return failed(f"{own.path} does not exist", "the training code", SOURCE, remedy)
+    return failed(f"{directory.path} does not exist", "the training code", SOURCE, remedy)
 
 
 def _is_known(code: Code) -> bool:
-    """Whether its commit is known, or that it has none. A missing directory has a check of its own."""
+    """Whether it is known which commit it has, or that it has none. Another check reports a missing directory."""
     return bool(code.commit) or (code.exists and not code.why)
 
 
 def _matches(part: str, value: str, expected: str) -> bool:
-    """Compare with the profile, where a commit may be shortened."""
+    """Compare with the profile, in which a commit may be abbreviated."""
     return value == expected or (part == "commit" and len(expected) >= 7 and value.startswith(expected))
 
 

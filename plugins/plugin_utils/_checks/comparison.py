@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare what should be the same on all nodes: with the inventory's profile, else with the peers."""
+"""Compare what should be the same on all nodes with the inventory's profile, or else with the peers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNKNOWN = "not known"
 
 @dataclass(frozen=True)
 class Property:
-    """Something that nodes have in common: a check of its own and a row of the table of disagreements.
+    """Something that nodes should have in common: one check, and one row of the table of differences.
 
     of returns a text, "" where the property does not apply to the node, None where it could not be read.
     """
@@ -71,7 +71,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a property, what most nodes have, which these are, and what the others have."""
+    """A row of the table: a property, its value on most nodes, those nodes, and the values of the others."""
 
     name: str
     value: str
@@ -80,7 +80,7 @@ class Row:
 
     @classmethod
     def of(cls, name: str, values: Mapping[str, str | None]) -> Row | None:
-        """Return the row; None where no node has a value. Values that could not be read are no agreement."""
+        """Return the row; None where no node has a value. A value that could not be read is a difference."""
         peers = usual({node: value for node, value in values.items() if value})
         if peers is None:
             return None
@@ -97,7 +97,7 @@ def joined(values: Iterable[str | None]) -> str:
 
 
 def ranks_ports(node: Node, cluster: Cluster) -> list[HcaPort]:
-    """Return the ports that the ranks would use: as the rules chose, else all that are usable."""
+    """Return the ports that the ranks would use: those that the rules chose, or else all that are usable."""
     chosen = set(cluster.chosen.get(node.name, ()))
     return [port for port in usable(node.rdma) if not chosen or port.hca.name in chosen]
 

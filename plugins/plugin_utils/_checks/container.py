@@ -20,27 +20,27 @@ def engine(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes whose engine does not run, does not answer this user, or has no compose."""
     if cluster.on_host:
         return skipped(ON_HOST)
-    own = node.facts.engine
+    docker = node.facts.engine
     command = shlex.join(cluster.policy.docker)
-    if own is None:
-        return unavailable("the engine could not be asked", "engine")
+    if docker is None:
+        return unavailable("the state of the engine could not be read", "engine")
     source, expected = f"{command} info", "an engine that answers this user, with the compose plugin"
-    if own.version is None and own.running is False:
+    if docker.version is None and docker.running is False:
         remedy = "install Docker Engine and its compose plugin there"
-        return failed(own.why or f"{command} was not found", expected, source, remedy)
-    if not own.running:
+        return failed(docker.why or f"{command} was not found", expected, source, remedy)
+    if not docker.running:
         remedy = "systemctl start docker there; if it needs root: launch_docker: [sudo, -n, docker]"
-        if own.denied:
-            remedy = f"allow {command} without a password there, or set launch_docker to what this user may call"
-        return failed(own.why or "the engine does not answer", expected, source, remedy)
-    if own.compose is None:
+        if docker.denied:
+            remedy = f"allow {command} without a password there, or set launch_docker to a command this user may run"
+        return failed(docker.why or "the engine does not answer", expected, source, remedy)
+    if docker.compose is None:
         remedy = "install docker-compose-plugin there"
-        return failed(f"engine {own.version} without the compose plugin", expected, source, remedy)
-    return passed(f"engine {own.version}, compose {own.compose}", source)
+        return failed(f"engine {docker.version} without the compose plugin", expected, source, remedy)
+    return passed(f"engine {docker.version}, compose {docker.compose}", source)
 
 
 def image(cluster: Cluster) -> Outcomes:
-    """Find nodes without the image, or with another than most."""
+    """Find nodes without the image, or with a different one from most."""
     ref = cluster.policy.image
     if not ref or cluster.on_host:
         outcome = skipped(ON_HOST if cluster.on_host else "no image is named")
@@ -49,15 +49,15 @@ def image(cluster: Cluster) -> Outcomes:
 
 
 def _image(node: Node, ref: str, compared: Outcome) -> Outcome:
-    own = node.facts.engine
-    if own is None or not own.running:
+    docker = node.facts.engine
+    if docker is None or not docker.running:
         return skipped("the engine does not answer, which the check engine reports")
-    if ref not in own.images:
-        return unavailable(f"the image {ref} could not be looked up", "engine", own.why)
-    if own.images[ref] is None:
+    if ref not in docker.images:
+        return unavailable(f"the image {ref} could not be looked up", "engine", docker.why)
+    if docker.images[ref] is None:
         remedy = f"load or pull it: {playbook('setup', '--tags', 'container')}"
         return failed(f"{ref} was not found", "the image on every node", "container_image", remedy)
-    # Its digest alone does not say which image is meant.
+    # The digest alone does not identify the image to a reader.
     source = f"container_image {ref}; {compared.source}"
     return dataclasses.replace(compared, source=source) if compared.status == "fail" else compared
 
@@ -80,15 +80,15 @@ def compose_file(node: Node, cluster: Cluster) -> Outcome:
 
 
 def privileged(node: Node, cluster: Cluster) -> Outcome:
-    """Warn of containers that are given the whole machine."""
+    """Warn of containers that have access to the whole machine."""
     if cluster.on_host:
         return skipped(ON_HOST)
     if not cluster.policy.privileged:
-        return passed("containers get the devices they need and no more", "container_privileged")
+        return passed("containers get only the devices that they need", "container_privileged")
     return failed(
-        "containers are privileged: whoever is root in one is root on the node",
-        "containers that are not",
+        "containers are privileged: root in one is root on the node",
+        "containers that are not privileged",
         "container_privileged",
-        "leave container_privileged out: devices, IPC_LOCK and memlock are given without it; if it is needed: "
+        "remove container_privileged: containers get devices, IPC_LOCK and memlock without it; if it is needed: "
         "preflight_levels: {privileged: off}",
     )

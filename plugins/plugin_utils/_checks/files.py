@@ -21,7 +21,7 @@ Facts = Mapping[str, NodeFacts]
 def files(cluster: Cluster) -> Outcomes:
     """Find nodes where script or configuration is missing or different."""
     launch = cluster.launch
-    # A missing directory is the finding of another check.
+    # Another check reports a missing directory.
     facts = {name: node.facts for name, node in cluster.nodes.items() if not _no_code(node)}
 
     def otherwise(node: Node) -> Outcome:
@@ -48,43 +48,43 @@ def _no_code(node: Node) -> bool:
 def check_file(facts: Facts, kind: str, path: str, source: str) -> Outcomes:
     """Find nodes where a file of the launch (kind is script or config) is missing, unreadable or different."""
     digests: dict[str, str] = {}
-    for node, own in facts.items():
-        if own.files is None:
+    for name, node in facts.items():
+        if node.files is None:
             continue
-        file = own.files.get(path)
+        file = node.files.get(path)
         if file is not None and file.sha256 is not None:
-            digests[node] = file.sha256
+            digests[name] = file.sha256
             continue
         state = "does not exist" if file is None or not file.exists else "is not a readable file"
         observed, expected = f"{file.path if file else path} {state}", "the same readable file on every node"
         remedy = f"put it there, or name another with -e {kind}=PATH (relative to launch_code_dir)"
-        yield node, failed(observed, expected, source, remedy)
+        yield name, failed(observed, expected, source, remedy)
     peers = usual(digests)
     if peers is None:
         return
-    for node in peers.odd:
-        observed = f"{path} has sha256 {digests[node][:12]}…"
+    for name in peers.odd:
+        observed = f"{path} has sha256 {digests[name][:12]}…"
         expected = f"the same file on every node, {peers.value[:12]}… {peers.source}"
         remedy = f"copy {path} from {peers.nodes[0]}, or bring the code to the same state everywhere"
-        yield node, failed(observed, expected, source, remedy)
+        yield name, failed(observed, expected, source, remedy)
 
 
 def check_config(facts: Facts, source: str) -> Outcomes:
-    """Find a configuration that is not a YAML mapping; its tags and values are for the script to judge."""
+    """Find a configuration that is not a YAML mapping; the script judges its tags and values."""
     faults: dict[str, str | None] = {}
     remedy = "correct the file, or name another with -e config=PATH"
-    for node, own in facts.items():
-        if own.config is None:
+    for name, node in facts.items():
+        if node.config is None:
             continue
-        text = own.config.text
+        text = node.config.text
         if text is None:
-            observed = f"{own.config.path} is not checked: too large, or not UTF-8"
-            yield node, Outcome("warn", observed, "a YAML mapping", source, remedy)
+            observed = f"{node.config.path} is not checked: too large, or not UTF-8"
+            yield name, Outcome("warn", observed, "a YAML mapping", source, remedy)
             continue
         if text not in faults:
             faults[text] = _yaml_fault(text)
         if fault := faults[text]:
-            yield node, failed(f"{own.config.path}{fault}", "a YAML mapping", source, remedy)
+            yield name, failed(f"{node.config.path}{fault}", "a YAML mapping", source, remedy)
 
 
 def _yaml_fault(text: str) -> str | None:

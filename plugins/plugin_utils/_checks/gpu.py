@@ -39,7 +39,7 @@ def _health_check(
     source: str,
     remedy: str,
 ) -> NodeJudge:
-    """Make a check of what the vendor's tool reports of single GPUs: `fault_of` those whose state is `known`."""
+    """Make a check of the vendor tool's report on single GPUs: `fault_of` is called for those that are `known`."""
 
     def judge(node: Node, cluster: Cluster) -> Outcome:
         if node.gpu is not None and not node.gpu.count:
@@ -58,7 +58,7 @@ def _health_check(
             observed = "; ".join(f"GPU {names(indexes)}: {fault}" for fault, indexes in faults.items())
             return failed(observed, expected, source, remedy)
         amd = node.gpu is not None and node.gpu.vendor == "amd"
-        return passed(f"{subject} is good on {len(devices)} GPUs", "amd-smi, sysfs" if amd else "nvidia-smi -q")
+        return passed(f"{subject} is healthy on {len(devices)} GPUs", "amd-smi, sysfs" if amd else "nvidia-smi -q")
 
     return judge
 
@@ -107,7 +107,7 @@ nvlink = _health_check(
     "NVLink",
     lambda gpu: gpu.nvlinks_down is not None,
     lambda gpu, _: f"NVLink {', '.join(map(str, gpu.nvlinks_down))} down" if gpu.nvlinks_down else None,
-    "every NVLink has its peer",
+    "every NVLink up",
     "nvidia-smi nvlink -s",
     NVLINK,
 )
@@ -123,7 +123,7 @@ trouble = _health_check(
     "the state",
     lambda _: True,
     lambda gpu, _: gpu.trouble or None,
-    "a GPU that needs nothing",
+    "a GPU that needs no action",
     "nvidia-smi -q",
     RESET_GPU,
 )
@@ -164,15 +164,15 @@ def processes(node: Node, cluster: Cluster) -> Outcome:
     """Find processes on the GPUs that belong to no run."""
     if node.gpu is not None and not node.gpu.count:
         return skipped(NO_GPU)
-    own = node.facts.processes
-    if own is None or own.gpu is None:
+    using = node.facts.processes.gpu if node.facts.processes else None
+    if using is None:
         return unavailable("the processes on the GPUs could not be listed", "processes")
-    foreign = [process for process in own.gpu if not process.run_id and not _is_allowed(process.command, cluster)]
+    foreign = [process for process in using if not process.run_id and not _is_allowed(process.command, cluster)]
     if not foreign:
         return passed("no other process uses the GPUs", "/proc/PID/fd")
     texts = sorted({f"pid {process.pid} {process.command or f'of uid {process.uid}'}" for process in foreign})
     return failed(
-        f"processes that are not a run of ours use GPUs: {'; '.join(texts[:5])}",
+        f"processes outside any run use GPUs: {'; '.join(texts[:5])}",
         "none, except those of preflight_allowed_processes",
         "/proc/PID/fd",
         "end them, wait for them, or allow them in preflight_allowed_processes",
@@ -186,7 +186,7 @@ def _is_allowed(command: str | None, cluster: Cluster) -> bool:
 
 
 def pcie(node: Node, cluster: Cluster) -> Iterator[Outcome]:
-    """Find GPUs and adapters with fewer lanes than they can have; of GPUs the generation drops when they are idle."""
+    """Find GPUs and adapters with fewer lanes than they can have; a GPU's generation drops when it is idle."""
     rdma, health = node.rdma, node.facts.gpu_health
     faults, count = [], 0
     for device in (health.devices if health else None) or ():
@@ -205,7 +205,7 @@ def pcie(node: Node, cluster: Cluster) -> Iterator[Outcome]:
     if faults:
         yield failed(
             "; ".join(faults),
-            "every link as wide and fast as the device can",
+            "every link as wide and fast as its device allows",
             "sysfs current_link_width, max_link_width",
             "reseat the card or its riser, look at the slot settings in the BIOS, then restart the node",
         )

@@ -39,7 +39,7 @@ def off_fabric(node: str, gpu: Gpu) -> list[Finding]:
     findings = []
     for index in sorted(peers):
         others = peers[index]
-        # A table that is cut proves nothing.
+        # A truncated table proves nothing.
         if not linked[index] and members <= {index, *others}:
             links = ", ".join(sorted(set(others.values())))
             findings.append(_off(node, gpu, index, f"is {links} to the others, which have {_usual(words)} among them"))

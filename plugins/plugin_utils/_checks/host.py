@@ -36,7 +36,7 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
     if observed is None:
         return unavailable("the limits could not be read", "limits")
     if starter.choose(cluster.policy.starter, node.facts).name == starter.SYSTEM_UNIT:
-        return skipped(f"{observed} here, but a run gets a system unit, which raises it")
+        return skipped(f"{observed} here, but a run starts in a system unit, which raises it")
     expected = UNLIMITED if profile is None else str(profile)
     source = "NCCL registers its buffers (ibv_reg_mr)" if profile is None else f"{PROFILE}.memlock"
     if _bytes(observed) >= _bytes(expected):
@@ -128,7 +128,7 @@ def swap(node: Node, cluster: Cluster) -> Outcome:
 
 
 def memory(cluster: Cluster) -> Outcomes:
-    """Find nodes with another amount of memory or of huge pages than the peers."""
+    """Find nodes with a different amount of memory or of huge pages from the peers."""
     memories = {name: node.facts.memory for name, node in cluster.nodes.items() if node.facts.memory is not None}
     totals = {name: round(memory.total_bytes / GIB) for name, memory in memories.items() if memory.total_bytes}
     pages = {name: memory.hugepages or 0 for name, memory in memories.items()}
@@ -151,13 +151,13 @@ def memory(cluster: Cluster) -> Outcomes:
 
 def clock(node: Node, cluster: Cluster) -> Outcome:
     """Find clocks that certainly differ from the controller's: each was read between the request and the answer."""
-    own, checks = node.facts.clock, cluster.checks
-    if own is None:
+    reading, checks = node.facts.clock, cluster.checks
+    if reading is None:
         return unavailable("the clock was not read", "clock")
-    if own.asked is None or cluster.received is None:
-        observed, remedy = "the controller's clock was not sent along", "give node_facts the option asked_at"
+    if reading.asked is None or cluster.received is None:
+        observed, remedy = "the time of the controller's request is not known", "give node_facts the option asked_at"
         return unavailable(observed, "clock", remedy=remedy)
-    least, most = own.wall - cluster.received, own.wall - own.asked
+    least, most = reading.wall - cluster.received, reading.wall - reading.asked
     offset = most if most < 0 else max(least, 0.0)
     name = next((name for name in ("clock_fail", "clock_warn") if abs(offset) > checks.threshold(name)), None)
     if name is None:
@@ -182,18 +182,18 @@ def names(cluster: Cluster) -> Outcomes:
         if together:
             yield name, skipped("all nodes are one machine")
             continue
-        own = {host: answer for host, answer in resolved.items() if host.split(".")[0] == short}
-        texts = [f"{host} {', '.join(answer.addresses)}" for host, answer in own.items()]
-        problem = _loopback_name(own) or _other_addresses(name, cluster)
+        self_names = {host: answer for host, answer in resolved.items() if host.split(".")[0] == short}
+        texts = [f"{host} {', '.join(answer.addresses)}" for host, answer in self_names.items()]
+        problem = _loopback_name(self_names) or _other_addresses(name, cluster)
         yield name, problem or passed("; ".join(texts) or "no name", "the resolver")
 
 
-def _loopback_name(own: Mapping[str, Resolution]) -> Outcome | None:
-    for host, answer in own.items():
+def _loopback_name(self_names: Mapping[str, Resolution]) -> Outcome | None:
+    for host, answer in self_names.items():
         for address in filter(_is_loopback, answer.addresses):
             return failed(
                 f"its own name {host} resolves to {address}",
-                "an address that the other nodes reach: with a loopback address, a program finds only itself",
+                "an address that the other nodes reach: a loopback address leads back to the node itself",
                 answer.source or "the resolver",
                 f"correct the line of {host} in /etc/hosts there (on Debian, 127.0.1.1)",
             )
@@ -201,7 +201,7 @@ def _loopback_name(own: Mapping[str, Resolution]) -> Outcome | None:
 
 
 def _other_addresses(node: str, cluster: Cluster) -> Outcome | None:
-    """Find a name that this node resolves to other addresses than most."""
+    """Find a name that this node resolves to different addresses from most."""
     for host in cluster.nodes[node].facts.names or {}:
         answers = {name: (other.facts.names or {}).get(host) for name, other in cluster.nodes.items()}
         values = {

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checks inside a launch: those whose facts it gathers anyway.
 
-Its plan makes decisions whose findings are some checks' too; levels hold for these as well. What could not be checked
-stops no launch beyond what the plan needs: preflight reports it.
+Some findings of the plan's decisions belong to checks, whose levels apply to them too. Beyond what the plan needs, a
+check that could not be made stops no launch: preflight reports it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "containe
 
 
 def fast(cluster: Cluster) -> list[Finding]:
-    """Return what the checks found wrong on the facts of a launch."""
+    """Return the problems that the checks find in the facts of a launch."""
     findings = [_unknown_code_warns(result.finding) for result in run(cluster, GATHERED)]
     # Different numbers of GPUs are the plan's own finding, where it counts ranks.
     skipped = set() if GPU_COUNT.key in cluster.checks.expected else {GPU_COUNT.name}
@@ -31,7 +31,7 @@ def fast(cluster: Cluster) -> list[Finding]:
 
 
 def _unknown_code_warns(finding: Finding) -> Finding:
-    """Warn of code that could not be read: ranks with different code fail late, or never."""
+    """Warn if the code could not be read: ranks with different code fail late, or never."""
     unknown = finding.check == "code" and finding.status == "error"
     return dataclasses.replace(finding, status="warn") if unknown else finding
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What checks are given, and what they return.
+"""What checks receive and what they return.
 
 A check is a pure function of a `Cluster`. It returns an outcome for every node that answered, a pass included.
 """
@@ -28,7 +28,7 @@ IN_CONTAINER = "the ranks run in containers"
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """What the parameters of a launch say here, as far as checks depend on it. call is how commands are called."""
+    """The parameters of a launch on which checks depend. call is how the user calls ansible-playbook."""
 
     launcher: str = "torchrun"
     port: int | None = None
@@ -105,7 +105,7 @@ class Cluster:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a check says of a node or of the cluster: a finding without the two names."""
+    """The result of a check for a node or the cluster: a finding without the names of check and node."""
 
     status: Status
     observed: str
@@ -137,7 +137,7 @@ def skipped(observed: str) -> Outcome:
 
 
 def unavailable(observed: str, subset: str, why: str | None = "", remedy: str = NODE_WARNINGS) -> Outcome:
-    """Return that it could not be checked, for want of this subset of facts."""
+    """Return that it could not be checked, because this subset of facts is missing."""
     return Outcome("error", f"{observed}: {why}" if why else observed, "", f"facts {subset}", remedy)
 
 
@@ -154,7 +154,7 @@ def on_nodes(judge: NodeJudge) -> Judge:
 
 
 def completed(cluster: Cluster, outcomes: Outcomes, otherwise: Callable[[Node], Outcome]) -> Outcomes:
-    """Return the outcomes and, of each node that they leave out, what `otherwise` says."""
+    """Return the outcomes and, for each node without one, the result of `otherwise`."""
     names = set()
     for name, outcome in outcomes:
         names.add(name)

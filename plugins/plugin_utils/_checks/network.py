@@ -39,7 +39,7 @@ def port(cluster: Cluster) -> Outcomes:
 
 
 def rendezvous(cluster: Cluster) -> Outcomes:
-    """Find an address of the head that other hosts than the nodes reach: there, ranks obey whoever connects."""
+    """Find an address of the head that hosts outside the cluster reach: ranks obey any host that connects."""
     head = next(iter(cluster.nodes.values()), None)
     if head is None:
         return []
@@ -66,7 +66,7 @@ def _rendezvous(head: Node, cluster: Cluster) -> Outcome:
         return Outcome(
             "warn",
             f"{public} is a public address ({choice.reason})",
-            "an address of the cluster's own network: whoever reaches the ranks' ports can run code in them",
+            "an address of the cluster's own network: any host that reaches the ranks' ports can run code in them",
             "PyTorch SECURITY.md: TCPStore has neither authentication nor encryption",
             "set launch_head_address to a private address of the head; or let a firewall pass only the nodes to "
             "launch_port_range",
@@ -77,7 +77,7 @@ def _rendezvous(head: Node, cluster: Cluster) -> Outcome:
 
 
 def reach(node: Node, cluster: Cluster) -> Outcome:
-    """Find nodes that do not reach the head; a port that refuses is reached."""
+    """Find nodes that do not reach the head; a port that refuses the connection counts as reached."""
     attempts = node.facts.reach
     if attempts is None:
         return unavailable("no connection to the head was tried", "reach")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does every node answer, and is every node another machine?"""
+"""Does every node answer, and is every node a different machine?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = "launch_workdir"
 
 
 def answer(cluster: Cluster) -> Outcomes:
-    """Report who answered, and why the others did not."""
+    """Report which nodes answered, and why the others did not."""
     for name in cluster.nodes:
         yield name, passed("it answered")
     for name, why in cluster.silent.items():
@@ -68,20 +68,20 @@ def work_directory(cluster: Cluster) -> Outcomes:
 
 
 def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Outcomes:
-    """Find work directories that can be one directory of a file server, mounted by several machines.
+    """Find work directories that may be one directory of a file server, mounted by several machines.
 
-    One node with it on the network is enough: another may be the server, with a disk at the same path.
+    One node that has it on a network file system is enough: another may be the server, with a disk at the same path.
     """
     paths: dict[str, list[str]] = {}
-    for node, own in facts.items():
-        paths.setdefault(own.workdir.path, []).append(node)
+    for name, node_facts in facts.items():
+        paths.setdefault(node_facts.workdir.path, []).append(name)
     for path, nodes in paths.items():
         types: dict[str, list[str]] = {}
         for node in nodes:
             filesystem = facts[node].workdir.filesystem
             if filesystem is not None and NETWORK.fullmatch(filesystem):
                 types.setdefault(filesystem, []).append(node)
-        # Two names for one directory of one machine are the finding of the check `node`.
+        # The check `node` reports two names for one directory of one machine.
         if not types or len({facts[node].workdir.identity or node for node in nodes}) == 1:
             continue
         mounts = ", ".join(f"{filesystem} on {names(members)}" for filesystem, members in types.items())
@@ -95,11 +95,11 @@ def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Outcomes:
 
 
 def _unwritable(facts: Mapping[str, NodeFacts]) -> Outcomes:
-    for node, own in facts.items():
-        if not own.workdir.writable:
-            observed = f"{own.workdir.path} cannot be written by user {own.user.name}"
-            remedy = f"make {own.user.name} its owner, or set launch_workdir to another place"
-            yield node, failed(observed, "a directory that this user can create or write", SOURCE, remedy)
+    for name, node in facts.items():
+        if not node.workdir.writable:
+            observed = f"{node.workdir.path} cannot be written by user {node.user.name}"
+            remedy = f"make {node.user.name} its owner, or set launch_workdir to another place"
+            yield name, failed(observed, "a directory that this user can create or write", SOURCE, remedy)
 
 
 def _workdir(node: Node) -> Outcome:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the inventory says of checks: levels, the profile, and thresholds with their defaults and sources.
+"""What the inventory sets for checks: levels, the profile, and thresholds with their defaults and sources.
 
-The role's defaults are the same, which a test holds; a finding names the variable and the source.
+A test keeps the role's defaults the same. A finding names the variable and the source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROFILE = "preflight_expected"
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A number that a check compares with; source is who says so."""
+    """A number that a check compares with; source is where the default comes from."""
 
     name: str
     default: float

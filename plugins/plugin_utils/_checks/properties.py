@@ -230,7 +230,7 @@ PROPERTIES = (
     Property("processes", "limits", _limit("nproc"), "the same hard limit of processes", HARD_LIMIT, "warn"),
 )
 MEMLOCK = Property("memlock", "limits", _memlock)
-# What has a check of its own, and a row in the table of disagreements.
+# Properties with their own check elsewhere, and a row in the table of differences.
 OTHERS = (
     MEMLOCK,
     Property("commit", "code", _code(lambda code: code.commit and code.commit[:12])),

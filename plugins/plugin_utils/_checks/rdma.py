@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Do the RDMA ports work, and can they reach each other?
 
-The environment's rules (`_nccl/environments.py`) find out which ports the ranks use, their GIDs, and whether all nodes
-fit together; here their findings are reported, and the ports compared with the inventory's profile.
+The environment's rules (`_nccl/environments.py`) choose the ranks' ports and GIDs, and find nodes that do not fit
+together; these checks report their findings, and compare the ports with the inventory's profile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SAME_NETWORK = "peers: the same port in the same network"
 
 
 def decided(rules: tuple[str, ...], otherwise: Callable[[Node, Cluster], Outcome]) -> Judge:
-    """Make a check of what the environment's rules found under these names."""
+    """Make a check of the findings that the environment's rules report under these names."""
 
     def judge(cluster: Cluster) -> Outcomes:
         findings = [item for item in cluster.decided if item.check in rules and not _follows(item, cluster)]
@@ -49,7 +49,7 @@ def decided(rules: tuple[str, ...], otherwise: Callable[[Node, Cluster], Outcome
 
 
 def _follows(finding: Finding, cluster: Cluster) -> bool:
-    """Whether a node's ranks have other ports only because it has other GPUs, which is another check's finding."""
+    """Whether a node's ranks have different ports only because its GPUs differ, which another check reports."""
     if finding.check != "hcas" or finding.status != "fail" or finding.node not in cluster.nodes:
         return False
     ports = usual({name: _ports(node) for name, node in cluster.nodes.items()})
@@ -99,8 +99,8 @@ def gids(node: Node, cluster: Cluster) -> Outcome:
 
 
 def rules(_node: Node, cluster: Cluster) -> Outcome:
-    """Return the outcome of rules that found nothing wrong."""
-    return passed(f"fabric {cluster.fabric}" if cluster.fabric else "nothing is decided")
+    """Return the outcome of rules without a finding."""
+    return passed(f"fabric {cluster.fabric}" if cluster.fabric else "no fabric was chosen")
 
 
 def counters(node: Node, cluster: Cluster) -> Outcome:
@@ -125,7 +125,7 @@ def counters(node: Node, cluster: Cluster) -> Outcome:
 
 
 def rails(cluster: Cluster) -> Outcomes:
-    """Find nodes whose ports are in other networks than those of the same name on the others."""
+    """Find nodes whose ports are in different networks from the ports of the same name on other nodes."""
     networks = {name: _networks(node, cluster) for name, node in cluster.nodes.items()}
     odd: dict[str, list[tuple[str, str]]] = {}
     for hca in dict.fromkeys(hca for by_hca in networks.values() for hca in by_hca):

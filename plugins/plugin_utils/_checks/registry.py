@@ -18,9 +18,9 @@ from .properties import IMAGE, PROPERTIES
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A check: needs are the subsets of facts that it reads, blind is its default level where it could not check.
+    """A check: needs are the subsets of facts that it reads, blind is its default level if it could not be made.
 
-    rules are the names under which decisions about the environment report what is this check's.
+    rules are the names of the environment's rules whose findings belong to this check.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A finding, and the level of its check: what is only worth a warning never stops anything."""
+    """A finding, and the level of its check: with the level warn it never stops anything."""
 
     finding: Finding
     level: Level
@@ -63,7 +63,7 @@ def _rule_check(
 
 
 def _environment(cluster: Cluster) -> Outcomes:
-    """Report what the environment's rules found and no other check reports."""
+    """Report the findings of the environment's rules that no other check reports."""
     outcomes = []
     for finding in cluster.decided:
         if finding.check not in RULES:
@@ -77,12 +77,12 @@ CHECKS: tuple[Check, ...] = (
     Check("answer", "the node answers Ansible", nodes.answer),
     Check("node", "one name and one address for each machine", nodes.machines),
     Check("work directory", "it can be written, and is not shared", nodes.work_directory),
-    _node_check("code directory", "the directory with the code is there", code.code_directory, ("code",)),
+    _node_check("code directory", "the directory with the code exists", code.code_directory, ("code",)),
     Check("code", "one commit, one branch, the same changes", code.code, ("code",)),
-    Check("files", "script and configuration are there and the same", files.files, ("files",)),
-    _node_check("python interpreter", "the training interpreter is there", start.python),
-    _node_check("torch installed", "torchrun's PyTorch is there", start.torch, ("versions",)),
-    _node_check("starter", "systemd takes units, where it is asked for", start.starter),
+    Check("files", "script and configuration exist and are the same", files.files, ("files",)),
+    _node_check("python interpreter", "the training interpreter exists", start.python),
+    _node_check("torch installed", "PyTorch is installed, for torchrun", start.torch, ("versions",)),
+    _node_check("starter", "systemd accepts units, if it is the starter", start.starter),
     _node_check("slot", "no other run holds the slot", start.slot, ("slot",)),
     _node_check("leftovers", "no process of an earlier run", start.leftovers, ("processes", "slot"), "warn"),
     _node_check("hung", "no process hangs in the kernel", start.hung, ("processes",)),
@@ -92,17 +92,15 @@ CHECKS: tuple[Check, ...] = (
     _node_check("gpu memory", "no failed or pending row remap, no bad page", gpu.memory_rows, ("gpu", "gpu_health")),
     _node_check("nvlink", "every NVLink is up", gpu.nvlink, ("gpu", "gpu_health")),
     _node_check("fabric manager", "it runs where there are NVSwitches", gpu.fabric_manager, ("gpu", "gpu_health")),
-    _node_check("gpu state", "no GPU asks for a reset", gpu.trouble, ("gpu", "gpu_health")),
+    _node_check("gpu state", "no GPU needs a reset", gpu.trouble, ("gpu", "gpu_health")),
     _node_check("throttling", "no GPU is slowed by heat or power", gpu.throttle, ("gpu", "gpu_health"), "warn"),
     _node_check("persistence", "the driver stays loaded", gpu.persistence, ("gpu", "gpu_health"), "warn"),
-    _node_check(
-        "pcie", "links of GPUs and adapters are as wide as they can be", gpu.pcie, ("gpu", "rdma", "gpu_health")
-    ),
-    _node_check("gpu processes", "nobody else uses the GPUs", gpu.processes, ("gpu", "processes")),
+    _node_check("pcie", "links of GPUs and adapters have their full width", gpu.pcie, ("gpu", "rdma", "gpu_health")),
+    _node_check("gpu processes", "no other process uses the GPUs", gpu.processes, ("gpu", "processes")),
     _node_check("device files", "device nodes can be opened", rdma.device_files, ("devices", "gpu", "rdma")),
     _rule_check(
         "rdma ports",
-        "the ranks' ports work, fit together and are as the profile says",
+        "the ranks' ports work, fit together and match the profile",
         ("rdma", "gpu", "net"),
         ("hcas", "fabric"),
         rdma.ports,
@@ -125,15 +123,15 @@ CHECKS: tuple[Check, ...] = (
         "kernel log", "no error of a GPU or an adapter in this boot", kernel.kernel_log, ("kernel_log",), blind="warn"
     ),
     _node_check("memlock", "the ranks may lock the memory RDMA needs", host.memlock, ("limits", "rdma")),
-    _node_check("disks", "the file systems written to have space and can be written", host.disks, ("disk",)),
+    _node_check("disks", "file systems that a run writes to have space and can be written", host.disks, ("disk",)),
     _node_check("shm", "/dev/shm is large enough for GPUs", host.shm, ("container", "gpu"), "warn"),
     _node_check("swap", "no swap on nodes with GPUs", host.swap, ("memory", "gpu"), "warn"),
     Check("memory", "as much memory as the peers", host.memory, ("memory",)),
     _node_check("clock", "the clock is right", host.clock, ("clock",)),
-    Check("names", "names stand for the same addresses everywhere, none of them loopback", host.names, ("names",)),
+    Check("names", "names have the same addresses everywhere, none of them loopback", host.names, ("names",)),
     Check(
         "rendezvous",
-        "the address where the ranks meet is one of the cluster's own network",
+        "the address where the ranks meet is in the cluster's own network",
         network.rendezvous,
         ("net",),
     ),
@@ -141,12 +139,12 @@ CHECKS: tuple[Check, ...] = (
     _node_check("reach", "every node reaches the head", network.reach, ("reach",)),
     _node_check(
         "socket interface",
-        "interfaces that the inventory names are there and up",
+        "interfaces that the inventory names exist and are up",
         network.socket_interface,
         ("interfaces",),
     ),
     _node_check("engine", "the container engine answers, with compose", container.engine, ("engine",)),
-    _node_check("compose file", "the compose file is there", container.compose_file, ("files",)),
+    _node_check("compose file", "the compose file exists", container.compose_file, ("files",)),
     Check("image", "the same image on every node", container.image, ("engine",)),
     _node_check("privileged", "containers are not privileged", container.privileged, (), "warn"),
     *(
@@ -160,7 +158,7 @@ NAMES = tuple(check.name for check in CHECKS)
 
 
 def lowered(finding: Finding, level: Level) -> Finding:
-    """Turn a failure into a warning where the policy says so. An error stays one: nothing is known."""
+    """Turn a failure into a warning if that is the level. An error stays one: nothing is known."""
     return dataclasses.replace(finding, status="warn") if level == "warn" and finding.status == "fail" else finding
 
 
@@ -183,7 +181,7 @@ def run(cluster: Cluster, gathered: Collection[str] | None = None) -> list[Resul
 
 
 def exit_code(results: list[Result]) -> int:
-    """Return 0: all is well, 1: a check failed, 2: what must be known could not be checked. A failure comes first."""
+    """Return 0: no problem, 1: a check failed, 2: a required check could not be made. A failure takes precedence."""
     if any(result.finding.status == "fail" for result in results):
         return 1
     return 2 if any(result.finding.status == "error" and result.level == "fail" for result in results) else 0

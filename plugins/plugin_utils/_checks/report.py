@@ -99,7 +99,7 @@ def summary(report: Report) -> str:
 
 
 def render(report: Report, width: int) -> list[str]:
-    """Return the lines for a terminal: the problems with their remedies, then in what nodes differ."""
+    """Return the lines for a terminal: the problems with their remedies, then the table of differences."""
     lines = _wrapped(summary(report), width, 2)
     for status in SHOWN:
         groups = _grouped([finding for finding in report.findings if finding.status == status])
@@ -172,7 +172,7 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def verdict(report: Report) -> str:
-    """Return in one line which checks failed or could not be made, and where."""
+    """Return one line with the checks that failed or could not be made, and their nodes."""
     parts = []
     for status in ("fail", "error"):
         nodes: dict[str, list[str]] = {}

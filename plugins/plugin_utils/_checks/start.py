@@ -19,17 +19,17 @@ SET_PYTHON = "set launch_python to the interpreter that has the training's packa
 
 def python(node: Node, cluster: Cluster) -> Outcome:
     """Find nodes without the training interpreter, or with one that is too old."""
-    own = node.facts.python
+    interpreter = node.facts.python
     version = node.facts.versions.python if node.facts.versions else None
     if not cluster.on_host:
         return skipped(IN_CONTAINER)
-    if own.path is None:
+    if interpreter.path is None:
         remedy = f"install it there, or {SET_PYTHON}"
-        return failed(f"{own.command} was not found", "the training interpreter", "launch_python", remedy)
+        return failed(f"{interpreter.command} was not found", "the training interpreter", "launch_python", remedy)
     if version and tuple(map(int, version.split(".")[:2])) < (3, 9):
         remedy = "install a newer Python there, and set launch_python to it"
-        return failed(f"{own.path} is Python {version}", "Python 3.9 or newer", "launch_python", remedy)
-    return passed(own.path, "launch_python")
+        return failed(f"{interpreter.path} is Python {version}", "Python 3.9 or newer", "launch_python", remedy)
+    return passed(interpreter.path, "launch_python")
 
 
 def torch(node: Node, cluster: Cluster) -> Outcome:
@@ -54,7 +54,7 @@ def torch(node: Node, cluster: Cluster) -> Outcome:
 
 
 def starter(node: Node, cluster: Cluster) -> Outcome:
-    """Find nodes where systemd is to start the runner and takes no unit of this user."""
+    """Find nodes where systemd should start the runner but accepts no unit of this user."""
     setting = cluster.policy.starter
     if not cluster.on_host:
         return skipped("the container engine starts the ranks")
@@ -63,8 +63,8 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
         choice = choose(setting, node.facts)
         return passed(f"{choice.name}: {choice.reason}", ORIGIN)
     expected, remedy = (
-        "a user who lingers, or root, where systemd runs",
-        f"let the user linger, or use {ORIGIN}: {AUTO}",
+        "root, or a user who lingers, on a node with systemd",
+        f"enable lingering for this user, or use {ORIGIN}: {AUTO}",
     )
     return failed(why, expected, f"{ORIGIN} is {setting!r}", remedy)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the variables preflight_*. What is not known is refused: a mistyped level must not silently leave a check on."""
+"""Read the variables preflight_*. Unknown names are refused: a mistyped level must not silently leave a check on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROFILE_KEYS = tuple(
 
 
 def read_checks(variables: Mapping[str, Any]) -> tuple[CheckPolicy, list[Finding]]:
-    """Return the policy of checks, and a finding for each name or value that is refused."""
+    """Return the checks' policy, and a finding for each name or value that is refused."""
     refused: list[Finding] = []
     policy = CheckPolicy(
         _levels(variables.get(LEVELS_VARIABLE) or {}, refused),
@@ -39,7 +39,7 @@ def read_checks(variables: Mapping[str, Any]) -> tuple[CheckPolicy, list[Finding
 
 
 def _levels(raw: Any, refused: list[Finding]) -> dict[str, Level]:
-    """Read names of checks, with blanks or underscores, and their levels."""
+    """Read names of checks, with spaces or underscores, and their levels."""
     result: dict[str, Level] = {}
     if not isinstance(raw, Mapping):
         refused.append(_refusal(LEVELS_VARIABLE, f"it is {display(raw)}", "a mapping of checks to levels"))
@@ -59,7 +59,7 @@ def _levels(raw: Any, refused: list[Finding]) -> dict[str, Level]:
 
 
 def _profile(raw: Any, refused: list[Finding]) -> dict[str, Any]:
-    """Read what the cluster's owner knows of every node."""
+    """Read what the cluster's owner expects of every node."""
     if not isinstance(raw, Mapping):
         refused.append(_refusal(PROFILE, f"it is {display(raw)}", "a mapping"))
         return {}

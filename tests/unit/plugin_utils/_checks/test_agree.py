@@ -20,10 +20,10 @@ SAME = {"machine_id": "m", "boot_id": "b"}
 
 
 def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
-    return {f"node{number}": facts(number, **each) for number, each in enumerate(changes)}
+    return {f"node{number}": facts(number, **change) for number, change in enumerate(changes)}
 
 
-def seen(findings: list[Finding]) -> list[tuple[str | None, str]]:
+def statuses(findings: list[Finding]) -> list[tuple[str | None, str]]:
     return [(finding.node, finding.status) for finding in findings]
 
 
@@ -43,14 +43,14 @@ def check_config(nodes: dict[str, NodeFacts]) -> list[Finding]:
 def test_a_healthy_cluster_agrees() -> None:
     nodes = cluster({}, {}, {})
     checks = ("node", "work directory", "code directory", "python interpreter", "torch installed", "slot", "code")
-    assert [each for check in checks for each in wrong(check, nodes)] == []
+    assert [finding for check in checks for finding in wrong(check, nodes)] == []
     assert check_script(nodes) == check_config(nodes) == []
 
 
 def test_two_names_for_one_work_directory_are_both_named() -> None:
     identity = facts_dict(0)["workdir"]["identity"]
     findings = wrong("node", cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity}))
-    assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
+    assert statuses(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]).startswith(
         "node1: node: its work directory /home/ann/muster on host host1 is also that of node0; expected"
     )
@@ -74,7 +74,7 @@ def on(filesystem: str | None, path: str = "/home/ann/muster") -> dict[str, Any]
 
 def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
     findings = wrong("work directory", cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
-    assert seen(findings) == [("node0", "fail"), ("node2", "fail")]
+    assert statuses(findings) == [("node0", "fail"), ("node2", "fail")]
     assert lines(findings) == [
         "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
         "and node2); expected a directory on a disk of each node (its locks are the node's own) (launch_workdir); "
@@ -84,7 +84,7 @@ def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
 
 def test_the_file_server_is_a_node_too() -> None:
     findings = wrong("work directory", cluster(on("xfs"), on("nfs"), on("nfs4")))
-    assert seen(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
+    assert statuses(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
     assert "(nfs on node1, nfs4 on node2)" in findings[0].observed
 
 
@@ -139,7 +139,7 @@ def test_one_network_stack() -> None:
 def test_directories() -> None:
     nodes = cluster({"workdir__writable": False}, {"code__exists": False})
     findings = [*wrong("work directory", nodes), *wrong("code directory", nodes)]
-    assert seen(findings) == [("node0", "fail"), ("node1", "fail")]
+    assert statuses(findings) == [("node0", "fail"), ("node1", "fail")]
     assert "/home/ann/muster cannot be written by user ann" in line(findings[0])
     assert "launch_workdir" in str(findings[0].remedy)
     assert "/home/ann/code does not exist" in line(findings[1])
@@ -148,7 +148,7 @@ def test_directories() -> None:
 
 def test_the_training_interpreter() -> None:
     findings = wrong("python interpreter", cluster({}, {"python": {"command": "/opt/py/bin/python", "path": None}}))
-    assert seen(findings) == [("node1", "fail")]
+    assert statuses(findings) == [("node1", "fail")]
     assert line(findings[0]).startswith("node1: python interpreter: /opt/py/bin/python was not found; expected")
     assert "launch_python" in str(findings[0].remedy)
 
@@ -165,7 +165,7 @@ NO_TORCH = {"torch": None, "site_packages": ["/v/lib/python3.11/site-packages", 
 def test_an_interpreter_without_torch() -> None:
     python = {"command": "v/bin/python", "path": "/home/ann/my v/bin/python"}
     findings = wrong("torch installed", cluster({}, {"python": python, "versions": NO_TORCH}))
-    assert seen(findings) == [("node1", "fail")]
+    assert statuses(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert text.startswith(
         "node1: torch installed: /home/ann/my v/bin/python has no torch "
@@ -184,19 +184,19 @@ def test_an_interpreter_without_torch() -> None:
         {"versions": NO_TORCH, "python": {"command": "python3", "path": None}},
     ],
 )
-def test_torch_is_missed_only_where_somebody_could_look(changes: dict[str, Any]) -> None:
+def test_torch_is_missed_only_where_it_could_be_looked_for(changes: dict[str, Any]) -> None:
     assert wrong("torch installed", cluster(changes)) == []
 
 
 def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
     both = cluster({"versions": NO_TORCH}, {"versions": NO_TORCH})
-    assert seen(wrong("torch installed", both, {"node0": {"PYTHONPATH": "/opt"}})) == [("node1", "fail")]
+    assert statuses(wrong("torch installed", both, {"node0": {"PYTHONPATH": "/opt"}})) == [("node1", "fail")]
 
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
     findings = wrong("slot", cluster({}, {"holder": holder}), launch=Launch(call="ansible-playbook -i lab"))
-    assert seen(findings) == [("node1", "fail")]
+    assert statuses(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
     assert text.endswith("ansible-playbook -i lab muster.train.stop -e run_id=multinode_1")
@@ -224,26 +224,26 @@ def test_the_stop_command_can_be_pasted_whatever_the_holder_is_called() -> None:
 )
 def test_a_missing_file_names_node_path_and_what_to_do(state: dict[str, Any], text: str) -> None:
     findings = check_script(cluster({}, state))
-    assert seen(findings) == [("node1", "fail")]
+    assert statuses(findings) == [("node1", "fail")]
     assert line(findings[0]).startswith(f"node1: files: {text}")
     assert "-e script=PATH" in str(findings[0].remedy)
 
 
 def test_the_odd_nodes_are_named_against_the_majority() -> None:
     findings = check_script(cluster({}, script("3" * 64), {}, script("4" * 64), {}))
-    assert seen(findings) == [("node1", "fail"), ("node3", "fail")]
+    assert statuses(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]) == (
         "node1: files: train.py has sha256 333333333333…; expected the same file on every node, 111111111111… as on "
         "node0, node2 and node4 (-e script); copy train.py from node0, or bring the code to the same state everywhere"
     )
 
 
-def test_at_a_draw_the_head_is_right() -> None:
-    assert seen(check_script(cluster(script("3" * 64), {}))) == [("node1", "fail")]
+def test_in_a_tie_the_head_is_right() -> None:
+    assert statuses(check_script(cluster(script("3" * 64), {}))) == [("node1", "fail")]
 
 
 def test_a_missing_file_is_not_an_odd_one_too() -> None:
-    assert seen(check_script(cluster({}, script(None, exists=False, readable=False), script("3" * 64)))) == [
+    assert statuses(check_script(cluster({}, script(None, exists=False, readable=False), script("3" * 64)))) == [
         ("node1", "fail"),
         ("node2", "fail"),
     ]
@@ -291,13 +291,13 @@ def test_a_mapping_is_fine_whatever_its_tags(text: str) -> None:
         ("[\n" * 2000, "/home/ann/code/big.yaml is nested too deeply"),
     ],
 )
-def test_a_configuration_that_is_no_yaml_mapping(text: str, observed: str) -> None:
+def test_a_configuration_that_is_not_a_yaml_mapping(text: str, observed: str) -> None:
     findings = check_config(cluster(config(text)))
-    assert seen(findings) == [("node0", "fail")]
+    assert statuses(findings) == [("node0", "fail")]
     assert findings[0].observed.startswith(observed)
     assert "\n" not in line(findings[0])
 
 
-def test_a_configuration_that_cannot_be_read_as_text_is_said_not_judged() -> None:
+def test_a_configuration_that_is_not_text_is_only_a_warning() -> None:
     findings = check_config(cluster(config(None), config("a: 1")))
-    assert seen(findings) == [("node0", "warn")]
+    assert statuses(findings) == [("node0", "warn")]

@@ -16,7 +16,7 @@ DIRTY = {"code__dirty": True, "code__changes": "c" * 64}
 
 
 def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
-    return {f"node{number}": facts(number, **each) for number, each in enumerate(changes)}
+    return {f"node{number}": facts(number, **change) for number, change in enumerate(changes)}
 
 
 def check_code(
@@ -25,14 +25,14 @@ def check_code(
     return wrong("code", nodes, launch=Launch(call=call), expected=expected or {})
 
 
-def seen(findings: list[Finding]) -> list[tuple[str | None, str, str]]:
+def observations(findings: list[Finding]) -> list[tuple[str | None, str, str]]:
     return [(finding.node, finding.status, finding.observed) for finding in findings]
 
 
-def test_another_commit_stops_and_the_command_that_mends_it_is_told() -> None:
-    [found] = check_code(cluster({}, {"code__commit": "b" * 40}, {}), "ansible-playbook -i inv")
-    assert found.stops
-    assert line(found) == (
+def test_another_commit_fails_with_the_command_that_fixes_it() -> None:
+    [finding] = check_code(cluster({}, {"code__commit": "b" * 40}, {}), "ansible-playbook -i inv")
+    assert finding.stops
+    assert line(finding) == (
         "node1: code: commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0 and node2 "
         "(launch_code_dir); ansible node1 -i inv -m ansible.builtin.command -a "
         f"'git -C /home/ann/code checkout {'a' * 40}'; or copy the code to all nodes: "
@@ -42,7 +42,7 @@ def test_another_commit_stops_and_the_command_that_mends_it_is_told() -> None:
 
 def test_another_branch_stops_and_a_detached_head_is_none() -> None:
     findings = check_code(cluster({}, {"code__branch": "wip"}, {"code__branch": None}))
-    assert seen(findings) == [("node1", "fail", "branch wip")]
+    assert observations(findings) == [("node1", "fail", "branch wip")]
     assert "git -C /home/ann/code checkout main" in str(findings[0].remedy)
 
 
@@ -52,22 +52,22 @@ def test_the_same_changes_everywhere_are_the_same_code() -> None:
 
 def test_other_changes_stop() -> None:
     findings = check_code(cluster({}, DIRTY, {}))
-    assert seen(findings) == [("node1", "fail", "changes cccccccccccc")]
+    assert observations(findings) == [("node1", "fail", "changes cccccccccccc")]
     assert findings[0].expected == "the same changes on every node, no changes as on node0 and node2"
 
 
 def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     unknown = {"code__dirty": True}
     findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
-    assert [(each.node, each.status) for each in findings] == [("node0", "warn"), ("node1", "warn")]
+    assert [(finding.node, finding.status) for finding in findings] == [("node0", "warn"), ("node1", "warn")]
     anew = "ansible-playbook -i inv muster.train.setup --tags code"
-    assert {str(each.remedy) for each in findings} == {f"commit them, or copy the code to all nodes: {anew}"}
+    assert {str(finding.remedy) for finding in findings} == {f"commit them, or copy the code to all nodes: {anew}"}
     assert check_code(cluster(unknown)) == []
 
 
-def test_one_fault_is_told_once() -> None:
+def test_one_fault_is_reported_once() -> None:
     other = {"code__commit": "b" * 40, "code__branch": "wip", **DIRTY}
-    assert [each.observed for each in check_code(cluster({}, other, {}))] == ["commit bbbbbbbbbbbb"]
+    assert [finding.observed for finding in check_code(cluster({}, other, {}))] == ["commit bbbbbbbbbbbb"]
 
 
 def test_the_profile_may_name_a_short_commit() -> None:
@@ -80,23 +80,23 @@ def test_no_other_branch_has_a_name_that_begins_alike() -> None:
     assert len(check_code(cluster(release, release), expected={"branch": "release"})) == 2
 
 
-def test_what_git_did_not_bring_git_does_not_mend() -> None:
+def test_git_does_not_fix_code_that_it_did_not_check_out() -> None:
     marked = {"code__source": ".muster-code.json"}
-    [found] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
-    assert str(found.remedy) == "copy the code to all nodes: ansible-playbook -i inv muster.train.setup --tags code"
+    [finding] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
+    assert str(finding.remedy) == "copy the code to all nodes: ansible-playbook -i inv muster.train.setup --tags code"
 
 
 NONE = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__source": None}
 
 
 def test_no_checkout_where_the_peers_have_one_stops() -> None:
-    [found] = check_code(cluster({}, NONE, {}))
-    assert seen([found]) == [("node1", "fail", "/home/ann/code is not a checkout")]
-    assert str(found.remedy) == "copy the code to all nodes: ansible-playbook muster.train.setup --tags code"
+    [finding] = check_code(cluster({}, NONE, {}))
+    assert observations([finding]) == [("node1", "fail", "/home/ann/code is not a checkout")]
+    assert str(finding.remedy) == "copy the code to all nodes: ansible-playbook muster.train.setup --tags code"
     assert check_code(cluster(NONE, NONE)) == []
-    [found] = check_code(cluster(NONE, {}, NONE))
-    assert (found.node, found.expected) == ("node1", "one commit on every node, no checkout as on node0 and node2")
-    assert [each.node for each in check_code(cluster({}, NONE), expected={"commit": "a" * 8})] == ["node1"]
+    [finding] = check_code(cluster(NONE, {}, NONE))
+    assert (finding.node, finding.expected) == ("node1", "one commit on every node, no checkout as on node0 and node2")
+    assert [finding.node for finding in check_code(cluster({}, NONE), expected={"commit": "a" * 8})] == ["node1"]
 
 
 def test_what_nobody_could_look_at_is_compared_with_nothing() -> None:

@@ -53,17 +53,17 @@ def node(**values: Any) -> Change:
 
 
 def gpu(index: int = 3, **values: Any) -> Change:
-    """Set what is told of the health of a GPU."""
+    """Set values in the facts about the health of a GPU."""
     return lambda facts: facts["node"]["gpu_health"]["devices"][index].update(values)
 
 
 def hca(index: int = 0, **values: Any) -> Change:
-    """Set what is told of an adapter."""
+    """Set values in the facts about an adapter."""
     return lambda facts: facts["rdma"]["hcas"][index].update(values)
 
 
 def disk(index: int = 0, **values: Any) -> Change:
-    """Set what is told of a file system."""
+    """Set values in the facts about a file system."""
     return lambda facts: facts["node"]["disks"][index].update(values)
 
 
@@ -93,9 +93,9 @@ def names_with(address: str) -> Change:
 def fewer_gpus(facts: Facts) -> None:
     facts["gpu"]["count"] -= 1
     facts["gpu"]["devices"].pop()
-    facts["gpu"]["links"] = [each for each in facts["gpu"]["links"] if each["b"] != facts["gpu"]["count"]]
+    facts["gpu"]["links"] = [link for link in facts["gpu"]["links"] if link["b"] != facts["gpu"]["count"]]
     facts["node"]["gpu_health"]["devices"].pop()
-    facts["gpu"]["nic_links"] = [each for each in facts["gpu"]["nic_links"] if each["gpu"] != facts["gpu"]["count"]]
+    facts["gpu"]["nic_links"] = [link for link in facts["gpu"]["nic_links"] if link["gpu"] != facts["gpu"]["count"]]
 
 
 def listed_less(facts: Facts) -> None:
@@ -121,7 +121,7 @@ def swap_rails(facts: Facts) -> None:
 
 
 def drop_uvm(facts: Facts) -> None:
-    facts["node"]["devices"] = [each for each in facts["node"]["devices"] if each["path"] != "/dev/nvidia-uvm"]
+    facts["node"]["devices"] = [device for device in facts["node"]["devices"] if device["path"] != "/dev/nvidia-uvm"]
 
 
 def closed_device(facts: Facts) -> None:
@@ -412,19 +412,21 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.what)
 def test_fault(fault: Fault) -> None:
     changes = [fault.change] if fault.change else []
-    found = report(fault.machine, *changes, tree=fault.tree, **fault.options())
+    result = report(fault.machine, *changes, tree=fault.tree, **fault.options())
     # No route of these machines leads to an address or a name that is set for the head.
-    told = [each for each in alarms(found) if (fault.check, each[0]) != ("rendezvous", "interface")]
-    assert {check for check, _node, _status in told} == {fault.check}, told
-    worst = min((status for _check, _node, status in told), key=("fail", "error", "warn").index)
+    raised = [alarm for alarm in alarms(result) if (fault.check, alarm[0]) != ("rendezvous", "interface")]
+    assert {check for check, _node, _status in raised} == {fault.check}, raised
+    worst = min((status for _check, _node, status in raised), key=("fail", "error", "warn").index)
     assert worst == fault.status
     if fault.node:
-        assert {name for _check, name, _status in told} == {fault.node}
-    bad = [each for each in found.findings if each.check == fault.check and each.status in ("warn", "fail", "error")]
-    assert all(each.observed and each.source and str(each.remedy) for each in bad)
-    # Whoever may not read the kernel's log is told so, and no more.
+        assert {name for _check, name, _status in raised} == {fault.node}
+    bad = [
+        alarm for alarm in result.findings if alarm.check == fault.check and alarm.status in ("warn", "fail", "error")
+    ]
+    assert all(finding.observed and finding.source and str(finding.remedy) for finding in bad)
+    # A user who may not read the kernel's log sees only that.
     blind = fault.check == "kernel log" and fault.status == "error"
-    assert found.code == (0 if blind else {"fail": 1, "error": 2, "warn": 0}[fault.status])
+    assert result.code == (0 if blind else {"fail": 1, "error": 2, "warn": 0}[fault.status])
 
 
 def test_there_are_enough_of_them_and_every_check_has_one() -> None:
@@ -438,9 +440,9 @@ def test_a_name_of_the_head_that_is_public() -> None:
     def public(facts: Facts) -> None:
         facts["node"]["names"]["head"]["addresses"] = ["9.9.9.9"]
 
-    found = report(CPU, both=public, **head("head"))
-    assert ("rendezvous", "node0", "warn") in alarms(found)
-    [told] = [each for each in found.findings if each.check == "rendezvous" and each.node == "node0"]
-    assert told.observed == "9.9.9.9 is a public address (launch_head_address)"
-    assert "TCPStore" in told.source
-    assert "launch_head_address" in str(told.remedy)
+    result = report(CPU, both=public, **head("head"))
+    assert ("rendezvous", "node0", "warn") in alarms(result)
+    [finding] = [finding for finding in result.findings if finding.check == "rendezvous" and finding.node == "node0"]
+    assert finding.observed == "9.9.9.9 is a public address (launch_head_address)"
+    assert "TCPStore" in finding.source
+    assert "launch_head_address" in str(finding.remedy)

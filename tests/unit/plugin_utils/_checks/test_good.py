@@ -20,24 +20,28 @@ WARNED = {
     "mi300x": "rdma ports",
 }
 # What their owner says to that.
-SAID: dict[str, dict[str, Any]] = {"hgx_h100": {"mode": "tcp"}, "mi300x": {"mode": "tcp"}, "rtx4090": {"mode": "tcp"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "hgx_h100": {"mode": "tcp"},
+    "mi300x": {"mode": "tcp"},
+    "rtx4090": {"mode": "tcp"},
+}
 # Without a default route nobody knows the head's address: rightly refused.
 REFUSED = {"container": "interface"}
-GOOD = [name for name in NAMES if name not in REFUSED and (name not in WARNED or name in SAID)]
+GOOD = [name for name in NAMES if name not in REFUSED and (name not in WARNED or name in OPTIONS)]
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_good_machines_give_no_alarm(name: str) -> None:
-    found = report(name, **SAID.get(name, {}))
-    assert alarms(found) == []
-    assert found.code == 0
+    result = report(name, **OPTIONS.get(name, {}))
+    assert alarms(result) == []
+    assert result.code == 0
 
 
 @pytest.mark.parametrize("name", WARNED)
 def test_a_known_oddity_is_a_warning_and_no_more(name: str) -> None:
-    found = report(name)
-    assert {(check, status) for check, _node, status in alarms(found)} == {(WARNED[name], "warn")}
-    assert found.code == 0
+    result = report(name)
+    assert {(check, status) for check, _node, status in alarms(result)} == {(WARNED[name], "warn")}
+    assert result.code == 0
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -38,19 +38,22 @@ def test_a_whole_node() -> None:
 
 def test_a_gpu_off_the_fabric() -> None:
     findings = find_gpus("node2", node(8, lambda a, b: ("SYS" if b > 3 else "NODE") if 3 in (a, b) else "NV18"))
-    assert [(each.check, each.node, each.status) for each in findings] == [("gpus", "node2", "warn")]
+    assert [(finding.check, finding.node, finding.status) for finding in findings] == [("gpus", "node2", "warn")]
     assert findings[0].observed == "GPU 3 (0000:03:00.0) is NODE, SYS to the others, which have NV18 among them"
     assert "Xid 74" in str(findings[0].remedy)
 
 
 def test_two_gpus_off_the_fabric() -> None:
     findings = off_fabric("a", node(8, lambda a, b: "SYS" if {a, b} & {0, 7} else "NV12"))
-    assert [each.observed.split(" is ")[0] for each in findings] == ["GPU 0 (0000:00:00.0)", "GPU 7 (0000:07:00.0)"]
+    assert [finding.observed.split(" is ")[0] for finding in findings] == [
+        "GPU 0 (0000:00:00.0)",
+        "GPU 7 (0000:07:00.0)",
+    ]
 
 
 def test_off_xgmi() -> None:
     findings = off_fabric("a", node(8, lambda a, b: "PCIE" if 5 in (a, b) else "XGMI", "amd"))
-    assert [each.observed for each in findings] == [
+    assert [finding.observed for finding in findings] == [
         "GPU 5 (0000:05:00.0) is PCIE to the others, which have XGMI among them"
     ]
     assert "xgmi" in str(findings[0].remedy)
@@ -58,7 +61,7 @@ def test_off_xgmi() -> None:
 
 def test_fewer_nvlinks_than_the_others() -> None:
     findings = off_fabric("a", node(8, lambda a, b: "NV16" if 2 in (a, b) else "NV18"))
-    assert [each.observed for each in findings] == [
+    assert [finding.observed for finding in findings] == [
         "GPU 2 (0000:02:00.0) has at most 16 NVLinks to another, and these have 18 among them"
     ]
 
@@ -93,20 +96,24 @@ def test_captures(path: Path) -> None:
         for b in range(a + 1, len(topology.gpus))
         if (word := topology.relation(f"GPU{a}", f"GPU{b}"))
     ]
-    found = [finding.observed.split()[1] for finding in off_fabric("a", Gpu("nvidia", len(topology.gpus), links=links))]
+    indexes = [
+        finding.observed.split()[1] for finding in off_fabric("a", Gpu("nvidia", len(topology.gpus), links=links))
+    ]
     wanted = expected(path)
     without = {gpu[3:] for gpu, counts in wanted.get("nvlinks", {}).items() if not counts}
-    assert set(found) <= (without if "gpu_gpu" in wanted else set())
+    assert set(indexes) <= (without if "gpu_gpu" in wanted else set())
 
 
 def test_different_gpus() -> None:
     gpu = node(2, lambda _a, _b: "PHB")
     other = [gpu.devices[0], dataclasses.replace(gpu.devices[1], name="A100", memory_mib=40960)]
     findings = unlike("a", dataclasses.replace(gpu, devices=other))
-    assert [each.observed for each in findings] == ["GPUs of different name: H100 (GPU 0); A100 (GPU 1)"]
+    assert [finding.observed for finding in findings] == ["GPUs of different name: H100 (GPU 0); A100 (GPU 1)"]
     smaller = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=40960)]
     findings = unlike("a", dataclasses.replace(gpu, devices=smaller))
-    assert [each.observed for each in findings] == ["GPUs of different memory: 81559 MiB (GPU 0); 40960 MiB (GPU 1)"]
+    assert [finding.observed for finding in findings] == [
+        "GPUs of different memory: 81559 MiB (GPU 0); 40960 MiB (GPU 1)"
+    ]
     unknown = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=None, name=None)]
     assert unlike("a", dataclasses.replace(gpu, devices=unknown)) == []
     parts = [gpu.devices[0], dataclasses.replace(gpu.devices[1], memory_mib=10240, partition="1g.10gb")]
@@ -116,7 +123,7 @@ def test_different_gpus() -> None:
 def test_a_gpu_that_has_fallen_off_the_bus() -> None:
     gpu = node(8, lambda _a, _b: "NV18")
     findings = missing("a", dataclasses.replace(gpu, devices=gpu.devices[:7]))
-    assert [(each.status, each.observed) for each in findings] == [
+    assert [(finding.status, finding.observed) for finding in findings] == [
         ("fail", "8 GPUs can be opened, but the driver lists 7")
     ]
     # Seven partitions of one GPU are one GPU; without the tool nobody listed any.

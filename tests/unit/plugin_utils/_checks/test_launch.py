@@ -20,16 +20,16 @@ from ansible_collections.muster.train.tests.support.plan_parts import node, node
 from ansible_collections.muster.train.tests.unit.test_collection import ROOT
 
 
-def checks(**own: Any) -> CheckPolicy:
-    found, refused = read_checks({f"preflight_{name}": value for name, value in own.items()})
+def checks(**settings: Any) -> CheckPolicy:
+    parsed, refused = read_checks({f"preflight_{name}": value for name, value in settings.items()})
     if refused:
         raise PlanError(refused)
-    return found
+    return parsed
 
 
-def told(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
-    found = make_plan(request(), policy(), on, checks=of)["findings"]
-    return [(each["check"], each["node"], each["status"]) for each in found]
+def outcomes(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
+    findings = make_plan(request(), policy(), on, checks=of)["findings"]
+    return [(finding["check"], finding["node"], finding["status"]) for finding in findings]
 
 
 def test_the_role_gathers_what_the_checks_need() -> None:
@@ -38,7 +38,7 @@ def test_the_role_gathers_what_the_checks_need() -> None:
     assert not set(RULES) & set(NAMES) - {"interface"}
 
 
-def test_another_commit_stops_a_launch_and_the_command_that_mends_it_is_told() -> None:
+def test_another_commit_stops_a_launch_with_the_command_that_fixes_it() -> None:
     [line] = refusal(request(), policy(), [node(0), node(1, code__commit="b" * 40)])
     assert line.startswith(
         "node1: code: commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0"
@@ -49,14 +49,14 @@ def test_another_commit_stops_a_launch_and_the_command_that_mends_it_is_told() -
 @pytest.mark.parametrize(("level", "status"), [("warn", "warn"), ("off", None)])
 def test_levels_hold_in_a_launch(level: str, status: str | None) -> None:
     odd = [node(0), node(1, code__commit="b" * 40)]
-    assert told(checks(levels={"code": level}), odd) == ([("code", "node1", status)] if status else [])
+    assert outcomes(checks(levels={"code": level}), odd) == ([("code", "node1", status)] if status else [])
 
 
 def test_levels_hold_for_what_the_plan_finds_itself() -> None:
     held = [node(0), node(1, python={"command": "python3", "path": None})]
     with pytest.raises(PlanError, match="python3 was not found"):
         make_plan(request(), policy(), held)
-    assert told(checks(levels={"python_interpreter": "warn"}), held) == [("python interpreter", "node1", "warn")]
+    assert outcomes(checks(levels={"python_interpreter": "warn"}), held) == [("python interpreter", "node1", "warn")]
 
 
 def test_the_profile_holds_in_a_launch() -> None:
@@ -65,26 +65,26 @@ def test_the_profile_holds_in_a_launch() -> None:
     ]
 
 
-def test_code_that_nobody_could_look_at_is_a_warning_in_a_launch() -> None:
+def test_unreadable_code_is_a_warning_in_a_launch() -> None:
     closed = node(1, code__commit=None, code__dirty=None, code__why="git is not installed")
-    assert told(checks(), [node(0), closed]) == [("code", "node1", "warn")]
-    assert told(checks(levels={"code": "off"}), [node(0), closed]) == []
+    assert outcomes(checks(), [node(0), closed]) == [("code", "node1", "warn")]
+    assert outcomes(checks(levels={"code": "off"}), [node(0), closed]) == []
 
 
 def test_a_full_disk_stops_a_launch() -> None:
     disks = [{"path": "/home/ann/muster", "mount_point": "/home", "size_bytes": 10**12, "free_bytes": 10**9}]
     [line] = refusal(request(), policy(), [node(0), node(1, disks=disks)])
     assert line.startswith("node1: disks: /home/ann/muster (/home) is 100 % full, 0.9 GiB free; expected below 95 %")
-    assert told(checks(disk_fail=100), [node(0), node(1, disks=disks)]) == [("disks", "node1", "warn")]
+    assert outcomes(checks(disk_fail=100), [node(0), node(1, disks=disks)]) == [("disks", "node1", "warn")]
 
 
-def test_what_nobody_could_see_stops_no_launch() -> None:
+def test_an_unavailable_check_stops_no_launch() -> None:
     unknown = [node(number, gpu=None, limits=None, memlock=None) for number in range(2)]
-    found = make_plan(request(nproc=1), policy(), unknown)["findings"]
-    assert {each["check"] for each in found} == {"fabric"}  # that there is no RDMA, which is known
+    findings = make_plan(request(nproc=1), policy(), unknown)["findings"]
+    assert {finding["check"] for finding in findings} == {"fabric"}  # that there is no RDMA, which is known
 
 
-def test_a_policy_that_is_none_is_refused() -> None:
+def test_an_invalid_policy_is_refused() -> None:
     with pytest.raises(PlanError, match="there is no check 'clok'; did you mean 'clock'"):
         checks(levels={"clok": "warn"})
     with pytest.raises(PlanError, match="there is no property 'gpu'"):

@@ -36,23 +36,25 @@ def test_every_check_is_described_once() -> None:
     names = [check.name for check in CHECKS]
     assert len(set(names)) == len(names) >= 60
     assert all(check.description and check.level in ("fail", "warn") for check in CHECKS)
-    assert len({each.key for each in PROPERTIES}) == len(PROPERTIES)
+    assert len({item.key for item in PROPERTIES}) == len(PROPERTIES)
 
 
 def test_every_check_says_something_on_every_node() -> None:
-    found = report("dgx_h100_ib")
+    result = report("dgx_h100_ib")
     for check in CHECKS:
-        assert {each.node for each in found.findings if each.check == check.name} == {"node0", "node1"}, check.name
+        assert {finding.node for finding in result.findings if finding.check == check.name} == {"node0", "node1"}, (
+            check.name
+        )
 
 
-@pytest.mark.parametrize(("level", "told", "code"), [("fail", "fail", 1), ("warn", "warn", 0), ("off", None, 0)])
-def test_levels(level: str, told: str | None, code: int) -> None:
+@pytest.mark.parametrize(("level", "status", "code"), [("fail", "fail", 1), ("warn", "warn", 0), ("off", None, 0)])
+def test_levels(level: str, status: str | None, code: int) -> None:
     policy, refused = read_checks({"preflight_levels": {"clock": level}})
     assert refused == []
-    found = report("laptop", behind, levels=dict(policy.levels))
-    assert [status for _check, _node, status in alarms(found)] == ([told] if told else [])
-    assert found.code == code
-    assert found.off == (["clock"] if level == "off" else [])
+    result = report("laptop", behind, levels=dict(policy.levels))
+    assert [status for _check, _node, status in alarms(result)] == ([status] if status else [])
+    assert result.code == code
+    assert result.off == (["clock"] if level == "off" else [])
 
 
 def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
@@ -60,17 +62,17 @@ def test_names_may_have_underscores_and_yaml_reads_off_as_false() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"clocks": "warn"}, "there is no check 'clocks'; did you mean 'clock'?"),
         ({"clock": "error"}, "the level of clock is 'error'"),
         (["clock"], "it is ['clock']"),
     ],
 )
-def test_what_is_no_level_is_refused_with_what_is(given: object, said: str) -> None:
+def test_an_invalid_level_is_refused_with_the_valid_ones(given: object, message: str) -> None:
     policy, [refused] = read_checks({"preflight_levels": given})
     assert policy.levels == {}
-    assert refused.observed.startswith(said)
+    assert refused.observed.startswith(message)
     assert (
         "clock" in refused.expected or "fail, warn, off" in refused.expected or refused.expected.startswith("a mapping")
     )
@@ -81,13 +83,13 @@ def test_what_is_nothing_to_expect_is_refused() -> None:
     assert refused.observed == "there is no property 'gpu'; did you mean 'gpus'?"
 
 
-def test_an_error_is_no_pass_but_only_what_must_be_known_ends_with_2() -> None:
+def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:
     def closed(facts: Facts) -> None:
         facts["node"]["kernel_log"] = None
 
-    found = report("laptop", closed)
-    assert alarms(found) == [("kernel log", "node1", "error")]
-    assert found.code == 0
+    result = report("laptop", closed)
+    assert alarms(result) == [("kernel log", "node1", "error")]
+    assert result.code == 0
     assert report("laptop", closed, levels={"kernel log": "fail"}).code == 2
     assert report("laptop", closed, behind, levels={"kernel log": "fail"}).code == 1
 
@@ -97,16 +99,16 @@ def test_lines_of_the_kernel_alike_are_counted() -> None:
         error = {"kind": "xid", "code": 79, "device": "0000:1b:00.0", "text": "NVRM: gone", "count": 4000}
         facts["node"]["kernel_log"]["errors"] = [error]
 
-    found = report("dgx_h100_ib", gone)
-    assert found.code == 1
-    assert "XID 79 of 0000:1b:00.0, 4000 times: NVRM: gone" in "\n".join(render_report(found, 160))
+    result = report("dgx_h100_ib", gone)
+    assert result.code == 1
+    assert "XID 79 of 0000:1b:00.0, 4000 times: NVRM: gone" in "\n".join(render_report(result, 160))
 
 
 def test_a_threshold_of_the_inventory_wins_and_says_so() -> None:
     policy, refused = read_checks({"preflight_clock_fail": "100", "preflight_disk_warn": 50})
     assert refused == []
-    found = report("laptop", behind, thresholds=policy.thresholds)
-    assert [status for _check, _node, status in alarms(found)] == ["warn"]
+    result = report("laptop", behind, thresholds=policy.thresholds)
+    assert [status for _check, _node, status in alarms(result)] == ["warn"]
     assert policy.source("clock_fail") == "preflight_clock_fail 100 s: as set"
     assert len(read_checks({"preflight_clock_fail": "soon"})[1]) == 1
 
@@ -120,25 +122,25 @@ def test_a_threshold_is_a_number_that_can_be_passed(value: object) -> None:
 
 def test_what_a_finding_expects_can_be_set() -> None:
     asked = ClusterPolicy(runtime="docker", privileged=True)
-    found = report("laptop", policy=asked)
-    [seen, _other] = [each for each in found.findings if each.check == "privileged"]
-    assert "preflight_expected" not in seen.expected
-    assert "preflight_levels: {privileged: off}" in str(seen.remedy)
+    result = report("laptop", policy=asked)
+    [finding, _other] = [finding for finding in result.findings if finding.check == "privileged"]
+    assert "preflight_expected" not in finding.expected
+    assert "preflight_levels: {privileged: off}" in str(finding.remedy)
 
 
-def test_a_silent_node_is_told_with_what_to_do() -> None:
-    said = "Failed to connect: Host key verification failed."
-    found = report("laptop", silent=said)
-    assert found.code == 2
-    text = "\n".join(render_report(found, 100))
+def test_a_silent_node_is_reported_with_a_remedy() -> None:
+    message = "Failed to connect: Host key verification failed."
+    result = report("laptop", silent=message)
+    assert result.code == 2
+    text = "\n".join(render_report(result, 100))
     assert "answer on node1: Failed to connect: Host key verification failed." in text
     assert "expected: a key that is in ~/.ssh/known_hosts (Ansible)" in text
     assert "remedy: run discover again; if the message stays, another machine answers in the host's place" in text
-    assert report_verdict(found) == "preflight: could not be checked: answer on node1"
+    assert report_verdict(result) == "preflight: could not be checked: answer on node1"
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("message", "remedy"),
     [
         ("ssh: connect to host 10.99.0.2 port 2222: Connection refused", "start sshd there"),
         ("kex_exchange_identification: Connection reset by 10.99.0.2 port 2222", "not SSH on port 2222"),
@@ -152,9 +154,9 @@ def test_a_silent_node_is_told_with_what_to_do() -> None:
         ("something else", "try it: ssh 10.99.0.2"),
     ],
 )
-def test_why_a_node_is_silent_is_said_as_everywhere(said: str, remedy: str) -> None:
-    [finding] = [each for each in report("laptop", silent=said).findings if each.status == "error"]
-    assert (finding.check, finding.observed) == ("answer", said)
+def test_a_silent_node_has_the_same_remedy_as_in_discover(message: str, remedy: str) -> None:
+    [finding] = [finding for finding in report("laptop", silent=message).findings if finding.status == "error"]
+    assert (finding.check, finding.observed) == ("answer", message)
     assert remedy in str(finding.remedy)
     assert "-e hosts" not in str(finding.remedy)
 
@@ -175,13 +177,13 @@ def test_the_table_has_a_row_for_what_differs() -> None:
     def other(facts: Facts) -> None:
         facts["gpu"]["driver_version"] = "535.104.05"
 
-    found = report("dgx_h100_ib", other)
-    assert [(row.name, row.value, row.odd) for row in found.rows if row.odd] == [
+    result = report("dgx_h100_ib", other)
+    assert [(row.name, row.value, row.odd) for row in result.rows if row.odd] == [
         ("driver", "550.90.07", {"node1": "535.104.05"})
     ]
-    lines = render_report(found, 100)
+    lines = render_report(result, 100)
     assert any(line.split() == ["driver", "550.90.07", "node1:", "535.104.05"] for line in lines)
-    assert {row.name for row in found.rows} >= {
+    assert {row.name for row in result.rows} >= {
         *("driver", "nccl", "torch", "commit", "changes", "firmware", "kernel command line"),
         *("mtu", "clock", "gpu count", "memlock", "kernel"),
     }
@@ -192,42 +194,42 @@ def test_a_node_without_a_property_does_not_agree_in_it() -> None:
         facts["node"]["engine"].update(running=None, version=None, why="whatever sudo says", denied=True)
 
     asked = ClusterPolicy(runtime="docker", docker=["sudo", "-n", "docker"])
-    found = report("laptop", no_engine, policy=asked)
-    lines = render_report(found, 1000)
+    result = report("laptop", no_engine, policy=asked)
+    lines = render_report(result, 1000)
     assert not [line for line in lines if "engine version" in line]
     assert [line for line in lines if line.startswith("node0 and node1 agree in ") and "kernel" in line]
     # An engine that does not let this user ask is there: nothing has to be installed.
-    [seen] = [each for each in found.findings if each.check == "engine" and each.status == "fail"]
-    assert str(seen.remedy).startswith("allow sudo -n docker without a password there")
+    [finding] = [finding for finding in result.findings if finding.check == "engine" and finding.status == "fail"]
+    assert str(finding.remedy).startswith("allow sudo -n docker without a password there")
 
 
 def test_images_in_the_table_are_short_and_have_a_name_in_the_finding() -> None:
     def other(facts: Facts) -> None:
         facts["node"]["engine"]["images"] = {"train:1": {"id": f"sha256:{'c' * 64}", "digests": []}}
 
-    found = report("laptop", other, policy=ClusterPolicy(runtime="docker", image="train:1"))
-    lines = render_report(found, 100)
+    result = report("laptop", other, policy=ClusterPolicy(runtime="docker", image="train:1"))
+    lines = render_report(result, 100)
     assert any(line.split() == ["image", "train@sha256:bb", "node1:", f"sha256:{'c' * 12}"] for line in lines)
-    [seen] = [each for each in found.findings if each.check == "image" and each.status == "fail"]
-    assert (seen.observed, seen.source) == (f"sha256:{'c' * 64}", "container_image train:1; peers: as on node0")
+    [finding] = [finding for finding in result.findings if finding.check == "image" and finding.status == "fail"]
+    assert (finding.observed, finding.source) == (f"sha256:{'c' * 64}", "container_image train:1; peers: as on node0")
 
 
 def test_the_document_is_plain_data() -> None:
     document = json.loads(json.dumps(report_document(report("dgx_h100_ib", behind))))
     assert document["code"] == 1
-    assert {each["status"] for each in document["results"]} == {"pass", "fail", "skip"}
+    assert {finding["status"] for finding in document["results"]} == {"pass", "fail", "skip"}
     assert {"check", "node", "status", "observed", "expected", "source", "remedy", "level"} == set(
         document["results"][0]
     )
 
 
-def test_one_node_is_compared_with_nobody() -> None:
-    found = report("laptop", silent="gone")
-    assert {each.status for each in found.findings if each.check == "torch"} == {"pass"}
-    assert not any(line.startswith("property") for line in render_report(found, 100))
+def test_a_single_node_has_no_peer() -> None:
+    result = report("laptop", silent="gone")
+    assert {finding.status for finding in result.findings if finding.check == "torch"} == {"pass"}
+    assert not any(line.startswith("property") for line in render_report(result, 100))
 
 
-def test_what_is_to_be_done_alike_is_told_once() -> None:
+def test_the_same_remedy_is_printed_once() -> None:
     def full(facts: Facts) -> None:
         facts["node"]["disks"][0]["free_bytes"] = 1 << 30
 
