@@ -19,6 +19,7 @@ from ansible.utils.display import Display
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
     merge_logs,
     node_log_name,
@@ -56,16 +57,17 @@ class ActionModule(Action):
         run, home = RunRecord.from_dict(found["run"]), Path(args["experiment"])
         # Which node this is, is the controller's knowledge: a node's own word would choose where its files go.
         places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in found["files"]}
-        fetched = []
-        for file in found["files"]:
-            below = places[file["path"]]
-            if below is None or (args["spares"] and _is_older(file, home / below)):
-                continue
-            if self._bring(file, run, home / below):
-                fetched.append(below)
-        if fetched and not self._task.check_mode:
-            here = {path: home / below for path, below in places.items() if below is not None}
-            _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
+        fetched: list[str] = []
+        with private_files():
+            for file in found["files"]:
+                below = places[file["path"]]
+                if below is None or (args["spares"] and _is_older(file, home / below)):
+                    continue
+                if self._bring(file, run, home / below):
+                    fetched.append(below)
+            if fetched and not self._task.check_mode:
+                here = {path: home / below for path, below in places.items() if below is not None}
+                _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
         return {"changed": bool(fetched), "run": found["run"], "fetched": fetched}
 
     def _bring(self, file: dict[str, Any], run: RunRecord, local: Path) -> bool:
@@ -88,6 +90,7 @@ class ActionModule(Action):
             new.unlink(missing_ok=True)
             display.warning(f"{name} was not brought: {one_line(error)}")
             return False
+        new.chmod(0o600)  # sftp gives it the mode that it has on the node
         os.utime(new, (_modified(file), _modified(file)))
         new.replace(local)
         return True

@@ -18,13 +18,13 @@ from typing import Any
 
 from ansible import constants, context
 from ansible.module_utils.common.yaml import yaml_load
-from ansible.parsing.vault import EncryptedString
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, Situation, make_request
@@ -32,6 +32,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.run_id impor
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 
 COLLECTION = Path(__file__).resolve().parents[2]
+# The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
+SAVING = ("launch", "detect", "preflight")
+SAVED_OF_NODE = ("launch_env", "launch_node_env")
 OPTIONS = {
     "verb": {"type": "str", "required": True, "choices": list(VERBS)},
     "defaults": {"type": "dict"},
@@ -61,6 +64,10 @@ class ActionModule(ControllerAction):
             spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
         )
         lines += _skipping_options()
+        if args["verb"] in SAVING:
+            hosts = [*names, *variables["groups"].get("spares", [])]
+            saved = [(name, hostvars[host].get(name)) for host in hosts for name in SAVED_OF_NODE]
+            lines += refuse_encrypted([("launch_defaults", defaults), *saved])
         try:
             request = make_request(
                 args["verb"],
@@ -119,17 +126,11 @@ def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
     for name, raw in load_extra_vars(loader).items():
         if name not in parameters:
             extra_vars[str(name)] = None
-        elif _encrypted(raw):
-            lines.append(f"{name}: is encrypted, but would be saved as plain text; set secrets in launch_secrets")
+        elif refused := refuse_encrypted([(str(name), raw)]):
+            lines += refused
         else:
             extra_vars[str(name)] = transform_to_native_types(raw)
     return extra_vars, lines
-
-
-def _encrypted(value: object) -> bool:
-    """Return whether there is a vaulted string in a value, without decrypting it."""
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return isinstance(value, EncryptedString) or any(map(_encrypted, items))
 
 
 def _node(name: str, variables: Mapping[str, Any]) -> Host:

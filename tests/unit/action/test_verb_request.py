@@ -14,6 +14,7 @@ from unittest.mock import MagicMock, Mock
 
 import pytest
 from ansible import constants, context
+from ansible._internal._datatag._tags import VaultedValue
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.utils.context_objects import CLIArgs
@@ -252,14 +253,36 @@ def test_the_role_s_own_variables_pass(run: Run) -> None:
     assert "request" in run("launch_workdir=/x", "launch_slot=a")
 
 
+WHY = "is encrypted by Ansible Vault, but would be saved as plain text in plans and experiments; set secrets in "
+
+
+def refused(*names: str) -> list[str]:
+    return [f"{name}: {WHY}launch_secrets" for name in names]
+
+
 def test_a_vaulted_value_is_refused_and_not_shown(run: Run, tmp_path: Path) -> None:
     encrypted = VaultLib().encrypt("hunter2", VaultSecret(b"password")).decode()
     block = "!vault |\n" + "".join(f"      {line}\n" for line in encrypted.splitlines())
     (tmp_path / "vars.yml").write_text(f"label: {block}env:\n  X: {block}launch_secrets:\n  HF_TOKEN: {block}")
-    assert run("@vars.yml")["msg"].split("\n") == [
-        "label: is encrypted, but would be saved as plain text; set secrets in launch_secrets",
-        "env: is encrypted, but would be saved as plain text; set secrets in launch_secrets",
-    ]
+    assert run("@vars.yml")["msg"].split("\n") == refused("label", "env.X")
+
+
+def test_a_vaulted_variable_is_refused_where_its_value_would_be_saved(run: Run) -> None:
+    secret = VaultedValue(ciphertext="$ANSIBLE_VAULT;1.1;AES256").tag("hunter2")
+    hosts: dict[str, Any] = {
+        name: {
+            "launch_env": {"A": "plain", "B": secret},
+            "launch_defaults": {"script": "t.py", "script_args": ["--key", secret], "env": {"C": secret}},
+            "launch_secrets": {"D": secret},
+        }
+        for name in ("node0", "node1")
+    }
+    hosts["node1"]["launch_node_env"] = {"E": secret}
+    names = ("launch_defaults.script_args", "launch_defaults.env.C", "launch_env.B", "launch_node_env.E")
+    for verb in ("launch", "detect", "preflight"):
+        assert run(verb=verb, hostvars=hosts)["msg"].split("\n") == refused(*names)
+    # A run that goes on can be stopped all the same.
+    assert "request" in run(verb="stop", hostvars=hosts)
 
 
 @pytest.mark.parametrize(

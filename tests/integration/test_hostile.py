@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Other users, and nodes that lie, against the verbs as a user types them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from ansible.parsing.vault import VaultLib, VaultSecret
+
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+
+TOKEN = "hunter2hunter2"
+
+
+def plant_token(cluster: Cluster) -> tuple[str, str]:
+    """Put an encrypted value into every variable that a plan is made of; return the options that decrypt it."""
+    encrypted = VaultLib().encrypt(TOKEN, VaultSecret(b"password")).decode()
+    block = "!vault |\n" + "".join(f"      {line}\n" for line in encrypted.splitlines())
+    variables = cluster.home / "group_vars" / "nodes.yml"
+    variables.parent.mkdir()
+    variables.write_text(
+        f"vault_token: {block}launch_env:\n  ADDRESS: {block}launch_node_env:\n  PLACE: '{{{{ vault_token }}}}'\n"
+        f"launch_secrets:\n  HF_TOKEN: {block}"
+    )
+    password = cluster.home / "password"
+    password.write_text("password")
+    return "--vault-password-file", str(password)
+
+
+def modes_below(top: Path) -> dict[str, int]:
+    """Return the modes of the directories and files below a directory, links left out."""
+    paths = [top, *(path for path in top.rglob("*") if not path.is_symlink())]
+    return {str(path.relative_to(top)): stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+
+def test_an_encrypted_value_is_refused_where_it_would_be_saved(cluster: Cluster) -> None:
+    options = plant_token(cluster)
+    played = cluster.launch("--diff", *options)
+    assert played.rc != 0
+    assert TOKEN not in played.out
+    why = "is encrypted by Ansible Vault, but would be saved as plain text in plans and experiments; set secrets in "
+    names = ("launch_env.ADDRESS", "launch_node_env.PLACE")
+    assert played.messages == [f"{name}: {why}launch_secrets" for name in names]
+    assert "Gather facts" not in played.out
+    assert not (cluster.home / "work").exists()
+
+
+def test_experiments_and_runs_are_for_their_owner_alone(cluster: Cluster) -> None:
+    before = os.umask(0o022)
+    try:
+        played = cluster.launch(follow=True, script_args=["--seconds", "0.2"])
+    finally:
+        os.umask(before)
+    assert played.rc == 0, played.out
+    home = cluster.experiments / RUN_ID
+    assert {"plan.json", "run.yml", "nodes/0/job.json", "nodes/1/state.json"} <= modes_below(home).keys()
+    for top in (home, *map(cluster.run_dir, cluster.names)):
+        wrong = {name: oct(mode) for name, mode in modes_below(top).items() if mode & 0o077}
+        assert not wrong, (top, wrong)
+    home.chmod(0o755)  # as older versions left it
+    assert cluster.verb("collect", run_id=RUN_ID).rc == 0
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
