@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The disk thread, with a FIFO that does not answer in place of storage that does not."""
+
+from __future__ import annotations
+
+import functools
+import os
+import selectors
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner.disk import CALL_BYTES, DiskThread
+from ansible_collections.muster.train.tests.support.jobs import wait_for
+
+PATIENCE_S = 60.0
+
+
+class Storage:
+    """A file that nobody can read before it is thawed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        os.mkfifo(path)
+
+    def read(self) -> str:
+        return self.path.read_text()
+
+    def thaw(self) -> None:
+        self.path.write_text("thawed")
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return Storage(tmp_path / "storage")
+
+
+@pytest.fixture
+def disk() -> Iterator[DiskThread]:
+    disk = DiskThread()
+    yield disk
+    assert disk.wait(PATIENCE_S)
+
+
+def stall(disk: DiskThread, storage: Storage) -> None:
+    """Let the thread wait for the storage."""
+    disk.add(storage.read)
+    wait_for(lambda: disk.stalled_s(time.monotonic()) > 0, "the storage does not answer", PATIENCE_S)
+
+
+def test_storage_that_does_not_answer_stops_its_thread_only(disk: DiskThread, storage: Storage) -> None:
+    assert disk.stalled_s(time.monotonic()) == 0
+    answer = disk.ask(storage.read)
+    wait_for(lambda: disk.stalled_s(time.monotonic()) > 0.2, "its silence is measured", PATIENCE_S)
+    assert not disk.wait(0)
+    assert not answer.done
+    storage.thaw()
+    assert disk.wait(PATIENCE_S)
+    assert (answer.done, answer.value, disk.stalled_s(time.monotonic())) == (True, "thawed", 0)
+
+
+def test_calls_are_made_in_order_and_the_latest_of_a_key_last(disk: DiskThread, storage: Storage) -> None:
+    made: list[str] = []
+    stall(disk, storage)
+    for number in range(1000):  # as many heartbeats as come during a long stall cost one
+        disk.put("beat", functools.partial(made.append, f"beat {number}"))
+    disk.put("state", lambda: made.append("running"))
+    disk.add(lambda: made.append("log"))
+    disk.put("state", lambda: made.append("stopped"))
+    assert made == []
+    storage.thaw()
+    assert disk.wait(PATIENCE_S)
+    assert made == ["beat 999", "log", "stopped"]
+
+
+def test_what_waits_in_memory_is_counted(disk: DiskThread, storage: Storage) -> None:
+    assert disk.wait(PATIENCE_S)
+    stall(disk, storage)
+    before = disk.backlog
+    disk.add(lambda: None, 10_000)
+    assert disk.backlog == before + 10_000 + CALL_BYTES
+    storage.thaw()
+    wait_for(lambda: disk.backlog == 0, "nothing waits any more", PATIENCE_S)
+
+
+def test_the_silence_of_a_long_call_begins_anew_with_each_answer(disk: DiskThread) -> None:
+    go_on, noted, over = threading.Event(), threading.Event(), threading.Event()
+
+    def walk() -> None:
+        go_on.wait(PATIENCE_S)
+        disk.note_answer()
+        noted.set()
+        over.wait(PATIENCE_S)
+
+    disk.add(walk)
+    wait_for(lambda: disk.stalled_s(time.monotonic()) > 0.2, "it lasts", PATIENCE_S)
+    before = time.monotonic()
+    go_on.set()
+    assert noted.wait(PATIENCE_S)
+    assert disk.stalled_s(before) == 0
+    over.set()
+
+
+def test_an_answer_wakes_the_loop(disk: DiskThread, storage: Storage) -> None:
+    with selectors.DefaultSelector() as selector:
+        disk.wake(selector)
+        answer = disk.ask(storage.read)
+        assert selector.select(0) == []
+        threading.Thread(target=storage.thaw).start()
+        [(key, events)] = selector.select(PATIENCE_S)
+        key.data(events)
+        assert answer.done
+        assert selector.select(0) == []
+
+
+def test_an_error_of_the_storage_is_an_answer_and_any_other_a_bug(disk: DiskThread, tmp_path: Path) -> None:
+    answer = disk.ask((tmp_path / "absent").read_text)
+    assert disk.wait(PATIENCE_S)
+    assert isinstance(answer.error, FileNotFoundError)
+    disk.check()
+    disk.add(functools.partial({"present": 1}.pop, "absent"))
+    assert disk.wait(PATIENCE_S)
+    with pytest.raises(KeyError):
+        disk.check()
