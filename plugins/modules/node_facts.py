@@ -39,7 +39,10 @@ options:
     description: The launch's configuration file. Its content is returned if it is UTF-8 of at most 256 KiB.
     type: str
   ports: {description: TCP ports for which to return the listening process., type: list, elements: int, default: []}
-  slot: {description: Slot of the work directory for which to return the holder., type: str, default: default}
+  node:
+    description: The node's name in the inventory, under which the work directory has its slots and runs.
+    type: str
+  slot: {description: Slot of O(node) for which to return the holder., type: str, default: default}
   data_dirs:
     description: Data directories whose file systems to return in addition to those of O(workdir) and O(code_dir).
     type: list
@@ -466,6 +469,7 @@ def main() -> None:
             "files": {"type": "list", "elements": "str", "default": []},
             "config": {"type": "str"},
             "ports": {"type": "list", "elements": "int", "default": []},
+            "node": {"type": "str"},
             "slot": {"type": "str", "default": "default"},
             "data_dirs": {"type": "list", "elements": "path", "default": []},
             "asked_at": {"type": "float"},
@@ -498,6 +502,7 @@ def main() -> None:
         files=tuple(params["files"]),
         config=params["config"],
         ports=tuple(params["ports"]),
+        node=params["node"],
         slot=params["slot"],
         data_dirs=tuple(params["data_dirs"]),
         subset=select(params["subset"]),

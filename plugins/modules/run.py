@@ -42,7 +42,7 @@ options:
   run_id: {description: The run to stop., type: str}
   nonce: {description: Stop only this launch of the run., type: str}
   grace: {description: Seconds between SIGTERM and SIGKILL when a run is stopped., type: int, default: 60}
-  node: {description: "The node's name in the inventory, for the result if the run is not on this node.", type: str}
+  node: {description: The node's name in the inventory. Required to stop., type: str}
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.attributes
@@ -64,6 +64,7 @@ EXAMPLES = r"""
   muster.train.run:
     state: stopped
     workdir: /home/me/muster
+    node: "{{ inventory_hostname }}"
     run_id: multinode_42ch_256th_20261120_143052
 """
 
@@ -177,7 +178,7 @@ def main() -> None:
             "node": {"type": "str"},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
         },
-        required_if=[("state", "started", ("job", "runner")), ("state", "stopped", ("workdir", "run_id"))],
+        required_if=[("state", "started", ("job", "runner")), ("state", "stopped", ("workdir", "node", "run_id"))],
         supports_check_mode=True,
     )
     run_id = module.params["run_id"]

@@ -16,7 +16,10 @@ description:
 options:
   workdir: {description: The node's work directory., type: path, required: true}
   run_id: {description: The run. The newest one in the work directory by default., type: str}
-  node: {description: "The node's name in the inventory, for the result if the run is not on this node.", type: str}
+  node:
+    description: The node's name in the inventory, under which the work directory has its runs.
+    type: str
+    required: true
   lines: {description: Number of last log lines to return., type: int, default: 0}
   rank: {description: Return only the lines of this rank., type: int}
   wait:
@@ -35,6 +38,7 @@ EXAMPLES = r"""
 - name: What became of the newest run
   muster.train.run_info:
     workdir: /home/me/muster
+    node: "{{ inventory_hostname }}"
 """
 
 RETURN = r"""
@@ -144,7 +148,7 @@ def main() -> None:
         argument_spec={
             "workdir": {"type": "path", "required": True},
             "run_id": {"type": "str"},
-            "node": {"type": "str"},
+            "node": {"type": "str", "required": True},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
             "lines": {"type": "int", "default": 0},
             "rank": {"type": "int"},
@@ -158,7 +162,7 @@ def main() -> None:
     if params["run_id"] is not None and not RUN_ID.fullmatch(params["run_id"]):
         module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
     host = Host()
-    runs = list_runs(host, params["workdir"])
+    runs = list_runs(host, params["workdir"], params["node"])
     run_id = params["run_id"] or (runs[0].run_id if runs else None)
     run = (
         read_ended(host, params["node"], params["workdir"], run_id, params["docker"], params["wait"])

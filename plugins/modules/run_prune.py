@@ -20,6 +20,10 @@ description:
     M(muster.train.run) stops the run. If the run's directory is gone, both are removed.
 options:
   workdir: {description: The node's work directory., type: path, required: true}
+  node:
+    description: The node's name in the inventory, under which the work directory has its runs.
+    type: str
+    required: true
   days:
     description: Remove the directories of runs that ended at least this many days ago. By default none.
     type: int
@@ -38,6 +42,7 @@ EXAMPLES = r"""
 - name: Remove containers of ended runs, and runs that ended a month ago
   muster.train.run_prune:
     workdir: ~/muster
+    node: "{{ inventory_hostname }}"
     days: 30
 """
 
@@ -83,6 +88,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "workdir": {"type": "path", "required": True},
+            "node": {"type": "str", "required": True},
             "days": {"type": "int"},
             "containers": {"type": "bool", "default": True},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
@@ -95,6 +101,7 @@ def main() -> None:
     result = prune.prune(
         Host(),
         params["workdir"],
+        params["node"],
         days=params["days"],
         containers=params["containers"],
         docker=params["docker"],

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, Job, JobContainer, container_name
 from ansible_collections.muster.train.plugins.module_utils._runs import job_container
 from ansible_collections.muster.train.plugins.module_utils._runs.start import runner_command
@@ -32,7 +33,7 @@ def _in_container(job: Job, home: Path) -> Job:
     """Return the job as a plan with the runtime docker has it."""
     # Containers of two rounds have one engine: a name is there once.
     run_id = f"{home.name.replace('_', '-').lower()}-run"
-    run_dir = f"{job.workdir}/.muster/runs/{run_id}"
+    run_dir = layout.run_dir(job.workdir, job.node, run_id)
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
     environment = [
         dataclasses.replace(variable, value=marks.get(variable.name, variable.value)) for variable in job.environment

@@ -56,8 +56,8 @@ def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluste
         directory = f"{cluster.home}/work/node{number}"
         for line in (
             f"work directory {directory} # slot default",
-            f"run directory {directory}/.muster/runs/{run_id[1]}",
-            f"outputs {directory}/.muster/runs/{run_id[1]}/outputs",
+            f"run directory {directory}/.muster/nodes/node{number}/runs/{run_id[1]}",
+            f"outputs {directory}/.muster/nodes/node{number}/runs/{run_id[1]}/outputs",
             f"code directory {code}",
             f"{code}/sleeper.py \\",
             f"--config {cluster.home}/config.yml",

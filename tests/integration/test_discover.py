@@ -274,7 +274,7 @@ def test_what_is_refused_before_anything_is_tried(parameters: dict[str, Any], li
 
 def test_teardown_removes_what_is_old_and_says_so(desk: Desk, server: sshd.Sshd) -> None:
     assert desk.discover(nodes=host(server), accept_keys=True).rc == 0
-    runs = server.home / "muster" / ".muster" / "runs"
+    runs = server.home / "muster" / ".muster" / "nodes" / HOST / "runs"
     for name, days in (("old", 31), ("young", 1)):
         (runs / name).mkdir(parents=True)
         state = {"run_id": name, "phase": "succeeded", "ended": utc(time.time() - days * 86400)}

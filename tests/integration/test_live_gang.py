@@ -28,8 +28,8 @@ from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_r
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/gang"
 RUN_ID = "multinode_autoch_autoth_20261120_143052_gang"
-RUN_DIR = f"{HOME}/work/.muster/runs/{RUN_ID}"
-SLOT = f"{HOME}/work/.muster/slots/default.lock"
+RUN_DIR = f"{HOME}/work/.muster/nodes/*/runs/{RUN_ID}"
+SLOT = f"{HOME}/work/.muster/nodes/*/slots/default.lock"
 MARK = f"MUSTER_RUN_ID={RUN_ID}"
 LOST_AFTER_S = 6
 # What the matrix of faults allows until all others have ended.

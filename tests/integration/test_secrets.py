@@ -32,7 +32,8 @@ from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_r
 HOSTS = ("n1", "n2", "n3")
 HOME = "/home/ann/confidence"
 RUN_ID = "multinode_autoch_autoth_20261120_143052_secret"
-RUN_DIR = f"{HOME}/work/.muster/runs/{RUN_ID}"
+# On each host there is one node.
+RUN_DIR = f"{HOME}/work/.muster/nodes/*/runs/{RUN_ID}"
 SCRIPT = """
 import hashlib, os, time
 print("knows", hashlib.sha256(os.environ["HF_TOKEN"].encode()).hexdigest(), flush=True)
@@ -87,7 +88,7 @@ rm /run/secrets-patterns
 # Watches a machine: says when a run was laid out, when its runner began and when a rank spoke; in the end what it saw.
 WATCH = """
 import glob, json, os, select, sys
-every, run_dir, token = float(sys.argv[1]), sys.argv[2], sys.stdin.readline().strip()
+every, pattern, token = float(sys.argv[1]), sys.argv[2], sys.stdin.readline().strip()
 lines, private, words = set(), {}, set()
 
 def say(word):
@@ -96,6 +97,7 @@ def say(word):
         print(word, flush=True)
 
 while not select.select([sys.stdin], [], [], every)[0]:
+    run_dir = (glob.glob(pattern) or [pattern])[0]
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as stream:
@@ -338,6 +340,7 @@ def test_a_controller_that_is_killed_leaves_it_to_nobody(site: Site, moment: str
     remaining = site.search()
     print("after the kill:", remaining)  # shown when the test fails
     # A run that has begun; one that was laid out and that no runner has taken.
-    waiting = re.compile(rf"file 600 {RUN_DIR}/private\.[0-9a-f]{{32}}\.json(\.\d+\.new)?")
+    run_dir = rf"{HOME}/work/\.muster/nodes/[^/]+/runs/{RUN_ID}"
+    waiting = re.compile(rf"file 600 {run_dir}/private\.[0-9a-f]{{32}}\.json(\.\d+\.new)?")
     assert all(is_rank(holder) or waiting.fullmatch(holder) for holders in remaining for holder in holders)
     assert site.search_here() == []

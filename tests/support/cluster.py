@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.support.jobs import state_of_dir, wait_for
 
@@ -174,7 +175,7 @@ class Cluster:
 
     def run_dir(self, node: str, run_id: str = RUN_ID) -> Path:
         """Return a run's directory on a node."""
-        return self.home / "work" / node / ".muster" / "runs" / run_id
+        return Path(layout.run_dir(str(self.home / "work" / node), node, run_id))
 
     def state(self, node: str, run_id: str = RUN_ID) -> dict[str, Any]:
         """Return what the runner wrote on a node, empty before it did."""

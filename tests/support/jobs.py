@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
@@ -26,7 +27,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
     """Return a job that runs argv in tmp_path."""
     run_id = str(changes.get("run_id", "test_run"))
     nonce = str(changes.get("nonce", "a" * 32))
-    run_dir = str(tmp_path / ".muster" / "runs" / run_id)
+    run_dir = layout.run_dir(str(tmp_path), str(changes.get("node", "node0")), run_id)
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir, "MUSTER_NONCE": nonce}
     job = Job(
         schema=1,
@@ -66,7 +67,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
 def prepare(job: Job, private: dict[str, Any] | None = None) -> list[str]:
     """Write the job's files as the module does; return the command line of its runner."""
     os.makedirs(job.run_dir, mode=0o700, exist_ok=True)
-    os.makedirs(job.workdir + "/.muster/slots", exist_ok=True)
+    os.makedirs(layout.slots_dir(job.workdir, job.node), exist_ok=True)
     archive = job.run_dir + "/runner.pyz"
     files.write_atomic(archive, RUNNER)
     files.write_json(

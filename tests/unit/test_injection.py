@@ -207,10 +207,10 @@ def test_a_list_of_hosts(texts: dict[str, str]) -> None:
 def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
     for text in texts.values():
         if RUN_NAME.fullmatch(text):
-            assert run_directory(str(tmp_path), text) == str(tmp_path / ".muster" / "runs" / text)
+            assert run_directory(str(tmp_path), "node0", text) == f"{tmp_path}/.muster/nodes/node0/runs/{text}"
         else:
             with pytest.raises(ValueError, match="is not a valid run ID") as refused:
-                run_directory(str(tmp_path), text)
+                run_directory(str(tmp_path), "node0", text)
             assert str(refused.value).isprintable()
 
 

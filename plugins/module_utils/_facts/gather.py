@@ -41,6 +41,7 @@ class FactsQuery:
 
     workdir: str
     code_dir: str
+    node: str | None = None
     python: str = "python3"
     files: tuple[str, ...] = ()
     config: str | None = None
@@ -93,7 +94,7 @@ def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
         "code": lambda: read_code(host, query.code_dir, warnings.append),
         "files": lambda: _read_files(host, query, warnings.append),
         "limits": lambda: _read_limits(host, warnings.append),
-        "slot": lambda: read_holder(host, query.workdir, query.slot),
+        "slot": lambda: read_holder(host, query.workdir, query.node, query.slot) if query.node else None,
         "container": lambda: read_container(host),
         "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append),
         "tools": lambda: read_tools(host),

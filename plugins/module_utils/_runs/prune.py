@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from .._host.host import Host
+from .._records import layout
 from .._records.job import ENDED
 from .._records.known import parse_json
 from .._records.run import JobOwner, RunRecord
@@ -25,7 +26,7 @@ from .._text.stamps import seconds_of
 from ..runner import locks
 from ..runner.state import HEARTBEAT, STATE
 from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
-from .read import list_runs, muster_dir, read_run, strange
+from .read import list_runs, read_run, strange
 
 DAY_S = 86400.0
 # A launch that lays out its files begins within seconds; without a verdict a run is given this long.
@@ -51,18 +52,20 @@ class PruneCandidate:
 # Run directories
 
 
-def judge_runs(host: Host, workdir: str, days: int, docker: Sequence[str], now: float) -> list[PruneCandidate]:
+def judge_runs(
+    host: Host, workdir: str, node: str, days: int, docker: Sequence[str], now: float
+) -> list[PruneCandidate]:
     """Judge every run directory that is older than `days`, or whose run is alive."""
-    base = _base(host, workdir)
+    base = _base(host, workdir, node)
     candidates = []
-    for listed in list_runs(host, workdir):
+    for listed in list_runs(host, workdir, node):
         run_id = str(listed.run_id)
         path = os.path.join(base, run_id)
-        run = read_run(host, "", workdir, run_id, docker)
+        run = read_run(host, node, workdir, run_id, docker)
         age = _age(host, path, run, now)
         if age is not None and age < days * DAY_S and not run.alive:
             continue
-        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, path)
+        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, node, path)
         candidates.append(PruneCandidate("run", run_id, why))
     return candidates
 
@@ -114,9 +117,9 @@ def _age(host: Host, path: str, run: RunRecord, now: float) -> float | None:
     return None if ended is None else max(0.0, now - ended)
 
 
-def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
+def remove_run(host: Host, workdir: str, node: str, run_id: str) -> str | None:
     """Remove a run directory; return why it could not be. A launch of the same run meanwhile finds it held or gone."""
-    base = _base(host, workdir)
+    base = _base(host, workdir, node)
     path, gone = os.path.join(base, run_id), os.path.join(base, GONE + run_id)
     lock = locks.Lock(host.here(locks.run_path(path)))
     try:
@@ -130,8 +133,8 @@ def remove_run(host: Host, workdir: str, run_id: str) -> str | None:
     return _remove_tree(host, gone)
 
 
-def _base(host: Host, workdir: str) -> str:
-    return os.path.join(muster_dir(host.resolve(workdir) or workdir), "runs")
+def _base(host: Host, workdir: str, node: str) -> str:
+    return layout.runs_dir(host.resolve(workdir) or workdir, node)
 
 
 # Containers
@@ -189,23 +192,31 @@ def remove_container(host: Host, docker: Sequence[str], name: str) -> str | None
 
 
 def prune(
-    host: Host, workdir: str, *, days: int | None, containers: bool, docker: Sequence[str], now: float, check: bool
+    host: Host,
+    workdir: str,
+    node: str,
+    *,
+    days: int | None,
+    containers: bool,
+    docker: Sequence[str],
+    now: float,
+    check: bool,
 ) -> dict[str, Any]:
     """Remove what goes; return changed, removed, kept, engine, and failed_on: what could not be removed, in words.
 
     days None: no run directory goes; docker is how Docker is called.
     """
     candidates, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
-    candidates += judge_runs(host, workdir, days, docker, now) if days is not None else []
+    candidates += judge_runs(host, workdir, node, days, docker, now) if days is not None else []
     removed, failed = [], []
     # Containers first: the run's directory proves that they belong to it.
     for candidate in (candidate for candidate in candidates if candidate.stays is None):
-        why = None if check else _remove(host, workdir, docker, candidate)
+        why = None if check else _remove(host, workdir, node, docker, candidate)
         if why is None:
             removed.append({"kind": candidate.kind, "name": candidate.name})
         else:
             failed.append(f"{candidate.kind} {candidate.name}: {why}")
-    base = _base(host, workdir)
+    base = _base(host, workdir, node)
     swept: list[str] = []
     if days is not None:  # what an interrupted removal left
         swept = [os.path.join(base, name) for name in host.list_dir(base) or [] if name.startswith(GONE)]
@@ -220,7 +231,7 @@ def prune(
     }
 
 
-def _remove(host: Host, workdir: str, docker: Sequence[str], candidate: PruneCandidate) -> str | None:
+def _remove(host: Host, workdir: str, node: str, docker: Sequence[str], candidate: PruneCandidate) -> str | None:
     if candidate.kind == "container":
         return remove_container(host, docker, candidate.name)
-    return remove_run(host, workdir, candidate.name)
+    return remove_run(host, workdir, node, candidate.name)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._host.host import Host
+from .._records import layout
 from .._records.job import ENDED, RUN_ID
 from .._records.known import parse_json
 from .._records.run import Heartbeat, JobOwner, ListedRun, RunRecord, UnitEnd
@@ -21,19 +22,14 @@ from ..runner.state import HEARTBEAT, STATE
 from . import job_container
 
 
-def muster_dir(workdir: str) -> str:
-    """Return Muster's own directory below a work directory."""
-    return os.path.join(workdir, ".muster")
-
-
-def run_directory(workdir: str, run_id: str) -> str:
+def run_directory(workdir: str, node: str, run_id: str) -> str:
     """Return the directory of one run on this node: a real path, as the run's processes carry it."""
     if not RUN_ID.fullmatch(run_id):
         raise ValueError(f"{run_id!r} is not a valid run ID")
-    return os.path.join(muster_dir(os.path.realpath(workdir)), "runs", run_id)
+    return layout.run_dir(os.path.realpath(workdir), node, run_id)
 
 
-def strange(host: Host, workdir: str, directory: str) -> str | None:
+def strange(host: Host, workdir: str, node: str, directory: str) -> str | None:
     """Return which part of the path to a run is a link or another user's, and so not trusted; None where all are.
 
     root is trusted, and so is the owner of the work directory, for whom root and containers write.
@@ -41,7 +37,7 @@ def strange(host: Host, workdir: str, directory: str) -> str | None:
     real = os.path.realpath(workdir)
     trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
     files = (os.path.join(directory, name) for name in (STATE, "job.json"))
-    for path in (muster_dir(real), os.path.join(muster_dir(real), "runs"), directory, *files):
+    for path in (*layout.parents(real, node), os.path.dirname(directory), directory, *files):
         if host.is_link(path):
             return f"{path} is a link, which Muster does not make: nothing of it is read"
         owner = host.owner(path)
@@ -99,9 +95,9 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
 
     docker is how Docker is called: the controller's word, never the run's.
     """
-    directory = run_directory(workdir, run_id)
+    directory = run_directory(workdir, node, run_id)
     nothing = nothing_of(node, run_id, directory)
-    refused = strange(host, workdir, directory)
+    refused = strange(host, workdir, node, directory)
     if refused is not None:
         return dataclasses.replace(nothing, why=refused)
     names = host.list_dir(directory)
@@ -154,16 +150,16 @@ def _age(host: Host, path: str) -> float | None:
     return None if modified is None else max(0.0, time.time() - modified)
 
 
-def list_runs(host: Host, workdir: str) -> list[ListedRun]:
-    """Return every run in this work directory, newest first."""
-    base = os.path.join(muster_dir(workdir), "runs")
+def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
+    """Return every run of this node in its work directory, newest first."""
+    base = layout.runs_dir(workdir, node)
     runs = []
     for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
         if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
             continue  # not a run's directory
         path = os.path.join(base, name)
         # One that is refused is listed all the same: asked for by name, it says why.
-        state = (None if strange(host, workdir, path) is not None else read_state(host, path)) or RunRecord()
+        state = (None if strange(host, workdir, node, path) is not None else read_state(host, path)) or RunRecord()
         created = state.created or utc(host.modified(path))
         alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
         runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))

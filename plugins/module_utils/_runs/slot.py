@@ -10,10 +10,10 @@ from .._records.node import Holder
 from ..runner import locks
 
 
-def read_holder(host: Host, workdir: str, slot: str) -> Holder | None:
+def read_holder(host: Host, workdir: str, node: str, slot: str) -> Holder | None:
     """Return the holder of a slot, None where it is free (or only another user may read the lock).
 
     The runner that holds a slot keeps a lock, so the answer is right even after a crash.
     """
-    holder = locks.Lock(host.here(locks.slot_path(workdir, slot))).holder()
+    holder = locks.Lock(host.here(locks.slot_path(workdir, node, slot))).holder()
     return None if holder is None else Holder.from_dict(holder)

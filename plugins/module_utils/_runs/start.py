@@ -16,12 +16,13 @@ import zipfile
 from typing import Any
 
 from .._host.host import Host
+from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.run import RunRecord, StopRequest
 from ..runner import files
 from ..runner.claim import SLOT_WITH_HEAD_S
 from ..runner.inherited import base_environment
-from .read import muster_dir, read_run, read_state
+from .read import read_run, read_state
 from .starters.base import Starter, StartError
 from .starters.detached import starter_named
 
@@ -50,8 +51,8 @@ def _make_private(path: str, workdir: str) -> None:
 
 def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
     os.makedirs(job.workdir, exist_ok=True)
-    top = muster_dir(job.workdir)
-    for path in (top, os.path.join(top, "slots"), os.path.join(top, "runs"), job.run_dir):
+    slots, runs = layout.slots_dir(job.workdir, job.node), layout.runs_dir(job.workdir, job.node)
+    for path in (*layout.parents(job.workdir, job.node), slots, runs, job.run_dir):
         _make_private(path, job.workdir)
     files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), runner)
     # The training interpreter runs it, so it has to be a separate file.

@@ -119,8 +119,8 @@ def stop(
     With a nonce only that launch is stopped: the loser of a race must not stop the winner.
     docker is how Docker is called.
     """
-    directory = run_directory(workdir, run_id)
-    if strange(host, workdir, directory) is not None:
+    directory = run_directory(workdir, node, run_id)
+    if strange(host, workdir, node, directory) is not None:
         return False, read_run(host, node, workdir, run_id, docker), Swept()
     container: ContainerReference | None = None
     changed = False

@@ -33,7 +33,7 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     holder = {"run_id": job.run_id, "nonce": job.nonce, "node": job.node, "pid": os.getpid(), "since": utc()}
     locks = []
     began = alone_since = next_look = time.monotonic()
-    for path in (run_path(run_dir), slot_path(job.workdir, job.slot)):
+    for path in (run_path(run_dir), slot_path(job.workdir, job.node, job.slot)):
         lock = Lock(path)
         while not lock.acquire(holder):
             if stopped():

@@ -14,6 +14,7 @@ import os
 import time
 from typing import Any
 
+from .._records import layout
 from . import files
 
 # A reader takes a shared lock for an instant; a runner must not take it for a holder.
@@ -70,9 +71,9 @@ class Lock:
             os.close(descriptor)
 
 
-def slot_path(workdir: str, slot: str) -> str:
-    """Return the lock file of a slot: one run at a time per slot of a work directory."""
-    return os.path.join(workdir, ".muster", "slots", slot + ".lock")
+def slot_path(workdir: str, node: str, slot: str) -> str:
+    """Return the lock file of a slot: one run at a time per slot of a node's work directory."""
+    return os.path.join(layout.slots_dir(workdir, node), slot + ".lock")
 
 
 def run_path(run_dir: str) -> str:

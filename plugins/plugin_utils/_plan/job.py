@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
 
@@ -47,7 +48,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     """Make one node's job; environment is that of its ranks without the variables that describe the run."""
     settings, policy, facts = run.request["parameters"], run.policy, node.facts
     run_id, nonce, first_rank = run.request["run_id"], run.request["nonce"], node_rank * run.nproc
-    run_dir = f"{facts.workdir.path}/.muster/runs/{run_id}"
+    run_dir = layout.run_dir(facts.workdir.path, node.name, run_id)
     execution = RUNTIMES[policy.runtime].execution(policy, facts, Part(run_id, nonce, node.name, node_rank, run_dir))
     launcher = settings["launcher"]["value"]
     command = LAUNCHERS[launcher](

@@ -24,8 +24,9 @@ class Unframed(str):
 
 # What one read gives: the lines of state and heartbeat, or the connection's failure.
 Read = str | AnsibleConnectionFailure
+RUN_DIR = "/w/.muster/nodes/node0/runs/run1"
 ARGS = {
-    "run_dir": "/w/.muster/runs/run1",
+    "run_dir": RUN_DIR,
     "workdir": "/w",
     "run_id": "run1",
     "node": "node0",
@@ -130,9 +131,7 @@ def test_a_run_that_ends(make: Make, printed: list[str]) -> None:
     action = make([reads("running", {"count": 1}), last])
     assert outcome(action) == ended("succeeded")
     commands = list(map(shlex.split, action.read))
-    assert [words[5:] for words in commands] == [
-        ["/w/.muster/runs/run1/state.json", "/w/.muster/runs/run1/heartbeat.json"]
-    ] * 2
+    assert [words[5:] for words in commands] == [[f"{RUN_DIR}/state.json", f"{RUN_DIR}/heartbeat.json"]] * 2
     assert len({words[4] for words in commands}) == 2, "a marker is new for each read"
     assert action.asked == []
     assert printed[-1] == "succeeded  step 4/4  0:07 elapsed"

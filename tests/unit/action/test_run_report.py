@@ -292,7 +292,7 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     """Two nodes that failed and one whose Python is missing; every word of theirs is a template that must not run."""
     hosts: dict[str, dict[str, str]] = {"node2": {"launch_workdir": "/", "ansible_python_interpreter": "/no/python"}}
     for node, answer in failing().items():
-        run_dir = tmp_path / node / ".muster" / "runs" / RUN_ID
+        run_dir = tmp_path / node / ".muster" / "nodes" / node / "runs" / RUN_ID
         run_dir.mkdir(parents=True)
         times = {"created": "2026-11-20T14:30:52Z", "started": "2026-11-20T14:30:53Z", "ended": "2026-11-20T14:31:24Z"}
         state = {**answer["launch__info"]["run"], **times, "why": TRAP, "boot_id": TRAP}

@@ -34,7 +34,7 @@ def ask_all(capsys: pytest.CaptureFixture[str], workdir: Path) -> list[dict[str,
 def test_a_document_that_is_none_fails_no_module(
     name: str, document: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_dir = tmp_path / ".muster/runs/test_run"
+    run_dir = tmp_path / ".muster/nodes/node0/runs/test_run"
     run_dir.mkdir(parents=True)
     (run_dir / "job.json").write_text(json.dumps(make_job(tmp_path, SLEEP).to_dict()))
     (run_dir / name).write_text(document)
@@ -59,7 +59,7 @@ def test_a_living_run_with_a_foreign_state_is_stopped(tmp_path: Path, capsys: py
 
 
 def test_a_start_that_is_a_number_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_dir = tmp_path / ".muster/runs/test_run"
+    run_dir = tmp_path / ".muster/nodes/node0/runs/test_run"
     run_dir.mkdir(parents=True)
     (run_dir / "state.json").write_text('{"phase": "running", "started": 5, "ended": [], "node_rank": "x"}')
     assert not [answer for answer in ask_all(capsys, tmp_path) if answer.get("failed")]
@@ -68,7 +68,7 @@ def test_a_start_that_is_a_number_is_none(tmp_path: Path, capsys: pytest.Capture
 
 def test_runs_whose_times_have_different_types_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for run_id, created in (("test_run", 5), ("second", "2026-11-20T14:30:52Z"), ("third", None)):
-        run_dir = tmp_path / ".muster/runs" / run_id
+        run_dir = tmp_path / ".muster/nodes/node0/runs" / run_id
         run_dir.mkdir(parents=True)
         (run_dir / "state.json").write_text(json.dumps({"run_id": run_id, "phase": "running", "created": created}))
     answers = ask_all(capsys, tmp_path)

@@ -24,10 +24,13 @@ from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
 
 pytestmark = pytest.mark.slow
 
+NODE = ".muster/nodes/node0"
 SLEEP = [sys.executable, "-c", "print('up', flush=True); import time; time.sleep(600)"]
 
 
 def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str, Any]:
+    if "workdir" in args:
+        args.setdefault("node", "node0")
     if "job" in args:
         args["runner"] = base64.b64encode(zlib.compress(RUNNER)).decode()  # which the action adds
     module = importlib.import_module(f"ansible_collections.muster.train.plugins.modules.{name}")
@@ -158,7 +161,10 @@ def test_a_muster_directory_that_is_a_link_is_refused(tmp_path: Path, capsys: py
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("part", [".muster", ".muster/runs", ".muster/slots", ".muster/runs/test_run"])
+PARTS = [".muster", ".muster/nodes", NODE, f"{NODE}/runs", f"{NODE}/slots", f"{NODE}/runs/test_run"]
+
+
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("kind", ["link", "stranger"])
 def test_a_link_or_another_users_directory_is_refused_by_name(
     part: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -32,7 +32,7 @@ class Engine:
     def __init__(self, containers: dict[str, tuple[str, str]], refuses: str = "", workdir: Path | None = None) -> None:
         self.containers = containers
         self.refuses = refuses
-        self.runs = (workdir or Path("/nowhere")) / ".muster" / "runs"
+        self.runs = (workdir or Path("/nowhere")) / ".muster" / "nodes" / "node0" / "runs"
         self.created = NOW - 5400
         self.commands: list[list[str]] = []
 
@@ -60,7 +60,7 @@ class Engine:
 
 def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **state: Any) -> Path:
     """A run directory that ended so many days ago."""
-    path = workdir / ".muster" / "runs" / run_id
+    path = workdir / ".muster" / "nodes" / "node0" / "runs" / run_id
     (path / "logs").mkdir(parents=True)
     (path / "logs" / "rank_00.log").write_text("hello\n")
     known = {"run_id": run_id, "phase": phase, "ended": utc(NOW - days * DAY), **state}
@@ -71,7 +71,7 @@ def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **st
 def prune(workdir: Path, days: int | None = 30, check: bool = False, engine: Engine | None = None) -> dict[str, Any]:
     host = Host(run=engine.run) if engine else Host()
     return prune_prune(
-        host, str(workdir), days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
+        host, str(workdir), "node0", days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
     )
 
 
@@ -117,7 +117,7 @@ def test_a_runner_that_starts_after_the_check_keeps_its_run(tmp_path: Path) -> N
     lock = locks.Lock(locks.run_path(str(path)))
     assert lock.acquire({"run_id": "again"})
     try:
-        assert remove_run(Host(), str(tmp_path), "again") == "a runner has started in it"
+        assert remove_run(Host(), str(tmp_path), "node0", "again") == "a runner has started in it"
     finally:
         lock.release()
     assert (path / "state.json").is_file()
@@ -143,9 +143,9 @@ def test_a_directory_that_is_not_clearly_a_run_stays(change: Any, why: str, tmp_
 
 
 def test_directories_without_a_mark_are_not_looked_at(tmp_path: Path) -> None:
-    mine = tmp_path / ".muster" / "runs" / "results"
+    mine = tmp_path / ".muster" / "nodes" / "node0" / "runs" / "results"
     mine.mkdir(parents=True)
-    (tmp_path / ".muster" / "runs" / ".hidden").mkdir()
+    (tmp_path / ".muster" / "nodes" / "node0" / "runs" / ".hidden").mkdir()
     assert prune(tmp_path, days=0) == {"changed": False, "removed": [], "kept": [], "engine": None, "failed_on": []}
     assert mine.is_dir()
 
@@ -191,7 +191,7 @@ def test_where_mounts_are_not_known_nothing_is_removed(tmp_path: Path, monkeypat
 
 
 def test_what_is_mounted_after_the_check_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    leftover = tmp_path / ".muster" / "runs" / ".gone.old"
+    leftover = tmp_path / ".muster" / "nodes" / "node0" / "runs" / ".gone.old"
     (leftover / "data").mkdir(parents=True)
     mounted(monkeypatch, f"36 20 8:1 /data {os.path.realpath(leftover)}/data rw - ext4 /dev/sda1 rw\n")
     assert prune(tmp_path)["failed_on"] == [
@@ -201,7 +201,7 @@ def test_what_is_mounted_after_the_check_stays(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
-    path = tmp_path / ".muster" / "runs" / "new"
+    path = tmp_path / ".muster" / "nodes" / "node0" / "runs" / "new"
     path.mkdir(parents=True)
     (path / "job.json").write_text('{"run_id": "new"}')
     [kept] = prune(tmp_path, days=0)["kept"]
@@ -212,7 +212,7 @@ def test_a_launch_that_is_just_laid_out_stays(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_removal_is_finished(tmp_path: Path) -> None:
-    leftover = tmp_path / ".muster" / "runs" / ".gone.old"
+    leftover = tmp_path / ".muster" / "nodes" / "node0" / "runs" / ".gone.old"
     leftover.mkdir(parents=True)
     assert prune(tmp_path, check=True)["changed"] is True
     assert leftover.is_dir()
@@ -228,7 +228,7 @@ def test_what_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     try:
         assert "rank_00.log: Permission denied" in prune(tmp_path)["failed_on"][0]
     finally:
-        for folder in tmp_path.glob(".muster/runs/*/logs"):
+        for folder in tmp_path.glob(".muster/nodes/node0/runs/*/logs"):
             folder.chmod(0o700)
 
 

@@ -89,7 +89,7 @@ def test_a_run_that_is_not_here(tmp_path: Path) -> None:
 
 
 def write_run(workdir: Path, run_id: str, **fields: object) -> Path:
-    run_dir = workdir / ".muster" / "runs" / run_id
+    run_dir = workdir / ".muster" / "nodes" / "node0" / "runs" / run_id
     run_dir.mkdir(parents=True)
     files.write_json(str(run_dir / "state.json"), {"run_id": run_id, "node": "node0", "node_rank": 0, **fields})
     return run_dir
@@ -115,8 +115,8 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
         ("b", "2026-11-20T11:00:00Z"),
     ):
         write_run(tmp_path, run_id, phase="succeeded", created=created)
-    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path))] == ["c", "b", "a"]
-    assert read.list_runs(Host(), str(tmp_path / "none")) == []
+    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path), "node0")] == ["c", "b", "a"]
+    assert read.list_runs(Host(), str(tmp_path / "none"), "node0") == []
 
 
 def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
@@ -124,34 +124,42 @@ def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
     locks = [Lock(run_path(str(run_dir))) for run_dir in (running, ended)]
     assert all(lock.acquire({}) for lock in locks)
     try:
-        listed = read.list_runs(Host(), str(tmp_path))
+        listed = read.list_runs(Host(), str(tmp_path), "node0")
     finally:
         for lock in locks:
             lock.release()
     assert {run.run_id: run.alive for run in listed} == {"a": True, "b": False}
-    assert {run.alive for run in read.list_runs(Host(), str(tmp_path))} == {False}
+    assert {run.alive for run in read.list_runs(Host(), str(tmp_path), "node0")} == {False}
 
 
 def test_other_directories_are_not_listed(tmp_path: Path) -> None:
     write_run(tmp_path, "real", phase="running")
-    (tmp_path / ".muster/runs/notes").mkdir()
-    (tmp_path / ".muster/runs/file").touch()
+    (tmp_path / ".muster/nodes/node0/runs/notes").mkdir()
+    (tmp_path / ".muster/nodes/node0/runs/file").touch()
     write_run(tmp_path, "-rf", phase="running")
-    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path))] == ["real"]
+    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path), "node0")] == ["real"]
 
 
 @pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
 def test_a_run_id_that_is_a_path_is_refused(tmp_path: Path, run_id: str) -> None:
     with pytest.raises(ValueError, match="is not a valid run ID"):
-        read.run_directory(str(tmp_path), run_id)
+        read.run_directory(str(tmp_path), "node0", run_id)
 
 
-PARTS = [".muster", ".muster/runs", ".muster/runs/test_run", ".muster/runs/test_run/state.json"]
+RUNS = ".muster/nodes/node0/runs"
+PARTS = [
+    ".muster",
+    ".muster/nodes",
+    ".muster/nodes/node0",
+    RUNS,
+    f"{RUNS}/test_run",
+    f"{RUNS}/test_run/state.json",
+]
 
 
 def finished_run(workdir: Path) -> Path:
     """Return the directory of a run that says that it succeeded."""
-    run_dir = workdir / ".muster" / "runs" / "test_run"
+    run_dir = workdir / ".muster" / "nodes" / "node0" / "runs" / "test_run"
     run_dir.mkdir(parents=True)
     (run_dir / "state.json").write_text(json.dumps({"run_id": "test_run", "phase": "succeeded"}))
     return run_dir
@@ -165,7 +173,7 @@ def assert_refused(workdir: Path, why: str) -> None:
     ):
         assert (run.phase, run.why) == ("not_found", why)
     assert not list(workdir.rglob("stop.*"))
-    assert all(run.phase is None for run in read.list_runs(Host(), str(workdir)))
+    assert all(run.phase is None for run in read.list_runs(Host(), str(workdir), "node0"))
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -18,43 +18,44 @@ HOLDER = {"run_id": "r1", "nonce": "n", "node": "node0", "pid": 4242, "since": "
 
 
 def write(workdir: Path, text: str) -> Path:
-    lock = workdir / ".muster/slots/default.lock"
+    lock = workdir / ".muster/nodes/node0/slots/default.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text(text)
     return lock
 
 
 def test_a_slot_that_was_never_taken(tmp_path: Path) -> None:
-    assert read_holder(Host(), str(tmp_path), "default") is None
+    assert read_holder(Host(), str(tmp_path), "node0", "default") is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_slot_whose_holder_died(tmp_path: Path) -> None:
     write(tmp_path, json.dumps(HOLDER))
-    assert read_holder(Host(), str(tmp_path), "default") is None
+    assert read_holder(Host(), str(tmp_path), "node0", "default") is None
 
 
 def test_the_holder_is_of_this_slot_only(tmp_path: Path) -> None:
     with write(tmp_path, json.dumps(HOLDER)).open() as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        assert read_holder(Host(), str(tmp_path), "default") == Holder("r1", "n", "node0", 4242, "2026-11-20T14:30:52Z")
-        assert read_holder(Host(), str(tmp_path), "other") is None
-    assert read_holder(Host(), str(tmp_path), "default") is None
+        holder = read_holder(Host(), str(tmp_path), "node0", "default")
+        assert holder == Holder("r1", "n", "node0", 4242, "2026-11-20T14:30:52Z")
+        assert read_holder(Host(), str(tmp_path), "node0", "other") is None
+    assert read_holder(Host(), str(tmp_path), "node0", "default") is None
 
 
 def test_an_unreadable_holder_still_holds(tmp_path: Path) -> None:
     with write(tmp_path, "").open() as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        assert read_holder(Host(), str(tmp_path), "default") == Holder()
+        assert read_holder(Host(), str(tmp_path), "node0", "default") == Holder()
 
 
 def test_a_lock_of_the_runner_below_another_root(tmp_path: Path) -> None:
-    (tmp_path / "root/work/.muster/slots").mkdir(parents=True)
-    lock = locks.Lock(locks.slot_path(f"{tmp_path}/root/work", "b"))
+    (tmp_path / "root/work/.muster/nodes/node0/slots").mkdir(parents=True)
+    lock = locks.Lock(locks.slot_path(f"{tmp_path}/root/work", "node0", "b"))
     assert lock.acquire(HOLDER)
     host = Host(f"{tmp_path}/root")
-    holder = read_holder(host, "/work", "b")
+    holder = read_holder(host, "/work", "node0", "b")
     assert holder is not None
     assert holder.run_id == "r1"
     lock.release()
-    assert read_holder(host, "/work", "b") is None
+    assert read_holder(host, "/work", "node0", "b") is None

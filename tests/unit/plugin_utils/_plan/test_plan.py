@@ -27,7 +27,7 @@ from ansible_collections.muster.train.tests.support.plan_parts import (
 )
 from ansible_collections.muster.train.tests.support.rdma_parts import hca
 
-RUN_DIR = f"/home/ann/muster/.muster/runs/{RUN_ID}"
+RUN_DIR = f"/home/ann/muster/.muster/nodes/node1/runs/{RUN_ID}"
 NVIDIA = {"vendor": "nvidia", "count": 8}
 AMD = {"vendor": "amd", "count": 8}
 CLUSTER = "cluster (launch_defaults)"

@@ -12,7 +12,7 @@ from ansible_collections.muster.train.tests.support.plan_parts import RUN_ID, no
 from ansible_collections.muster.train.tests.support.rdma_parts import hca, port
 
 NVIDIA = {"vendor": "nvidia", "count": 2}
-RUN_DIR = f"/home/ann/muster/.muster/runs/{RUN_ID}"
+RUN_DIR = f"/home/ann/muster/.muster/nodes/node0/runs/{RUN_ID}"
 
 EXPECTED = f"""\
 run {RUN_ID}

@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.base 
 from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.registry import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 
-RUN_DIR = "/w/.muster/runs/r1"
+RUN_DIR = "/w/.muster/nodes/node0/runs/r1"
 START = Start(
     run_id="r1",
     run_dir=RUN_DIR,
@@ -40,13 +40,13 @@ def test_torchrun() -> None:
     command = LAUNCHERS["torchrun"](START)
     assert command.argv == [
         "/usr/bin/python3",
-        "/w/.muster/runs/r1/torchrun.py",
+        "/w/.muster/nodes/node0/runs/r1/torchrun.py",
         "--nnodes=2",
         "--nproc-per-node=4",
         "--rdzv-backend=static",
         "--rdzv-id=r1",
         "--rdzv-conf=timeout=300",
-        "--log-dir=/w/.muster/runs/r1/errors",
+        "--log-dir=/w/.muster/nodes/node0/runs/r1/errors",
         "--max-restarts=0",
         "/code/train me.py",
         "--lr",

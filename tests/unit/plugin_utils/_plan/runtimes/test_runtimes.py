@@ -35,7 +35,7 @@ def plan(**changes: Any) -> dict[str, Any]:
 
 def test_the_job_has_its_container() -> None:
     job = plan()["jobs"]["node1"]
-    run_dir = f"/home/ann/muster/.muster/runs/{RUN_ID}"
+    run_dir = f"/home/ann/muster/.muster/nodes/node1/runs/{RUN_ID}"
     assert job["container"] == {
         "docker": DOCKER,
         "file": "/home/ann/muster/container/compose.yaml",

@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where Muster keeps what below a work directory: one directory per node, so that nodes may share it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
+# Of the 255 bytes that file systems allow.
+LONGEST = 200
+
+
+def safe_name(node: str) -> str:
+    """Return an inventory name as one name of a path: +XX for every byte that is not safe there, never two alike."""
+    name = UNSAFE.sub(lambda match: "".join(f"+{byte:02x}" for byte in match[0].encode("utf-8", "surrogatepass")), node)
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[: LONGEST // 2]}+{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def node_dir(workdir: str, node: str) -> str:
+    """Return the directory of one node; only this node writes in it."""
+    return os.path.join(workdir, ".muster", "nodes", safe_name(node))
+
+
+def runs_dir(workdir: str, node: str) -> str:
+    return os.path.join(node_dir(workdir, node), "runs")
+
+
+def run_dir(workdir: str, node: str, run_id: str) -> str:
+    return os.path.join(runs_dir(workdir, node), run_id)
+
+
+def slots_dir(workdir: str, node: str) -> str:
+    return os.path.join(node_dir(workdir, node), "slots")
+
+
+def parents(workdir: str, node: str) -> list[str]:
+    """Return the directories from the work directory down to a node's own, outermost first."""
+    top = os.path.join(workdir, ".muster")
+    return [top, os.path.join(top, "nodes"), node_dir(workdir, node)]
