@@ -146,8 +146,8 @@ ansible_facts:
           contains:
             addresses:
               description: >-
-                The node's addresses (C(address), C(interface)). The interface is null if the routes do not determine
-                it, as with several interfaces in one network.
+                The node's addresses (C(address), C(interface)). The interface is null if the kernel cannot be asked for
+                it and the routes do not determine it, as with several interfaces in one network.
               type: list
               elements: dict
             routes:

@@ -25,7 +25,8 @@ from ansible_collections.muster.train.tests.support.jobs import wait_for
 _numbers = itertools.count()
 
 
-def _ip(*words: str) -> None:
+def run_ip(*words: str) -> None:
+    """Run `ip`; raise CalledProcessError where it fails."""
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
@@ -57,7 +58,7 @@ class Network:
     def cut(self, node: int, silently: bool) -> None:
         """Cut a node off: its port goes down or, silently, stops forwarding."""
         how = ["nomaster"] if silently else ["down"]
-        _ip("-n", self.switch, "link", "set", f"port{node}", *how)
+        run_ip("-n", self.switch, "link", "set", f"port{node}", *how)
 
 
 @contextlib.contextmanager
@@ -67,17 +68,19 @@ def switched(count: int) -> Iterator[Network]:
     network = Network(f"{name}-switch", [f"{name}-{node}" for node in range(count)])
     with contextlib.ExitStack() as stack:
         for namespace in (network.switch, *network.nodes):
-            _ip("netns", "add", namespace)
-            stack.callback(_ip, "netns", "delete", namespace)
-        _ip("-n", network.switch, "link", "add", "bridge", "type", "bridge")
-        _ip("-n", network.switch, "link", "set", "bridge", "up")
+            run_ip("netns", "add", namespace)
+            stack.callback(run_ip, "netns", "delete", namespace)
+        run_ip("-n", network.switch, "link", "add", "bridge", "type", "bridge")
+        run_ip("-n", network.switch, "link", "set", "bridge", "up")
         for node, namespace in enumerate(network.nodes):
             port = f"port{node}"
-            _ip("-n", network.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", namespace)
-            _ip("-n", network.switch, "link", "set", port, "master", "bridge", "up")
-            _ip("-n", namespace, "address", "add", f"{network.address(node)}/24", "dev", "eth0")
+            run_ip(
+                "-n", network.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", namespace
+            )
+            run_ip("-n", network.switch, "link", "set", port, "master", "bridge", "up")
+            run_ip("-n", namespace, "address", "add", f"{network.address(node)}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
-                _ip("-n", namespace, "link", "set", device, "up")
+                run_ip("-n", namespace, "link", "set", device, "up")
         yield network
 
 

@@ -134,7 +134,7 @@ def test_every_word_is_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a manifest is a mapping of about, files, links, errors, directories, commands"),
+        ("", "a manifest is a mapping of about, files, links, errors, directories, addresses, commands"),
         ("- a", "a manifest is a mapping of"),
         ("a: [", "not YAML: "),
         ("about: \x01", "not YAML: "),
@@ -147,6 +147,7 @@ def test_every_word_is_text() -> None:
         ("errors: {/a: errorcode}", "errors: /a: errorcode is not the name of an error"),
         ("directories: /a", "directories: is not a list of paths"),
         ("directories: [{}]", "directories: {} is not an absolute path"),
+        ("addresses: {fd00--1: eth0}", "addresses: 'fd00--1' is not an IPv4 address"),
         ("commands: {a: b}", "commands: a: is not a mapping of rc, stdout, stderr"),
         ("commands: {a: {out: b}}", "commands: a: unknown keys out; there are rc, stdout, stderr"),
         ("commands: {a: {rc: b}}", "commands: a: rc is not a number"),

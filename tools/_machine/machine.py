@@ -73,6 +73,9 @@ class Machine(Host):
     def read_link(self, path: str) -> str | None:
         return None if path in self._errors else super().read_link(path)
 
+    def ipv4_interfaces(self) -> dict[str, str] | None:
+        return self.manifest.addresses
+
     def allows(self, path: str, mode: int) -> bool:
         return self._error(path) not in FORBIDDEN and super().allows(path, mode)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import ipaddress
 import posixpath
 import re
 import textwrap
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-KEYS = ("about", "files", "links", "errors", "directories", "commands")
+KEYS = ("about", "files", "links", "errors", "directories", "addresses", "commands")
 ANSWER_KEYS = ("rc", "stdout", "stderr")
 WIDTH = 100
 _PLAIN_KEY = re.compile(r"[A-Za-z/][\w./+=,~@-]*(?:[: ][\w./+=,~@-]+)*", re.ASCII)
@@ -43,13 +44,17 @@ class Answer:
 
 @dataclasses.dataclass
 class Manifest:
-    """One machine. Paths are the machine's own; errors are names of errno, commands are command lines."""
+    """One machine. Paths are the machine's own; errors are names of errno, commands are command lines.
+
+    addresses are the kernel's answer to which interface an IPv4 address is on; None if it cannot be asked.
+    """
 
     about: str = ""
     files: dict[str, str] = dataclasses.field(default_factory=dict)
     links: dict[str, str] = dataclasses.field(default_factory=dict)
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     directories: list[str] = dataclasses.field(default_factory=list)
+    addresses: dict[str, str] | None = None
     commands: dict[str, Answer] = dataclasses.field(default_factory=dict)
 
 
@@ -109,6 +114,7 @@ def check(data: Any) -> Manifest:
         links=links,
         errors=errors,
         directories=[_path("directories", path) for path in directories],
+        addresses=_addresses(data),
         commands={_text("commands", line): _answer(_text("commands", line), commands[line]) for line in commands},
     )
 
@@ -122,6 +128,20 @@ def _mapping(data: Mapping[str, Any], key: str) -> Mapping[Any, Any]:
 
 def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
     return {_path(key, path): _text(f"{key}: {path}", text) for path, text in _mapping(data, key).items()}
+
+
+def _addresses(data: Mapping[str, Any]) -> dict[str, str] | None:
+    if data.get("addresses") is None:
+        return None
+    addresses = {
+        str(address): _text(f"addresses: {address}", name) for address, name in _mapping(data, "addresses").items()
+    }
+    for address in addresses:
+        try:
+            ipaddress.IPv4Address(address)
+        except ValueError:
+            raise ManifestError(f"addresses: {shortened(repr(address))} is not an IPv4 address") from None
+    return addresses
 
 
 def _path(key: str, path: Any) -> str:
@@ -162,6 +182,9 @@ def dump(manifest: Manifest) -> str:
             lines += [f"  {_key(path)}: {_scalar(text, 4)}" for path, text in entries.items()]
     if manifest.directories:
         lines += ["directories:", *(f"  - {_key(path)}" for path in manifest.directories)]
+    if manifest.addresses is not None:
+        lines += ["addresses:" if manifest.addresses else "addresses: {}"]
+        lines += [f"  {_quoted(address)}: {_quoted(name)}" for address, name in manifest.addresses.items()]
     if manifest.commands:
         lines.append("commands:")
         for line, answer in manifest.commands.items():

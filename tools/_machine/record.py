@@ -111,6 +111,10 @@ class Recording(Host):
             self.noted.commands[shlex.join(argv)] = Answer(result.rc, result.out, result.err)
         return result
 
+    def ipv4_interfaces(self) -> dict[str, str] | None:
+        self.noted.addresses = super().ipv4_interfaces()
+        return self.noted.addresses
+
     def as_noted(self) -> Manifest:
         """Return what was noted, in the order of the paths."""
         noted = self.noted
@@ -166,6 +170,7 @@ def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathere
     replacements = Replacements(key)
     for path, content in noted.files.items():
         learn(path, content, replacements)
+    replacements.addresses.update(noted.addresses or ())
     text = replacements.text
     mounted = _mounted(noted)
     return (
@@ -179,6 +184,7 @@ def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathere
             links={text(path): text(target) for path, target in noted.links.items()},
             errors={text(path): name for path, name in noted.errors.items()},
             directories=[text(path) for path in noted.directories],
+            addresses=noted.addresses and {text(address): text(name) for address, name in noted.addresses.items()},
             commands={
                 line: Answer(answer.rc, text(answer.stdout), text(answer.stderr))
                 for line, answer in noted.commands.items()

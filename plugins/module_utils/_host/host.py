@@ -262,6 +262,14 @@ class Host(Rooted):
 
         return LiveSystem() if self.is_live else None
 
+    def ipv4_interfaces(self) -> dict[str, str] | None:
+        """Return the interface of each IPv4 address as the kernel knows it, None below another root."""
+        if not self.is_live:
+            return None
+        from .netlink import read_ipv4_interfaces
+
+        return read_ipv4_interfaces()
+
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         """Run a command, in the C locale and without input."""
         return self._run(argv, timeout, None if cwd is None else self.here(cwd))

@@ -91,19 +91,15 @@ def parse_listeners(text: str) -> list[Listener]:
 
 
 def interface_of(address: str, routes: Sequence[Route]) -> str | None:
-    """Return the interface with the longest matching network for the address; None without one, or with several.
+    """Return the interface of the most specific route to an address of this node; None without one, or with several.
 
-    The tables do not name it: eight rails in one subnet are eight equal routes. Default routes do not count.
+    The kernel knows better where it can be asked: eight rails in one subnet are eight equal routes. An address of a
+    cloud's VM or a pod is a network of its own (/32), to which only the routes over a gateway lead.
     """
-    best = 0
-    interfaces: set[str] = set()
-    for route in routes:
-        length = _match(address, route.destination)
-        if route.gateway is None and length >= max(best, 1):
-            if length > best:
-                best, interfaces = length, set()
-            interfaces.add(route.interface)
-    return interfaces.pop() if len(interfaces) == 1 else None
+    lengths = {route: _match(address, route.destination) for route in routes}
+    best = max(((length, route.gateway is None) for route, length in lengths.items()), default=(-1, False))
+    interfaces = {route.interface for route, length in lengths.items() if (length, route.gateway is None) == best}
+    return interfaces.pop() if best[0] >= 0 and len(interfaces) == 1 else None
 
 
 def _match(address: str, destination: str) -> int:
@@ -124,11 +120,15 @@ def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> N
 
     routes = [*parse_routes(table("/proc/net/route", "the routes of this node")), LOOPBACK]
     addresses = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
+    known = host.ipv4_interfaces() or {}
     listeners = parse_listeners(table("/proc/net/tcp", "the ports in use"))
     listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
     sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
     return Net(
-        addresses=[Address(name, interface_of(name, routes)) for name in sorted(addresses, key=socket.inet_aton)],
+        addresses=[
+            Address(name, known.get(name) or interface_of(name, routes))
+            for name in sorted(addresses, key=socket.inet_aton)
+        ],
         routes=routes,
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),

@@ -31,7 +31,7 @@ class User(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Address(Record):
-    """One IPv4 address of this machine; the interface is None where the routing table does not say it without doubt."""
+    """One IPv4 address of this machine; the interface is None where neither the kernel nor the routes determine it."""
 
     address: str
     interface: str | None

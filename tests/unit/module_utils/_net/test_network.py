@@ -86,16 +86,45 @@ def test_a_table_that_says_nothing(text: str) -> None:
     assert parse_addresses(text) == []
 
 
-def test_the_interface_of_an_address_is_that_of_the_narrowest_route_on_the_link() -> None:
+def test_the_interface_of_an_address_is_that_of_the_most_specific_route() -> None:
     routes = parse_routes(ROUTES, "little")
     assert interface_of("10.0.0.5", routes) == "eth0"
     assert interface_of("10.0.7.5", routes) == "eth1"
-    assert interface_of("192.0.2.1", routes) is None  # the default route says nothing about an own address
+    assert interface_of("10.0.0.5", []) is None
+    # On the link before over a gateway, whatever the order.
+    assert interface_of("10.0.0.5", [Route("10.0.0.0/24", "eth2", "10.1.0.1", 0), *routes]) == "eth0"
+
+
+def test_an_address_that_is_a_network_of_its_own() -> None:
+    pod = [Route("0.0.0.0/0", "eth0", "169.254.1.1", 0), Route("169.254.1.1/32", "eth0", None, 0)]
+    assert interface_of("10.244.7.19", pod) == "eth0"
+    virtual_machine = [
+        Route("0.0.0.0/0", "nic0", "10.128.0.1", 0),
+        Route("10.128.0.1/32", "nic0", None, 0),
+        Route("10.140.0.0/20", "nic1", "10.140.0.1", 0),
+        Route("10.140.0.1/32", "nic1", None, 0),
+    ]
+    assert interface_of("10.128.0.5", virtual_machine) == "nic0"
+    assert interface_of("10.140.0.5", virtual_machine) == "nic1"
 
 
 def test_two_interfaces_in_one_network_leave_the_interface_unknown() -> None:
     routes = [Route("10.0.0.0/24", "rail0", None, 101), Route("10.0.0.0/24", "rail1", None, 102)]
     assert interface_of("10.0.0.5", routes) is None
+
+
+def test_the_kernel_knows_the_interface_better_than_the_routes(tmp_path: Path) -> None:
+    table = "Iface\n" + "".join(f"{name}\t0000140A\t00000000\t0001\t0\t0\t0\t00FFFFFF\n" for name in ("rail0", "rail1"))
+    files = {
+        "/proc/net/route": table,
+        "/proc/net/fib_trie": "|-- 10.20.0.11\n/32 host LOCAL\n|-- 10.20.0.12\n/32 host LOCAL\n",
+        "/proc/net/tcp": "",
+    }
+    addresses = {"10.20.0.11": "rail1", "192.0.2.1": "down"}
+    known = read_net(Machine({"files": files, "addresses": addresses}, tmp_path / "known"), [], pytest.fail)
+    assert known.addresses == [Address("10.20.0.11", "rail1"), Address("10.20.0.12", None)]
+    asked = read_net(Machine({"files": files}, tmp_path / "asked"), [], pytest.fail)
+    assert asked.addresses == [Address("10.20.0.11", None), Address("10.20.0.12", None)]
 
 
 def test_listeners() -> None:

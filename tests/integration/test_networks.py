@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Launches on the networks that clusters have: each node has a network namespace, and nothing is set by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.tests.faults.network import Network, run_ip, skip_reason, switched
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+
+pytestmark = pytest.mark.skipif(skip_reason() is not None, reason=str(skip_reason()))
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    """Two nodes at one switch."""
+    with switched(2) as made:
+        yield made
+
+
+def cluster_in(network: Network, home: Path, **policy: Any) -> Cluster:
+    """Return the nodes of these namespaces; Ansible runs its modules there, and so the runners are there, too."""
+    per_node = {}
+    for node, namespace in enumerate(network.nodes):
+        interpreter = home / f"python{node}"
+        interpreter.write_text(f'#!/bin/sh\nexec ip netns exec {namespace} {sys.executable} "$@"\n')
+        interpreter.chmod(0o755)
+        per_node[f"node{node}"] = {"ansible_python_interpreter": str(interpreter)}
+    return Cluster(home, policy={"launch_head_address": "", **policy}, per_node=per_node)
+
+
+def launch(cluster: Cluster) -> dict[str, dict[str, str]]:
+    """Launch a run that succeeds; return its environment by node."""
+    try:
+        done = cluster.launch(follow=True, script_args=["--seconds", "0.2"])
+    finally:
+        cluster.destroy()
+    assert done.rc == 0, done.out
+    assert done.phases == {"node0": "succeeded", "node1": "succeeded"}
+    plan = json.loads((cluster.experiments / RUN_ID / "plan.json").read_text())
+    return {node: {item["name"]: item["value"] for item in job["environment"]} for node, job in plan["jobs"].items()}
+
+
+def test_addresses_that_are_networks_of_their_own(network: Network, tmp_path: Path) -> None:
+    """As on every VM of Google Cloud and in pods of Calico: /32, and everything goes over a gateway."""
+    gateway = "10.128.0.1"
+    run_ip("-n", network.switch, "address", "add", f"{gateway}/24", "dev", "bridge")
+    run_ip("netns", "exec", network.switch, "sysctl", "-w", "net.ipv4.ip_forward=1")
+    for node, namespace in enumerate(network.nodes):
+        run_ip("-n", namespace, "address", "flush", "dev", "eth0")
+        run_ip("-n", namespace, "address", "add", f"10.128.0.{node + 5}/32", "dev", "eth0")
+        run_ip("-n", namespace, "route", "add", gateway, "dev", "eth0")
+        run_ip("-n", namespace, "route", "add", "default", "via", gateway, "dev", "eth0")
+    for environment in launch(cluster_in(network, tmp_path)).values():
+        assert environment["GLOO_SOCKET_IFNAME"] == "eth0"
+        assert environment["NCCL_SOCKET_IFNAME"] == "=eth0"
