@@ -44,7 +44,7 @@ OPTIONS = {
 
 
 class ActionModule(ControllerAction):
-    """Report once, for all hosts, on what every node answered. Strings from hosts are shown, never templated."""
+    """Report once, for all hosts, what every node answered. Strings from hosts are shown, never templated."""
 
     OPTIONS = OPTIONS
 
@@ -58,7 +58,7 @@ class ActionModule(ControllerAction):
         report = detect(answers, policy, users_of(settings, policy.env))
         report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"
-        # The directory is the default, so that a page asked for elsewhere leaves none here.
+        # dir is only a default, so that a page requested elsewhere leaves nothing in it.
         page = Path(parameters["page"] or Path(args["dir"], "detect.html")).expanduser()
         beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
         wanted = {page: _html(report, request), beside: document}
@@ -87,8 +87,13 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
         {
             "nodes": list(group.nodes),
             "differences": [
-                {"features": list(each.features), "here": each.here, "there": each.there, "other": each.other}
-                for each in group.differences
+                {
+                    "features": list(difference.features),
+                    "here": difference.here,
+                    "there": difference.there,
+                    "other": difference.other,
+                }
+                for difference in group.differences
             ],
         }
         for group in groups(report.nodes)
@@ -97,11 +102,11 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _html(report: ClusterReport, request: dict[str, Any]) -> str:
-    """Render the page; its last line marks what it says, whenever and by whatever command it was said."""
+    """Render the page; its last line marks the content, whatever the time and the command."""
     page = render_page(TEMPLATE.read_text(encoding="utf-8"), report, "")
     mark = hashlib.sha256(page.encode()).hexdigest()
-    said = f"{request['created']} · {clean(request['command'])}"
-    return f"{subtitled(page, said)}{_mark(mark)}"
+    subtitle = f"{request['created']} · {clean(request['command'])}"
+    return f"{subtitled(page, subtitle)}{_mark(mark)}"
 
 
 def _mark(digest: str) -> str:
@@ -109,5 +114,5 @@ def _mark(digest: str) -> str:
 
 
 def _differs(path: Path, text: str) -> bool:
-    """Say whether a page says something else than the one that is there."""
+    """Return whether the content of a page differs from the file's."""
     return (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `cluster_discover`: writes the inventory of the hosts that answered, and says why others did not."""
+"""The action `cluster_discover`: writes the inventory of the hosts that answered, and reports why others did not."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ class ActionModule(ControllerAction):
         request, settings = args["request"], values(args["request"])
         home = Path(args["dir"]).expanduser() / settings["cluster"]
         known = str(home / KNOWN)
-        found = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
-        discovered = inventory.discover(found)
-        show(_said(discovered))
+        hosts = [_found(host, variables["hostvars"], args["register"], known) for host in args["keys"]["hosts"]]
+        discovered = inventory.discover(hosts)
+        show(_summary(discovered))
         stopping = [finding for finding in discovered.findings if finding.stops]
         result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
-        # Which of two names for one machine is meant cannot be known.
+        # With two names for one machine, the right one is not known.
         if not discovered.reached or any(finding.status == "fail" for finding in stopping):
-            said = [*finding_lines(stopping), "nothing was written"]
-            return {**result, "failed": True, "msg": "\n".join(said)}
+            messages = [*finding_lines(stopping), "nothing was written"]
+            return {**result, "failed": True, "msg": "\n".join(messages)}
         about = {
             "user": settings["user"],
             "key": plain(variables.get("ansible_ssh_private_key_file")),
@@ -77,16 +77,16 @@ class ActionModule(ControllerAction):
                 write_text(home / name, wanted[name], "cluster", YOURS)
             show(["", *aligned(_next(home))])
         if stopping:
-            said = [
+            messages = [
                 *finding_lines(stopping),
                 f"{home} has the others; fix these and run discover again with -e force=true",
             ]
-            return {**result, "failed": True, "msg": "\n".join(said)}
+            return {**result, "failed": True, "msg": "\n".join(messages)}
         return result
 
 
 def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> Found:
-    """Return a host with its facts, or with why there are none."""
+    """Return a host with its facts, or with the finding that explains why it has none."""
     node, finding = None, Finding(**host["finding"]) if host["finding"] else None
     if finding is None:
         answer = plain((hostvars.get(host["name"]) or {}).get(register)) or {}
@@ -109,8 +109,8 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
     )
 
 
-def _said(discovered: Discovered) -> list[str]:
-    """Return the lines: what was found, what follows from it, and which hosts were not reached."""
+def _summary(discovered: Discovered) -> list[str]:
+    """Return the lines: the hosts, the choices for the inventory, and how many hosts were reached."""
     lines = [""]
     if discovered.rows:
         lines += [*table(inventory.HEADERS, discovered.rows, WIDTH), ""]
@@ -120,7 +120,7 @@ def _said(discovered: Discovered) -> list[str]:
         ]
         lines += aligned(chosen)
     total, reached = len(discovered.hosts), len(discovered.reached)
-    # Those that stop are what the task fails with.
+    # Findings that stop are in the task's error message.
     others = finding_lines(finding for finding in discovered.findings if not finding.stops)
     return [*lines, "", f"{reached} of {total} hosts answered", *others]
 

@@ -45,8 +45,8 @@ HEADERS = ("host", "key", "fingerprint")
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """A host as this machine sees it: how ssh looks for it, and what came of trying."""
+class Endpoint:
+    """Where ssh finds a host from this machine, and whether a connection to its port succeeded."""
 
     target: Target
     hostname: str
@@ -54,12 +54,12 @@ class Seen:
     user: str | None
     where: str
     address: str | None = None
-    said: str | None = None  # why it could not be reached
+    error: str | None = None  # why it could not be reached
     scanned: bool = True  # False: behind a jump host, where ssh-keyscan does not go
 
 
 class ActionModule(ControllerAction):
-    """Reach for all hosts at once. Nothing is written but a file of this play's own with the accepted keys."""
+    """Contact all hosts at once. Nothing is written except a temporary file of this play with the accepted keys."""
 
     OPTIONS = OPTIONS
 
@@ -69,31 +69,31 @@ class ActionModule(ControllerAction):
         _check_new(home, settings["force"])
         targets = _targets(settings)
         with ThreadPoolExecutor(min(AT_ONCE, len(targets))) as pool:
-            seen = list(pool.map(_look, targets))
-        _check_distinct(seen)
+            endpoints = list(pool.map(_look, targets))
+        _check_distinct(endpoints)
         known = host_keys.parse_keys(read_text(home / KNOWN) or "")
-        offered = _scan(seen)
-        refused = _refused(seen, known, offered, str(home / KNOWN))
+        offered = _scan(endpoints)
+        refused = _refused(endpoints, known, offered, str(home / KNOWN))
         accepted = {
-            each.target.name: offered.get(each.where) or _of(each.where, known)
-            for each in seen
-            if each.target.name not in refused
+            endpoint.target.name: offered.get(endpoint.where) or _of(endpoint.where, known)
+            for endpoint in endpoints
+            if endpoint.target.name not in refused
         }
         if not accepted:
             raise PlanError(refused.values())
         self._accept(accepted, known, settings["accept_keys"])
-        keys = [key for own in accepted.values() for key in own]
-        file = _write_own(host_keys.known_hosts(dict.fromkeys(keys)))
+        keys = [key for host in accepted.values() for key in host]
+        file = _write_temporary(host_keys.known_hosts(dict.fromkeys(keys)))
         return {
             "known_hosts": host_keys.known_hosts(dict.fromkeys([*keys, *_others(known, keys)])),
             "ssh_args": host_keys.ssh_args(file),
-            "hosts": [_host(each, refused.get(each.target.name)) for each in seen],
+            "hosts": [_host(endpoint, refused.get(endpoint.target.name)) for endpoint in endpoints],
         }
 
     def _accept(self, accepted: Mapping[str, Sequence[HostKey]], known: Sequence[HostKey], given: bool) -> None:
-        """Show the fingerprints and ask whether they are right; keys that were accepted before are not asked about."""
+        """Show the fingerprints and ask whether they are right, unless all were accepted before."""
         show(["", *table(HEADERS, host_keys.fingerprints(accepted.items()), 200), ""])
-        if given or all(key in known for own in accepted.values() for key in own):
+        if given or all(key in known for host in accepted.values() for key in host):
             return
         try:
             answer = display.prompt_until(f"{QUESTION}: ", complete_input=(b"\r", b"\n"))
@@ -110,17 +110,17 @@ class ActionModule(ControllerAction):
 
 
 def _check_new(home: Path, force: bool) -> None:
-    """Refuse to write over an inventory."""
+    """Refuse to overwrite an inventory."""
     try:
-        there = sorted(path.name for path in home.iterdir() if path.name != KNOWN)
+        names = sorted(path.name for path in home.iterdir() if path.name != KNOWN)
     except FileNotFoundError:
         return
     except OSError as error:
         raise UserError(f"cluster: {home} cannot be read ({error.strerror})") from None
-    if there and not force:
+    if names and not force:
         raise UserError(
-            f"cluster: {home} is there already ({', '.join(there[:5])}); expected a new name. "
-            "Choose another with -e cluster=NAME, or write over hosts.yml and group_vars/nodes.yml with -e force=true"
+            f"cluster: {home} already exists ({', '.join(names[:5])}); expected a new name. "
+            "Choose another with -e cluster=NAME, or overwrite hosts.yml and group_vars/nodes.yml with -e force=true"
         )
 
 
@@ -134,80 +134,80 @@ def _targets(values: Mapping[str, Any]) -> list[Target]:
         raise UserError("\n".join(f"{path or 'nodes'}: {line}" for line in error.lines)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"node_list: {path} cannot be read ({error}); expected one host a line") from None
-    return [dataclasses.replace(each, user=each.user or values["user"]) for each in targets]
+    return [dataclasses.replace(target, user=target.user or values["user"]) for target in targets]
 
 
-def _look(target: Target) -> Seen:
-    """Ask ssh how it would reach a host, and try whether its port answers."""
+def _look(target: Target) -> Endpoint:
+    """Ask ssh how it would reach a host, and try to connect to its port."""
     options = ["-p", str(target.port)] if target.port else []
     options += ["-l", target.user] if target.user else []
     spoken = host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
     hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or SSH_PORT))
     where = spoken.get("hostkeyalias", "").lower() or host_keys.where(hostname, port)
-    seen = Seen(target, hostname, port, spoken.get("user", target.user), where)
+    endpoint = Endpoint(target, hostname, port, spoken.get("user", target.user), where)
     if "proxyjump" in spoken or "proxycommand" in spoken:
-        return dataclasses.replace(seen, scanned=False)
-    address, said = _connect(hostname, port)
-    return dataclasses.replace(seen, address=address, said=said)
+        return dataclasses.replace(endpoint, scanned=False)
+    address, error = _connect(hostname, port)
+    return dataclasses.replace(endpoint, address=address, error=error)
 
 
 def _connect(hostname: str, port: int) -> tuple[str | None, str | None]:
-    """Try a port; return the address that answered, or the one that was tried and what was said instead."""
+    """Try a port; return the address that answered and None, or an address that did not and its error."""
     try:
-        found = socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return None, "could not resolve hostname"
-    address, said = str(found[0][4][0]), "no address associated with hostname"
-    for family, kind, protocol, _name, place in found:
+    first, message = str(addresses[0][4][0]), "no address associated with hostname"
+    for family, kind, protocol, _name, place in addresses:
         with socket.socket(family, kind, protocol) as probe:
             probe.settimeout(PATIENCE_S)
             try:
                 probe.connect(place)
             except OSError as error:
-                said = unreachable.ERRNOS.get(error.errno or 0, str(error) or "timed out")
+                message = unreachable.ERRNOS.get(error.errno or 0, str(error) or "timed out")
             else:
                 return str(place[0]), None
-    return address, said
+    return first, message
 
 
-def _check_distinct(seen: Iterable[Seen]) -> None:
-    """Refuse two names that lead to one place, before anything is asked of it."""
+def _check_distinct(endpoints: Iterable[Endpoint]) -> None:
+    """Refuse two names that lead to one address and port, before any key is collected."""
     first: dict[tuple[str, int], str] = {}
     lines = []
-    for each in seen:
-        if each.address is None:
+    for endpoint in endpoints:
+        if endpoint.address is None:
             continue
-        before = first.setdefault((each.address, each.port), each.target.name)
-        if before != each.target.name:
+        before = first.setdefault((endpoint.address, endpoint.port), endpoint.target.name)
+        if before != endpoint.target.name:
             lines.append(
-                f"nodes: {before} and {each.target.name} are the same machine ({each.address} port {each.port}); "
-                "name it once"
+                f"nodes: {before} and {endpoint.target.name} are the same machine "
+                f"({endpoint.address} port {endpoint.port}); name it once"
             )
     if lines:
         raise UserError("\n".join(lines))
 
 
-def _scan(seen: Iterable[Seen]) -> dict[str, list[HostKey]]:
-    """Collect the keys of those that answer, one ssh-keyscan for each port, by the name that ssh looks them up by."""
-    ports: dict[int, list[Seen]] = {}
-    for each in seen:
-        if each.scanned and each.said is None:
-            ports.setdefault(each.port, []).append(each)
-    found: dict[str, list[HostKey]] = {}
-    for port, those in ports.items():
-        hostnames = [each.hostname for each in those]
-        # Its own patience is for a host; one process asks all of them at once.
+def _scan(endpoints: Iterable[Endpoint]) -> dict[str, list[HostKey]]:
+    """Collect the keys of the endpoints that answer, one ssh-keyscan per port, by the name that ssh looks up."""
+    ports: dict[int, list[Endpoint]] = {}
+    for endpoint in endpoints:
+        if endpoint.scanned and endpoint.error is None:
+            ports.setdefault(endpoint.port, []).append(endpoint)
+    offered: dict[str, list[HostKey]] = {}
+    for port, group in ports.items():
+        hostnames = [endpoint.hostname for endpoint in group]
+        # The option -T is per host; one process contacts all of them at once.
         done = Host().run(
             ["ssh-keyscan", "-T", str(PATIENCE_S), "-p", str(port), "-t", "ed25519,ecdsa,rsa", "--", *hostnames],
-            timeout=PATIENCE_S * 4 + len(those) / 10,
+            timeout=PATIENCE_S * 4 + len(group) / 10,
         )
         if done.missing:
-            raise UserError("host keys: ssh-keyscan is not there; install the OpenSSH client")
+            raise UserError("host keys: ssh-keyscan is not installed; install the OpenSSH client")
         keys = host_keys.parse_keys(done.out)
-        for each in those:
-            scanned = _of(host_keys.where(each.hostname, port), keys)
-            found[each.where] = [dataclasses.replace(key, where=each.where) for key in scanned]
-    return found
+        for endpoint in group:
+            scanned = _of(host_keys.where(endpoint.hostname, port), keys)
+            offered[endpoint.where] = [dataclasses.replace(key, where=endpoint.where) for key in scanned]
+    return offered
 
 
 def _of(where: str, keys: Iterable[HostKey]) -> list[HostKey]:
@@ -221,20 +221,20 @@ def _others(known: Iterable[HostKey], keys: Sequence[HostKey]) -> list[HostKey]:
 
 
 def _refused(
-    seen: Iterable[Seen], known: Sequence[HostKey], offered: Mapping[str, Sequence[HostKey]], file: str
+    endpoints: Iterable[Endpoint], known: Sequence[HostKey], offered: Mapping[str, Sequence[HostKey]], file: str
 ) -> dict[str, Finding]:
-    """Find hosts that cannot be asked, by name."""
+    """Find the hosts that cannot be contacted, by name."""
     refused = {}
-    for each in seen:
-        name, keys = each.target.name, offered.get(each.where) or []
-        tried = unreachable.Connection(name, each.hostname, each.port, each.user, file, each.where)
-        if each.said is not None:
-            refused[name] = unreachable.why(each.said, tried, "this machine's network")
-        elif not each.scanned and not _of(each.where, known):
+    for endpoint in endpoints:
+        name, keys = endpoint.target.name, offered.get(endpoint.where) or []
+        tried = unreachable.Connection(name, endpoint.hostname, endpoint.port, endpoint.user, file, endpoint.where)
+        if endpoint.error is not None:
+            refused[name] = unreachable.why(endpoint.error, tried, "this machine's network")
+        elif not endpoint.scanned and not _of(endpoint.where, known):
             refused[name] = _behind_a_jump_host(tried)
-        elif each.scanned and not keys:
+        elif endpoint.scanned and not keys:
             refused[name] = unreachable.why("connection closed", tried, "ssh-keyscan")
-        elif host_keys.changed(_of(each.where, known), keys):
+        elif host_keys.changed(_of(endpoint.where, known), keys):
             refused[name] = unreachable.why("identification has changed", tried, file)
     return refused
 
@@ -251,21 +251,21 @@ def _behind_a_jump_host(tried: unreachable.Connection) -> Finding:
     )
 
 
-def _host(each: Seen, finding: Finding | None) -> dict[str, Any]:
+def _host(endpoint: Endpoint, finding: Finding | None) -> dict[str, Any]:
     return {
-        "name": each.target.name,
-        "host": each.target.host,
-        "address": each.address,
-        "user": each.target.user,
-        "port": each.target.port,
-        "ssh": {"hostname": each.hostname, "port": each.port, "user": each.user, "where": each.where},
+        "name": endpoint.target.name,
+        "host": endpoint.target.host,
+        "address": endpoint.address,
+        "user": endpoint.target.user,
+        "port": endpoint.target.port,
+        "ssh": {"hostname": endpoint.hostname, "port": endpoint.port, "user": endpoint.user, "where": endpoint.where},
         "reached": finding is None,
         "finding": finding.to_dict() if finding else None,
     }
 
 
-def _write_own(text: str) -> str:
-    """Write a file that Ansible removes when the playbook ends."""
+def _write_temporary(text: str) -> str:
+    """Write a file that Ansible removes when the playbook ends, and return its path."""
     descriptor, path = tempfile.mkstemp(prefix="known_hosts.", dir=str(vars(constants)["DEFAULT_LOCAL_TMP"]))
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)

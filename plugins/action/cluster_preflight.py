@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `cluster_preflight`: makes a cluster of what the nodes answered, runs the checks, says it."""
+"""The action `cluster_preflight`: runs the checks on the facts of all nodes, and reports the results."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         received = time.time()
         request = args["request"]
-        own = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
-        policy, faults = ClusterPolicy.read(own)
-        checks, refused = read_checks(own)
+        settings = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
+        policy, faults = ClusterPolicy.read(settings)
+        checks, refused = read_checks(settings)
         if faults or refused:
             return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
         layers = {"launch_node_env": LAUNCH_NODE_ENV}
         answers = read_answers(variables["hostvars"], request["nodes"], args["register"], layers)
         head = variables["hostvars"].get(request["nodes"][0]) or {}
-        launch = Launch.by_default(own.get("launch_defaults") or {}, request.get("call"))
+        launch = Launch.by_default(settings.get("launch_defaults") or {}, request.get("call"))
         cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
-        settings, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
-        report = report_on(cluster.with_answers(answers, users_of(settings, policy.env)))
+        defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
+        report = report_on(cluster.with_answers(answers, users_of(defaults, policy.env)))
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
         if request["parameters"]["output"]["value"] == "json":
             show([json.dumps(document, indent=2)])
@@ -76,14 +76,14 @@ class ActionModule(ControllerAction):
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)
-        result = {"changed": changed, "code": report.code, "said": report_verdict(report)}
+        result = {"changed": changed, "code": report.code, "verdict": report_verdict(report)}
         if report_stops(report, args["stop_on"]):
-            result.update(failed=True, msg=result.pop("said"))
+            result.update(failed=True, msg=result.pop("verdict"))
         return result
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> bool:
-    """Write the document; say whether it says something new."""
+    """Write the document; return whether the file changed."""
     text, before = json.dumps(document, indent=2) + "\n", read_text(path)
     write_text(path, text, "preflight_json", "a file in a directory of yours")
     return before != text

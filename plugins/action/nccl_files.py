@@ -26,17 +26,17 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy impo
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 
-# What a node's own ranks get: as in a launch, and above it what is for this role alone.
+# The environment of a node's ranks: as in a launch, and above it the variable of this role.
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV, "nccl_env_node_variables": node_variable("nccl_env_node_variables")}
-# What the remedies of a launch are called here.
+# The names that a launch's options have in this role's remedies.
 OPTIONS_HERE = {
     Option.MODE_TCP: "set nccl_env_mode: tcp",
-    Option.CHANNELS: "set both alike",
+    Option.CHANNELS: "set both to the same value",
     Option.ENV: "nccl_env_variables",
     Option.NODE_ENV: "nccl_env_node_variables",
     Option.HEAD_ADDRESS: "nccl_env_head_address",
 }
-NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third is called as its library
+NAMES = {"compose": "nccl.env", "shell": "nccl.sh"}  # the third has its library's name
 OPTIONS = {
     "files": {"type": "list", "elements": "str", "choices": list(WRITERS), "default": list(WRITERS)},
     "mode": {"type": "str", "choices": ["auto", "rdma", "tcp"], "default": "auto"},
@@ -69,7 +69,7 @@ class ActionModule(ControllerAction):
         more = [(args["variables"], cluster_variable("nccl_env_variables"))]
         report = detect(answers, policy, users_of(settings, policy.env, more))
         findings += faults
-        findings += [_called_here(finding) for finding in report.all_findings]
+        findings += [_with_role_names(finding) for finding in report.all_findings]
         files = {}
         for node in alike_told(report.nodes):
             files[node.name], refused = _files(node, args["files"])
@@ -81,8 +81,8 @@ class ActionModule(ControllerAction):
         return {"nodes": files, "warnings": finding_lines(warnings)}
 
 
-def _called_here(finding: Finding) -> Finding:
-    """Name in a remedy the role's variables, not a launch's options."""
+def _with_role_names(finding: Finding) -> Finding:
+    """Return the finding with the role's variables in its remedy instead of a launch's options."""
     remedy = finding.remedy
     return finding if isinstance(remedy, str) else dataclasses.replace(finding, remedy=remedy.text(OPTIONS_HERE))
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run`: gives a start the runner as one file."""
+"""The action `run`: passes the runner to a start as one file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import r
 
 
 class ActionModule(ActionBase):
-    """Run the module, which finds the runner among its options."""
+    """Run the module with the runner among its options."""
 
     TRANSFERS_FILES = False
     _supports_check_mode = True

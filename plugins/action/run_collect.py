@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_collect`: bring one node's part of a run home, only what is not here yet."""
+"""The action `run_collect`: copies one node's files of a run to the controller, except those already there."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ class ActionModule(Action):
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         asked = {"files": True, **{key: args[key] for key in ASKED}}
-        found: dict[str, Any] = self._execute_module("muster.train.run_info", asked, task_vars=variables)
-        if found.get("failed"):
-            return found
-        run, home = RunRecord.from_dict(found["run"]), Path(args["experiment"])
-        # Which node this is, is the controller's knowledge: a node's own word would choose where its files go.
-        places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in found["files"]}
+        info: dict[str, Any] = self._execute_module("muster.train.run_info", asked, task_vars=variables)
+        if info.get("failed"):
+            return info
+        run, home = RunRecord.from_dict(info["run"]), Path(args["experiment"])
+        # The node rank comes from the controller: a node must not choose where its files go.
+        places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in info["files"]}
         fetched: list[str] = []
         with private_files():
-            for file in found["files"]:
+            for file in info["files"]:
                 below = places[file["path"]]
                 if below is None or (args["spares"] and _is_older(file, home / below)):
                     continue
-                if self._bring(file, run, home / below):
+                if self._copy(file, run, home / below):
                     fetched.append(below)
             if fetched and not self._task.check_mode:
                 here = {path: home / below for path, below in places.items() if below is not None}
                 _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
-        return {"changed": bool(fetched), "run": found["run"], "fetched": fetched}
+        return {"changed": bool(fetched), "run": info["run"], "fetched": fetched}
 
-    def _bring(self, file: dict[str, Any], run: RunRecord, local: Path) -> bool:
-        """Fetch one file; True when it was (in check mode: would be) brought."""
+    def _copy(self, file: dict[str, Any], run: RunRecord, local: Path) -> bool:
+        """Copy one file; return whether it was (in check mode: would be) copied."""
         name = clean(f"{run.node}: {file['path']}")
         if file["sha256"] is None:
             display.warning(f"{name} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
@@ -81,14 +81,14 @@ class ActionModule(Action):
         if self._task.check_mode:
             return True
         local.parent.mkdir(parents=True, exist_ok=True)
-        new = local.with_name(f".{local.name}.{os.getpid()}.new")  # another node may bring a file of this name
+        new = local.with_name(f".{local.name}.{os.getpid()}.new")  # another node may have a file of this name
         try:
             self._fetch(os.path.join(str(run.run_dir), file["path"]), new)
         except AnsibleConnectionFailure:
             raise
-        except (AnsibleError, OSError) as error:  # a log of a run that goes on may be rotated away meanwhile
+        except (AnsibleError, OSError) as error:  # the log of an active run may have been rotated meanwhile
             new.unlink(missing_ok=True)
-            display.warning(f"{name} was not brought: {one_line(error)}")
+            display.warning(f"{name} could not be copied: {one_line(error)}")
             return False
         new.chmod(0o600)  # sftp gives it the mode that it has on the node
         os.utime(new, (_modified(file), _modified(file)))
@@ -96,7 +96,7 @@ class ActionModule(Action):
         return True
 
     def _fetch(self, remote: str, local: Path) -> None:
-        """Copy a file from the node: as another user there (become) by a module, since only that user may read it."""
+        """Read a file from the node: with become through a module, since only that user may read the file."""
         if not self._connection.become:
             self._connection.fetch_file(remote, str(local))
             return
@@ -132,7 +132,7 @@ def _open_parts(stack: contextlib.ExitStack, parts: list[Path]) -> Iterator[str]
 
 
 def _write_node_log(path: Path, files: dict[str, Path]) -> None:
-    """Write all that this node said (path on the node -> where it is now) into one text, by time."""
+    """Merge the logs of this node (path on the node -> local path) into one file, by time."""
     logs: dict[str, list[Path]] = {}
     for part in (".first.log", ".previous.log", ".log"):
         for name, local in files.items():

@@ -36,7 +36,7 @@ OPTIONS = {
 
 
 class ActionModule(ControllerAction):
-    """Write down, once for all hosts, what is known of a run."""
+    """Write, once for all hosts, what is known of a run."""
 
     OPTIONS = OPTIONS
 
@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
             plan = _json(home / "plan.json")  # collected from the head
         elif plan != _json(home / "plan.json"):
             wanted["plan.json"] = json.dumps(plan, indent=2) + "\n"
-        # Of a launch the nodes answered before all of them had joined.
+        # In a launch the nodes answered before all of them had joined.
         runs = [dataclasses.replace(run, phase=args["phase"] or run.phase) for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
@@ -83,11 +83,11 @@ def _known(text: str | None) -> Mapping[str, Any]:
     try:
         return experiment.load(text) if text else {}
     except ValueError:
-        return {}  # written anew: nothing in it can be told apart
+        return {}  # unreadable: it is written anew
 
 
 def _point(link: Path, home: Path, launched: bool) -> None:
-    """Point `latest` at a launch; at a collected run only when it points nowhere. Whatever else has the name stays."""
+    """Point `latest` at a launch; at a collected run only if it points nowhere. A file of that name is left alone."""
     if (link.exists() and not launched) or (os.path.lexists(link) and not link.is_symlink()):
         return
     new = link.with_name(f".{link.name}.new")

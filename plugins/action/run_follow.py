@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_follow`: ask the head once a second, oftener at the end, by a raw read; draw one line."""
+"""The action `run_follow`: polls the head every second, more often at the end, with a raw read; draws one line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ display = Display()
 
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
 ON_TERMINAL = sys.stdout.isatty() and sys.stdin.isatty()
-# A longer line would go on in the next, and drawing over it would miss its beginning.
+# A longer line would wrap, and redrawing it would leave its first part behind.
 WIDEST = shutil.get_terminal_size().columns - 1
 
 OPTIONS = {
@@ -50,17 +50,17 @@ OPTIONS = {
     "until": {"type": "str", "choices": ["ended", "running"], "default": "ended"},
 }
 POLL_S = 1.0
-# Who waits for a start or an end that is due learns of it at once. What the head tells is up to a second old.
+# A start or an end that is due is reported at once. What the head reports is up to a second old.
 SHORT_POLL_S = 0.1
 AT_END_S = 3.0
 PLAIN_EVERY_S = 5.0
 # A line without news shows that the command still runs.
 UNCHANGED_EVERY_S = 300.0
-# From the launcher's start on: a script's imports and the ranks' meeting take a while.
+# Counted from the launcher's start: a script's imports and the rendezvous take a while.
 HINT_AFTER_S = 30.0
-# The runner beats every second: when its counter stands still this long, the runner is gone or the disk is full.
+# The runner writes a heartbeat every second: if it is this old, the runner is gone or the disk is full.
 SILENT_AFTER_S = 20.0
-# From the first failed read on: a connection that hangs is tried again, however long it hung.
+# Counted from the first failed read: a connection that hung is tried again, however long it took.
 OUT_OF_REACH_AFTER_S = 60.0
 # What neither the raw read nor the module could tell for so long will not be told later either.
 UNREADABLE_AFTER_S = 120.0
@@ -69,11 +69,11 @@ OBSERVED_CHARACTERS = 120
 
 
 class ActionModule(Action):
-    """Follow one run on the head until it ends, the user interrupts, or its runner is no more."""
+    """Follow one run on the head until it ends, the user interrupts, or its runner is gone."""
 
     BYPASS_HOST_LOOP = True
     OPTIONS = OPTIONS
-    # Tests have a time of their own.
+    # Tests replace the clock.
     _clock: Callable[[], float] = staticmethod(time.monotonic)
     _away_since: float | None = None
     _pause: Callable[[float], None] = staticmethod(time.sleep)
@@ -84,7 +84,7 @@ class ActionModule(Action):
         run_id, node = args["run_id"], args["node"]
         if not args["run_dir"]:
             raise UserError(
-                f"the head {node} does not answer or knows nothing of run {run_id}: `status` shows what the others say"
+                f"the head {node} does not answer or does not have run {run_id}: `status` shows the other nodes"
             )
         if self._task.check_mode:
             return {"ended": False, "phase": None, "interrupted": False}
@@ -95,14 +95,14 @@ class ActionModule(Action):
         if followed["interrupted"]:
             commands = hints(run_id, call, ("follow", "stop"))
             for line in (
-                f"{run_id} is still {followed['phase'] or 'going on'}; nothing is collected",
+                f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected",
                 *aligned(commands),
             ):
                 display.display(line)
         return followed
 
     def _read(self, run_dir: str) -> Sample | None:
-        """Read the head's state and heartbeat; None while they are not whole documents."""
+        """Read the head's state and heartbeat; None while the documents are incomplete."""
         marker = secrets.token_hex(16)
         paths = [os.path.join(run_dir, name) for name in DOCUMENTS]
         answer = self._low_level_execute_command(framed_read(marker, paths), sudoable=True)
@@ -113,24 +113,24 @@ class ActionModule(Action):
         return read_sample(*texts) if texts else None
 
     def _read_patiently(self, run_dir: str) -> Sample | None:
-        """Read the head; None while it gives no answer, which must not take longer than a minute."""
+        """Read the head; None while it does not answer, for a minute at most."""
         try:
             sample = self._read(run_dir)
         except AnsibleConnectionFailure as error:
             self._away_since = self._clock() if self._away_since is None else self._away_since
             if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
                 raise UserError(
-                    f"the head is out of reach for {OUT_OF_REACH_AFTER_S:.0f} s now ({one_line(error)}); "
-                    "the run goes on"
+                    f"the head has not been reachable for {OUT_OF_REACH_AFTER_S:.0f} s ({one_line(error)}); "
+                    "the run continues"
                 ) from None
             return None
         self._away_since = None
         return sample
 
     def _samples(self, args: dict[str, Any], variables: dict[str, Any], line: _Line) -> Iterator[Sample | None]:
-        """Yield what each read of the head gives; what a raw read can't tell for long, the module is asked.
+        """Yield the result of each read of the head; if raw reads yield nothing new for long, call the module.
 
-        Only the module knows whether the runner holds its lock, and no login's output hides its answer.
+        Only the module knows whether the runner holds its lock, and a login's output does not hide its answer.
         """
         asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         count, moved, readable, warned = -1, self._clock(), self._clock(), False
@@ -157,33 +157,33 @@ class ActionModule(Action):
             yield now
 
     def _without_an_answer(self, node: str, why: str, unreadable_s: float) -> str:
-        """Return the warning that the module gave no answer; raise UserError when nothing could be read for long."""
+        """Return the warning that the module failed; raise UserError if nothing could be read for long."""
         if unreadable_s > UNREADABLE_AFTER_S:
             raise UserError(
                 f"{node}: the state of the run could not be read for {UNREADABLE_AFTER_S:.0f} s, neither as a file "
-                f"(observed: {self._observed}) nor by a module ({why}); the run goes on"
+                f"(observed: {self._observed}) nor by a module ({why}); the run continues"
             )
         return (
-            f"{node}: the heartbeat of the run stands still, and whether its runner lives can't be told: {why}; "
-            "following goes on"
+            f"{node}: the run's heartbeat has stopped, and it is not known whether its runner is alive: {why}; "
+            "following continues"
         )
 
     def _ask(self, asked: dict[str, Any], variables: dict[str, Any]) -> RunRecord | str:
-        """Return what the head knows of the run, or why it gave no answer: that is no reason to give up the run."""
+        """Return the head's record of the run, or why it could not be read, after which following continues."""
         try:
-            found = self._execute_module("muster.train.run_info", asked, task_vars=variables)
+            info = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         except AnsibleConnectionFailure as error:
-            found = {"failed": True, "msg": str(error)}
-        if isinstance(found.get("run"), dict) and not found.get("failed"):
-            return RunRecord.from_dict(found["run"])
-        return one_line(found.get("msg") or "no answer")
+            info = {"failed": True, "msg": str(error)}
+        if isinstance(info.get("run"), dict) and not info.get("failed"):
+            return RunRecord.from_dict(info["run"])
+        return one_line(info.get("msg") or "no answer")
 
     def _wait(self, line: _Line, seconds: float) -> bool:
         """Wait until the next read; False when the user pressed Ctrl-C."""
         return line.wait(seconds)
 
     def _await_start(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Return once all launchers run or the run has ended; what ended before any was started has failed."""
+        """Return once all launchers run or the run has ended; a run that ended before any was started has failed."""
         line = _Line(self._clock)
         began = self._clock()
         samples = self._samples(args, variables, line)
@@ -230,35 +230,35 @@ class ActionModule(Action):
 
 
 class _Line:
-    """One line that is drawn over and over on a terminal; elsewhere a plain line now and then."""
+    """One line that is redrawn on a terminal; elsewhere a plain line now and then."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._text = ""
         self._drawn = False
-        self._told = ""
+        self._printed_news = ""
         self._next_plain = self._next_unchanged = 0.0
 
     def draw(self, text: str, news: str, last: bool) -> None:
-        """Show the text now (plain output: when there is news and it is due, and always the last one)."""
+        """Show the text (plain output: if there is news and a line is due, and always the last one)."""
         self._text = text[:WIDEST]
         if ON_TERMINAL:
             if last:
                 display.display(self._over() + self._text)
             return
         now = self._clock()
-        if last or (now >= self._next_plain and (news != self._told or now >= self._next_unchanged)):
-            self._told = news
+        if last or (now >= self._next_plain and (news != self._printed_news or now >= self._next_unchanged)):
+            self._printed_news = news
             self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
             display.display(text)
 
     def say(self, text: str) -> None:
-        """Print a line; the drawn one goes on below it."""
+        """Print a line; the redrawn one continues below it."""
         display.display(self._over() + text)
         self._drawn = False
 
     def warn(self, text: str) -> None:
-        """Print a warning; the line goes on below it."""
+        """Print a warning; the redrawn line continues below it."""
         display.warning(text)
         self._drawn = False
 
@@ -271,7 +271,7 @@ class _Line:
             time.sleep(seconds)
             return True
         try:
-            # The prompt draws the line, and its timer, of whole seconds, is what makes Ctrl-C a caught interrupt.
+            # The prompt draws the line; its timer, in whole seconds, turns Ctrl-C into an exception.
             display.prompt_until(
                 self._over() + (self._text or "waiting for the head"),
                 private=True,

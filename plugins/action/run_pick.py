@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_pick`: which run the verb is about, out of what every node has."""
+"""The action `run_pick`: chooses the run for a verb among the runs of all nodes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_plan`: gather what every node said, make the plan once, show it."""
+"""The action `run_plan`: makes the plan once from the facts of all nodes, and shows it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 REGISTER = "launch__facts"
 READ = (*NAMES, *VARIABLES)
 NO_REQUEST = (
-    "there is no request to plan: the play on localhost that makes it did not run, which --limit does without a word; "
+    "there is no request to plan: the play on localhost that makes it did not run, because --limit skips it silently; "
     "run the whole playbook, with -e nnodes=N for fewer nodes"
 )
 
@@ -42,12 +42,14 @@ class ActionModule(ControllerAction):
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
         policy = {name: plain(self._templar.template(variables[name])) for name in READ if name in variables}
         names = [*request["nodes"], *request["spares"]]
-        own = {
-            node: {**({} if rank else policy), **self._own_policy(node, variables)} for rank, node in enumerate(names)
+        policies = {
+            node: {**({} if rank else policy), **self._node_policy(node, variables)} for rank, node in enumerate(names)
         }
         answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": LAUNCH_NODE_ENV})
         known = {
-            node.name: dataclasses.replace(node, policy=own[node.name]) for node in answers if isinstance(node, Node)
+            node.name: dataclasses.replace(node, policy=policies[node.name])
+            for node in answers
+            if isinstance(node, Node)
         }
         silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
         cluster, faults = ClusterPolicy.read(policy)
@@ -60,7 +62,7 @@ class ActionModule(ControllerAction):
             result["warnings"] = lines(left_out)
         if not (self._task.check_mode or self._task.diff):
             return result
-        # A launch shows no plan and does without.
+        # A launch does not show the plan, so it does not import this.
         from ansible_collections.muster.train.plugins.plugin_utils._plan import text
 
         if not self._task.diff:
@@ -69,15 +71,15 @@ class ActionModule(ControllerAction):
         result["diff"] = {"before": "", "after": text.render(plan), **headers}
         return result
 
-    def _own_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what a node's own variables say of the policy; what they refer to may be a default of the role."""
+    def _node_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the policy variables that are set for a node; they may refer to defaults of the role."""
         raw = variables["hostvars"].raw_get(node)
         templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
         return {name: plain(templar.template(raw[name])) for name in READ if name in raw}
 
 
 def _no_facts(silent: Silent) -> Finding:
-    remedy = "fix it, or take it out of the inventory"
+    remedy = "fix it, or remove the node from the inventory"
     if silent.why == NOT_ASKED:
         remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"
     return Finding("facts", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_report`: prints what the user reads of a run, and fails where the verdict asks for it."""
+"""The action `run_report`: prints what the user reads about a run, and fails if the verdict is not in succeed_on."""
 
 from __future__ import annotations
 
@@ -71,25 +71,27 @@ class ActionModule(ControllerAction):
         if args["what"] == "stopping":
             show(report.asking(infos, run_id, args["grace"]))
             return {"run_id": run_id}
-        own = members(runs_of(infos))
-        infos = [info for info in infos if info.run in own or has_runner(info.run)]
-        verdict = judge(own)
+        runs = members(runs_of(infos))
+        infos = [info for info in infos if info.run in runs or has_runner(info.run)]
+        verdict = judge(runs)
         if args["what"] == "logs":
-            if wrong := report.no_such_rank(own, request.get("parameters", {}).get("rank")):
+            if wrong := report.no_such_rank(runs, request.get("parameters", {}).get("rank")):
                 raise UserError(clean(wrong))
             show(_logs(infos, request))
         else:
             _print_status(args["what"], run_id, infos, verdict, request)
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
-            # One line: Ansible prints all of a failed result, and the user has read the rest above.
+            # One line: Ansible prints all of a failed result, and the rest is already shown above.
             why = f": {verdict.why}" if verdict.why else ""
             raise UserError(clean(f"{run_id} {verdict.verdict}{why}"))
         silent = report.unanswered(infos) if args["all_answer"] else []
         if silent:
             missed = (
-                "Its part of the run was not brought" if args["what"] == "result" else "What runs there was not reached"
+                "Its files of the run were not collected"
+                if args["what"] == "result"
+                else "Its processes of the run were not reached"
             )
-            raise UserError(clean(f"{'; '.join(silent)}. {missed}: do it again when it answers"))
+            raise UserError(clean(f"{'; '.join(silent)}. {missed}: repeat the command when the node answers"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
 
     def _show_removed(self, nodes: Sequence[str], register: str, hostvars: Mapping[str, Any]) -> None:
@@ -126,7 +128,7 @@ def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
 
 
 def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
-    """Return the experiment's directory as it is shortest from here."""
+    """Return the experiment's directory in its shortest form."""
     if not request.get("experiments") or not run_id:
         return None
     return relative(os.path.join(request["experiments"], run_id))
@@ -134,17 +136,17 @@ def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
 
 def _show_list(request: dict[str, Any]) -> None:
     folder = Path(request["experiments"])
-    found = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
+    entries = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
     if request.get("run_id"):
-        found = [entry for entry in found if entry.run_id == request["run_id"]]
+        entries = [entry for entry in entries if entry.run_id == request["run_id"]]
     call = request.get("call")
     launch = command("launch", None, call)
-    show(experiment.list_table(found, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
-    going = experiment.unseen(found)[-MOST_UNSEEN:]
-    show([""] * bool(going))
-    for entry in going:
+    show(experiment.list_table(entries, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
+    outdated = experiment.unseen(entries)[-MOST_UNSEEN:]
+    show([""] * bool(outdated))
+    for entry in outdated:
         at = f", at {experiment.minute(entry.looked)} UTC" if entry.looked else ""
-        show([clean(f"as last seen{at}; to look again: {command('collect', entry.run_id, call)}")])
+        show([clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")])
 
 
 def _experiments(folder: Path) -> list[Path]:

@@ -50,7 +50,7 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         hostvars = variables["hostvars"]
         names = list(variables["groups"].get("nodes", []))
-        # The cluster's policy is that of its first node; `list` works without a cluster.
+        # The cluster's policy is its first node's; `list` works without a cluster.
         policy = hostvars[names[0]] if names else variables
         experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
         defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
@@ -89,7 +89,7 @@ class ActionModule(ControllerAction):
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:
-    """Return the plan of a run that is launched again, or the beginning of a warning where there is none."""
+    """Return the plan of a run that is launched again, or the beginning of a warning if there is none."""
     try:
         home = os.path.join(experiments, check_run_id(str(run_id)))
     except ValueError:  # not given or invalid
@@ -104,21 +104,21 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
 
 
 def _skipping_options() -> list[str]:
-    """Return a line for each option that skips tasks: the other tasks would succeed without having done anything."""
+    """Return a line for each option that skips tasks: the other tasks would succeed without doing anything."""
     tags, task = context.CLIARGS.get("tags") or (), context.CLIARGS.get("start_at_task")
     lines = []
     if tuple(tags) not in (("all",), ()):
-        lines.append(f"--tags: expected none, saw {','.join(tags)!r}; the tasks of a verb have no tags, leave it out")
+        lines.append(f"--tags: expected none, saw {','.join(tags)!r}; the tasks of a verb have no tags, remove it")
     if task:
-        lines.append(f"--start-at-task: expected none, saw {task!r}; a verb runs as a whole, leave it out")
+        lines.append(f"--start-at-task: expected none, saw {task!r}; a verb runs as a whole, remove it")
     return lines
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
     """Return the extra variables as they were typed, and a line for each parameter that a vault encrypts.
 
-    Neither from CLIARGS, which is not parsed, nor from the task's variables, which are templates by now. Only the
-    verb's parameters keep their values, so that no secret among the others is passed on.
+    CLIARGS is not parsed, and the task's variables are templates by now, so neither is used. Only the verb's parameters
+    keep their values, so that no secret among the others is passed on.
     """
     parameters = {"_raw_params", *(parameter.name for parameter in VERBS[verb])}
     extra_vars: dict[str, Any] = {}
@@ -157,9 +157,9 @@ def _situation(experiments: str) -> Situation:
 
 
 def _collections() -> str | None:
-    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None where the collection is found by its name anyway.
+    """Return ANSIBLE_COLLECTIONS_PATH for the next command; None if Ansible finds the collection by its name anyway.
 
-    Ansible searches beside launch.yml too, so launch.yml works from anywhere, but `muster.train.status` does not.
+    Ansible also searches next to launch.yml, so launch.yml works from anywhere, but `muster.train.status` does not.
     """
     paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
     beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")

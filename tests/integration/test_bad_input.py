@@ -136,7 +136,7 @@ def test_tags(cluster: Cluster) -> None:
     """Ansible would run no task of the play and exit 0."""
     played = cluster.play("launch.yml", "--tags", "foo")
     assert_nothing_started(cluster, played)
-    assert played.messages == ["--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"]
+    assert played.messages == ["--tags: expected none, saw 'foo'; the tasks of a verb have no tags, remove it"]
 
 
 @pytest.mark.skipif(Path("/etc/ansible").exists(), reason="this machine has an inventory of its own")

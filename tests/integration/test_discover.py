@@ -141,7 +141,7 @@ def test_a_host_becomes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -
 
     again = desk.discover(nodes=host(server), accept_keys=True)
     assert again.rc == 2
-    assert "is there already" in again.messages[0] and "-e force=true" in again.messages[0]
+    assert "already exists" in again.messages[0] and "-e force=true" in again.messages[0]
     # Keys that were accepted are not asked about again.
     forced = desk.discover(nodes=host(server), force=True)
     assert (forced.rc, forced.changed["localhost"]) == (0, 0), forced.out

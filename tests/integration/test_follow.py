@@ -94,7 +94,7 @@ def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     assert pressed, played.out
     assert played.rc == 0, played.out
     after = played.out[len(pressed[0].replace("\r\n", "\n")) :]
-    assert f"{RUN_ID} is still running; nothing is collected\n" in after
+    assert f"{RUN_ID} is still running; nothing was collected\n" in after
     assert f"muster.train.follow -e run_id={RUN_ID}\n" in after
     assert f"muster.train.stop -e run_id={RUN_ID}\n" in after
     assert "Collect the run from every node" not in played.out

@@ -135,12 +135,12 @@ def test_the_clusters_policy_is_read(run: Detect, tmp_path: Path) -> None:
         "nccl_env_version": "2.19.3",
         "launch_head_address": "10.0.0.1",
     }
-    own: dict[str, Any] = {"launch_node_env": {"CUDA_VISIBLE_DEVICES": "0"}}
-    run({"node0": registered(dgx_h100(), **cluster, **own), "node1": registered(dgx_h100(), 1, **cluster)})
+    node_env: dict[str, Any] = {"launch_node_env": {"CUDA_VISIBLE_DEVICES": "0"}}
+    run({"node0": registered(dgx_h100(), **cluster, **node_env), "node1": registered(dgx_h100(), 1, **cluster)})
     nodes = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]
-    origins = [{each["name"]: each["origin"] for each in nodes[name]["environment"]} for name in nodes]
-    assert [found.get("CUDA_VISIBLE_DEVICES") for found in origins] == ["node (launch_node_env)", None]
-    assert {found["NCCL_DEBUG"] for found in origins} == {"cluster (launch_env)"}
+    origins = [{variable["name"]: variable["origin"] for variable in nodes[name]["environment"]} for name in nodes]
+    assert [origin.get("CUDA_VISIBLE_DEVICES") for origin in origins] == ["node (launch_node_env)", None]
+    assert {origin["NCCL_DEBUG"] for origin in origins} == {"cluster (launch_env)"}
     assert nodes["node0"]["library"]["version"] == [2, 19, 3]
 
 
@@ -151,15 +151,15 @@ def test_what_a_launch_would_set_by_default(run: Detect, tmp_path: Path) -> None
     default = {"value": "auto", "origin": "default", "layer": "default"}
     run({"node0": registered(dgx_h100(), **policy)}, mode=default)
     node = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]["node0"]
-    seen = {each["name"]: (each["value"], each["origin"]) for each in node["environment"]}
+    settings = {variable["name"]: (variable["value"], variable["origin"]) for variable in node["environment"]}
     cluster = "cluster (launch_defaults)"
-    assert seen["NCCL_MIN_NCHANNELS"] == ("16", cluster)
-    assert seen["NCCL_NTHREADS"] == ("256", cluster)
-    assert seen["MINE"] == ("1", cluster)
-    assert seen["NCCL_IB_DISABLE"] == ("1", cluster)
+    assert settings["NCCL_MIN_NCHANNELS"] == ("16", cluster)
+    assert settings["NCCL_NTHREADS"] == ("256", cluster)
+    assert settings["MINE"] == ("1", cluster)
+    assert settings["NCCL_IB_DISABLE"] == ("1", cluster)
     run({"node0": registered(dgx_h100(), **policy)}, mode="rdma")
     node = json.loads((tmp_path / "detect" / "detect.json").read_text())["nodes"]["node0"]
-    assert "NCCL_IB_DISABLE" not in {each["name"] for each in node["environment"]}
+    assert "NCCL_IB_DISABLE" not in {variable["name"] for variable in node["environment"]}
 
 
 def test_defaults_that_a_launch_would_refuse(run: Detect) -> None:

@@ -75,7 +75,7 @@ def test_all_is_well(run: Preflight) -> None:
     printed, result = run({"node0": registered(), "node1": registered(1)})
     assert printed[1].startswith("preflight: 2 nodes, 2 answered; ")
     assert "failed" not in printed[1]
-    assert (result["code"], result["said"]) == (0, "preflight: no problem found")
+    assert (result["code"], result["verdict"]) == (0, "preflight: no problem found")
     assert "failed" not in result
 
 

@@ -34,8 +34,8 @@ def names(result: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def text(result: dict[str, Any], node: str, kind: str) -> str:
-    (found,) = [file["text"] for file in result["nodes"][node] if file["kind"] == kind]
-    return str(found)
+    (content,) = [file["text"] for file in result["nodes"][node] if file["kind"] == kind]
+    return str(content)
 
 
 def test_it_runs_once_and_contacts_no_node() -> None:
@@ -97,8 +97,8 @@ def test_a_node_without_facts_is_refused(silent: dict[str, Any]) -> None:
 def test_what_the_role_is_told_wins_over_its_mode() -> None:
     """nccl_env_mode stands for every run, as launch_defaults do."""
     hosts = {"node0": registered(dgx_h100()), "node1": registered(dgx_h100(), 1)}
-    found = run(hosts, mode="tcp", variables={"NCCL_IB_DISABLE": "0"}, files=["compose"])
-    assert "NCCL_IB_DISABLE=0" in text(found, "node0", "compose").splitlines()
+    result = run(hosts, mode="tcp", variables={"NCCL_IB_DISABLE": "0"}, files=["compose"])
+    assert "NCCL_IB_DISABLE=0" in text(result, "node0", "compose").splitlines()
 
 
 def test_the_policy_of_a_launch_counts() -> None:

@@ -46,7 +46,7 @@ def run(
 
 
 def tree(path: Path) -> set[str]:
-    return {str(found.relative_to(path)) for found in path.rglob("*")} if path.exists() else set()
+    return {str(file.relative_to(path)) for file in path.rglob("*")} if path.exists() else set()
 
 
 def document(experiments: Path, run_id: str = RUN_ID) -> dict[str, Any]:

@@ -177,9 +177,9 @@ def test_an_answer_that_says_nothing_does_not_end_it(make: Make, printed: list[s
     action = make([reads("running", {"count": 7})] * 30, [reads("failed", {"count": 7})], answers=[answer])
     assert outcome(action) == ended("failed")
     assert action.asked == [21]
-    assert [line for line in printed if line.startswith("node0: the heartbeat of the run stands still")] == [
-        "node0: the heartbeat of the run stands still, and whether its runner lives can't be told: "
-        "no python; following goes on"
+    assert [line for line in printed if line.startswith("node0: the run's heartbeat has stopped")] == [
+        "node0: the run's heartbeat has stopped, and it is not known whether its runner is alive: "
+        "no python; following continues"
     ]
 
 
@@ -187,7 +187,7 @@ def test_out_of_reach_for_long(make: Make) -> None:
     action = make([reads("running", {"count": 1})], repeat(AWAY))
     with pytest.raises(AnsibleActionFail) as caught:
         action.run(task_vars={})
-    assert str(caught.value) == "the head is out of reach for 60 s now (no route to host); the run goes on"
+    assert str(caught.value) == "the head has not been reachable for 60 s (no route to host); the run continues"
     # The first failure is at second 1. Nobody was asked: a connection that is lost says nothing of the runner.
     assert action.seconds == 62
     assert action.asked == []
@@ -301,7 +301,7 @@ def test_interrupted(make: Make, printed: list[str]) -> None:
     action.interrupt_at = 3
     assert outcome(action) == {"ended": False, "phase": "running", "interrupted": True}
     assert printed[-3:] == [
-        "run1 is still running; nothing is collected",
+        "run1 is still running; nothing was collected",
         "  follow again: ansible-playbook -i lab muster.train.follow -e run_id=run1",
         "  stop:         ansible-playbook -i lab muster.train.stop -e run_id=run1",
     ]
@@ -311,14 +311,14 @@ def test_interrupted_before_the_head_was_seen(make: Make, printed: list[str]) ->
     action = make(repeat(AWAY))
     action.interrupt_at = 3
     assert outcome(action) == {"ended": False, "phase": None, "interrupted": True}
-    assert printed[0] == "run1 is still going on; nothing is collected"
+    assert printed[0] == "run1 is still active; nothing was collected"
 
 
 def test_a_head_that_told_no_run_dir(make: Make) -> None:
     with pytest.raises(AnsibleActionFail) as caught:
         make(run_dir="").run(task_vars={})
     assert str(caught.value) == (
-        "the head node0 does not answer or knows nothing of run run1: `status` shows what the others say"
+        "the head node0 does not answer or does not have run run1: `status` shows the other nodes"
     )
 
 
@@ -355,7 +355,7 @@ def test_nothing_readable_is_not_waited_for_for_ever(make: Make, until: str) -> 
         action.run(task_vars={})
     assert str(caught.value) == (
         f"node0: the state of the run could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
-        "(no python); the run goes on"
+        "(no python); the run continues"
     )
 
 

@@ -137,7 +137,9 @@ def test_only_the_runs_own_nodes_are_rows(run: Show) -> None:
     silent = {"launch__info": {"unreachable": True, "msg": "no route"}}
     assert "failed" not in run("stopped", {**hosts, "node1": silent}, all_answer=True)[1]
     apart = {"node0": info("node0", "running", nnodes=2), "node1": silent}
-    assert run("stopped", apart, all_answer=True)[1]["msg"].startswith("node1: unreachable: no route. What runs there")
+    assert run("stopped", apart, all_answer=True)[1]["msg"].startswith(
+        "node1: unreachable: no route. Its processes of the run"
+    )
 
 
 def test_before_a_stop_it_says_what_comes(run: Show) -> None:
@@ -255,7 +257,7 @@ def test_list(run: Show, tmp_path: Path) -> None:
     (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
     assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [
         "",
-        "as last seen, at 2026-11-20 14:31 UTC; to look again: "
+        "as last seen, at 2026-11-20 14:31 UTC; to update it: "
         "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
     ]
 

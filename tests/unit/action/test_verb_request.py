@@ -224,8 +224,8 @@ def test_no_nodes_names_the_sources(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"tags": ("foo",)}, "--tags: expected none, saw 'foo'; the tasks of a verb have no tags, leave it out"),
-        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb runs as a whole, leave it out"),
+        ({"tags": ("foo",)}, "--tags: expected none, saw 'foo'; the tasks of a verb have no tags, remove it"),
+        ({"start_at_task": "Plan"}, "--start-at-task: expected none, saw 'Plan'; a verb runs as a whole, remove it"),
     ],
 )
 def test_options_that_leave_out_tasks(run: Run, options: dict[str, Any], line: str) -> None:
