@@ -454,7 +454,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
@@ -514,7 +514,7 @@ def main() -> None:
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,
     )
-    host = Host(params["root"])
+    host = LiveHost(params["root"])
     if not host.is_dir("/"):
         module.warn(f"root {host.root} is not a directory, so nothing can be read")
     gathered = gather(host, query)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._host.paths import LINK_LIMIT
 from ansible_collections.muster.train.tools._machine.manifest import (
     Answer,
@@ -32,7 +33,7 @@ ABSENT = ("ENOENT", "ENOTDIR", "ELOOP")
 FORBIDDEN = ("EACCES", "EPERM")
 
 
-class Machine(Host):
+class Machine(LiveHost):
     """A host made of a manifest; `commands_run` are the command lines it was asked for. Raises ManifestError."""
 
     def __init__(self, manifest: Manifest | Mapping[str, Any], root: Path) -> None:

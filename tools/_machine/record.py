@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._system.disks import mount_of, parse_mountinfo
 from ansible_collections.muster.train.tools._machine.arguments import Parser, complain
 from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, dump
@@ -39,7 +39,7 @@ TOLD_ELSEWHERE = re.compile(".*")
 RECORDED = dataclasses.replace(ASKED, subset=tuple(name for name in ASKED.subset if name != "code"))
 
 
-class Recording(Host):
+class Recording(LiveHost):
     """A host that notes all that is read of it; mix it into the host to record."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

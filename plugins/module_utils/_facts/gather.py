@@ -12,6 +12,7 @@ from typing import Any, Callable
 from .._container.kind import read_container
 from .._gpu.devices import read_gpu
 from .._host.host import Host
+from .._host.live import LiveHost
 from .._host.probe import run_probes
 from .._net.network import read_net
 from .._rdma.devices import read_rdma
@@ -20,7 +21,6 @@ from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH, SUBSETS
 from .._records.system import Disk, Limit, Memlock
-from .._runs.slot import read_holder
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
@@ -29,7 +29,7 @@ from .._system.disks import ALWAYS, read_disk
 from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
-from .._system.workdir import read_workdir
+from .._system.workdir import read_holder, read_workdir
 
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
@@ -76,7 +76,7 @@ class Gathered:
         }
 
 
-def gather(host: Host, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
+def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathered:
     """Return the facts, with a warning for each part that could not be read. No part takes longer than cap s."""
     if sys.version_info < (3, 10):
         from .eager import readers
@@ -153,13 +153,13 @@ def _timings(times: dict[str, int]) -> dict[str, int]:
     return timings
 
 
-def _disk_probe(host: Host, query: FactsQuery, path: str) -> Callable[[], Disk]:
+def _disk_probe(host: LiveHost, query: FactsQuery, path: str) -> Callable[[], Disk]:
     # Runs do not write to data and code, and /dev/shm is always writable.
     probe = query.probe_disks and path in (query.workdir, "/tmp")
     return lambda: read_disk(host, path, probe)
 
 
-def _health_probes(host: Host, query: FactsQuery) -> dict[str, Callable[[], Any]]:
+def _health_probes(host: LiveHost, query: FactsQuery) -> dict[str, Callable[[], Any]]:
     """Return the probes of HEALTH in the query; a launch has none, and need not compile their readers."""
     names = [name for name in HEALTH if name in query.subset]
     if not names:

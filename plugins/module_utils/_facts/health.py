@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .._container.engine import read_engine
 from .._gpu.health import read_gpu_health
-from .._host.host import Host
+from .._host.live import LiveHost
 from .._net.interfaces import read_interfaces
 from .._net.names import read_names
 from .._net.reach import read_reach
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .gather import FactsQuery
 
 
-def health_probes(host: Host, query: FactsQuery) -> dict[str, Callable[[], Any]]:
+def health_probes(host: LiveHost, query: FactsQuery) -> dict[str, Callable[[], Any]]:
     """Return the probe of each part by its name, which is that of the subset and of the field of NodeFacts."""
     return {
         "clock": lambda: read_clock(host, query.asked_at),

@@ -12,18 +12,14 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
-import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Callable, NamedTuple
+from typing import BinaryIO, Callable, NamedTuple
 
 from .command import CommandResult, run_command
 from .command import child_ended as command_child_ended
 from .command import spawn_detached as command_spawn_detached
 from .paths import Rooted
-
-if TYPE_CHECKING:
-    from .live import LiveSystem
 
 RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
@@ -220,22 +216,6 @@ class Host(Rooted):
             read_only=bool(usage.f_flag & os.ST_RDONLY),
         )
 
-    # Removing
-
-    def rename(self, path: str, new: str) -> None:
-        """Rename within a file system. Raises OSError."""
-        os.rename(self.here(path), self.here(new))
-
-    def remove_tree(self, path: str) -> str | None:
-        """Remove a directory tree without following links; return the first failure."""
-        failures: list[str] = []
-
-        def note(_function: object, where: str, error: Any) -> None:
-            failures.append(f"{where[len(self._prefix) :]}: {getattr(error[1], 'strerror', None) or error[1]}")
-
-        shutil.rmtree(self.here(path), onerror=note)
-        return failures[0] if failures else None
-
     # The user and the name
 
     def node_name(self) -> str:
@@ -253,22 +233,7 @@ class Host(Rooted):
         except KeyError:
             return str(os.geteuid())
 
-    # The live system, and processes
-
-    @property
-    def live(self) -> LiveSystem | None:
-        """Return the resolver, network and clock of this machine, None below another root."""
-        from .live import LiveSystem  # few readers need it, and nodes compile what is imported
-
-        return LiveSystem() if self.is_live else None
-
-    def ipv4_interfaces(self) -> dict[str, str] | None:
-        """Return the interface of each IPv4 address as the kernel knows it, None below another root."""
-        if not self.is_live:
-            return None
-        from .netlink import read_ipv4_interfaces
-
-        return read_ipv4_interfaces()
+    # Processes
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:
         """Run a command, in the C locale and without input."""

@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterable
 from typing import Callable, NamedTuple
 
+from .host import Host
+from .netlink import read_ipv4_interfaces
+
 # connect() of that many at once: below the 1024 files that a process may have open.
 AT_ONCE = 256
 # What adjtimex(2) returns where the clock is not synchronized (TIME_ERROR), and room for any struct timex.
@@ -28,7 +31,7 @@ class LookedUp(NamedTuple):
 
 
 class LiveSystem:
-    """The resolver, network and clock of the machine that this process runs on (Host.live); a test replaces it."""
+    """The resolver, network and clock of the machine that this process runs on; a test replaces it."""
 
     def now(self) -> float:
         """Return the clock in seconds since the epoch."""
@@ -77,6 +80,19 @@ class LiveSystem:
         if state not in NO_TMPFILE:
             return state
         return _write_and_remove(f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}") if named else None
+
+
+class LiveHost(Host):
+    """A machine with its live system, which only node_facts asks: other modules need not ship this file."""
+
+    @property
+    def live(self) -> LiveSystem | None:
+        """Return the resolver, network and clock of this machine, None below another root."""
+        return LiveSystem() if self.is_live else None
+
+    def ipv4_interfaces(self) -> dict[str, str] | None:
+        """Return the interface of each IPv4 address as the kernel knows it, None below another root."""
+        return read_ipv4_interfaces() if self.is_live else None
 
 
 def _connect_some(targets: list[tuple[str, int]], deadline: float) -> dict[tuple[str, int], int]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from .._host.host import Host
-from .._host.live import LookedUp
+from .._host.live import LiveHost, LookedUp
 from .._host.probe import run_probes
 from .._records.health import Resolution
 from .._system.machine import read_identity
@@ -34,7 +33,7 @@ def parse_hosts(text: str) -> dict[str, list[str]]:
     return by_name
 
 
-def read_names(host: Host, names: Iterable[str]) -> dict[str, Resolution]:
+def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, Resolution]:
     """Return the addresses of the node's own name and of the given names.
 
     Below another root no resolver is asked: names that its /etc/hosts does not have are left out.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from .._host.host import Host
+from .._host.live import LiveHost
 from .._records.node import Address, Net, PortHolder, Route
 
 LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
@@ -109,7 +110,7 @@ def _match(address: str, destination: str) -> int:
     return int(length) if (ours ^ theirs) >> (32 - int(length)) == 0 else -1
 
 
-def read_net(host: Host, ports: Sequence[int], warn: Callable[[str], None]) -> Net:
+def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) -> Net:
     """Return the node's network, with the processes that hold the ports."""
 
     def table(path: str, what: str) -> str:

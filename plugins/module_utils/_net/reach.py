@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from .._host.host import Host
+from .._host.live import LiveHost
 from .._records.health import Reach
 
 TIMEOUT_S = 5.0
@@ -35,7 +35,7 @@ def parse_target(text: str) -> tuple[str, int] | None:
     return match.group(1) or match.group(2), int(match.group(3))
 
 
-def read_reach(host: Host, targets: Iterable[str]) -> list[Reach] | None:
+def read_reach(host: LiveHost, targets: Iterable[str]) -> list[Reach] | None:
     """Return the result of a connection to each address:port, None below another root."""
     if host.live is None:
         return None

@@ -17,7 +17,7 @@ from .._host.host import Host
 from .._records.job import ENDED, JobContainer, container_name
 from .._records.known import parse_json
 from .._records.run import JobOwner, RunRecord
-from ..runner.attempt.launcher_failure import signal_name
+from ..runner.process_tree import signal_name
 
 RUN_DIR, NONCE, RUN_ID, WORKDIR = "muster.run_dir", "muster.nonce", "muster.run_id", "muster.workdir"
 ASK_S = 30.0

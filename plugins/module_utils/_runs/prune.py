@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from .._host.host import Host
+from .._host.removal import remove_tree, rename
 from .._records import layout
 from .._records.job import ENDED
 from .._records.known import parse_json
@@ -26,7 +27,8 @@ from .._text.stamps import seconds_of
 from ..runner import locks
 from ..runner.state import HEARTBEAT, STATE
 from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
-from .read import list_runs, read_run, strange
+from .listing import list_runs
+from .read import read_run, strange
 
 DAY_S = 86400.0
 # A launch that lays out its files begins within seconds; without a verdict a run is given this long.
@@ -98,7 +100,7 @@ def _mounted(host: Host, path: str) -> str | None:
 
 def _remove_tree(host: Host, path: str) -> str | None:
     why = _mounted(host, path)  # since it was judged, or since an earlier removal was interrupted
-    return f"{path}: {why}" if why else host.remove_tree(path)
+    return f"{path}: {why}" if why else remove_tree(host, path)
 
 
 def _named(host: Host, path: str) -> Iterator[str]:
@@ -125,7 +127,7 @@ def remove_run(host: Host, workdir: str, node: str, run_id: str) -> str | None:
     try:
         if not lock.acquire({"run_id": run_id, "node": None, "why": "it is being removed"}):
             return "a runner has started in it"
-        host.rename(path, gone)
+        rename(host, path, gone)
     except OSError as error:
         return f"{error.filename or path}: {error.strerror}"
     finally:

@@ -15,8 +15,8 @@ from .._host.host import Host
 from .._records import layout
 from .._records.job import ENDED, RUN_ID
 from .._records.known import parse_json
-from .._records.run import Heartbeat, JobOwner, ListedRun, RunRecord, UnitEnd
-from .._text.stamps import seconds_of, utc
+from .._records.run import Heartbeat, JobOwner, RunRecord, UnitEnd
+from .._text.stamps import seconds_of
 from ..runner import locks, process_tree, unit
 from ..runner.state import HEARTBEAT, STATE
 from . import job_container
@@ -148,19 +148,3 @@ def read_ended(host: Host, node: str, workdir: str, run_id: str, docker: Sequenc
 def _age(host: Host, path: str) -> float | None:
     modified = host.modified(path)
     return None if modified is None else max(0.0, time.time() - modified)
-
-
-def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
-    """Return every run of this node in its work directory, newest first."""
-    base = layout.runs_dir(workdir, node)
-    runs = []
-    for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
-        if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
-            continue  # not a run's directory
-        path = os.path.join(base, name)
-        # One that is refused is listed all the same: asked for by name, it says why.
-        state = (None if strange(host, workdir, node, path) is not None else read_state(host, path)) or RunRecord()
-        created = state.created or utc(host.modified(path))
-        alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
-        runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))
-    return sorted(runs, key=lambda run: (run.created or "", run.run_id or ""), reverse=True)

@@ -20,8 +20,8 @@ from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.run import RunRecord, StopRequest
 from ..runner import files
-from ..runner.claim import SLOT_WITH_HEAD_S
 from ..runner.inherited import base_environment
+from ..runner.locks import SLOT_WITH_HEAD_S
 from .read import read_run, read_state
 from .starters.base import Starter, StartError
 from .starters.detached import starter_named

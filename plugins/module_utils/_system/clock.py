@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from .._host.host import Host
+from .._host.live import LiveHost
 from .._records.health import Clock
 
 # systemd-timesyncd(8) makes it once the clock was set by a server.
 TIMESYNC = "/run/systemd/timesync/synchronized"
 
 
-def read_clock(host: Host, asked: float | None) -> Clock | None:
+def read_clock(host: LiveHost, asked: float | None) -> Clock | None:
     """Return the clock, None for another root: a tree has none. Where the kernel does not know, timesyncd may."""
     if host.live is None:
         return None

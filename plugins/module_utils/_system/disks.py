@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .._host.host import Host
+from .._host.live import LiveHost
 from .._records.system import Disk
 
 # Shared memory of the ranks, and temporary files of libraries.
@@ -80,7 +81,7 @@ def in_checkout(host: Host, path: str) -> bool:
     return True
 
 
-def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
+def read_disk(host: LiveHost, path: str, probe: bool = False) -> Disk:
     """Return the file system that a directory is on, or would be; with probe, test whether it can be written.
 
     The test is made in the closest existing parent; in a git checkout, only with an unnamed file. Below another root
@@ -105,7 +106,7 @@ def read_disk(host: Host, path: str, probe: bool = False) -> Disk:
     )
 
 
-def _test_write(host: Host, folder: str) -> dict[str, Any]:
+def _test_write(host: LiveHost, folder: str) -> dict[str, Any]:
     # A git status at the same time would report a clean checkout as changed.
     state = host.live and host.live.try_write(host.here(folder), named=not in_checkout(host, folder))
     if state is None:

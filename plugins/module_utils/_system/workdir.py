@@ -1,14 +1,15 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The work directory of a node, resolved."""
+"""The work directory of a node, resolved, and who holds a slot of it."""
 
 from __future__ import annotations
 
 import os
 
 from .._host.host import Host
-from .._records.node import Workdir
+from .._records.node import Holder, Workdir
+from ..runner import locks
 from .disks import existing, filesystem_of, parse_mountinfo
 
 
@@ -31,3 +32,12 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
     # Last, because the calls above make an automounter mount the file system.
     mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
     return Workdir(real, identity, writable, space.free if space else None, filesystem_of(directory, mounts))
+
+
+def read_holder(host: Host, workdir: str, node: str, slot: str) -> Holder | None:
+    """Return the holder of a slot, None where it is free (or only another user may read the lock).
+
+    The runner that holds a slot keeps a lock, so the answer is right even after a crash.
+    """
+    holder = locks.Lock(host.here(locks.slot_path(workdir, node, slot))).holder()
+    return None if holder is None else Holder.from_dict(holder)

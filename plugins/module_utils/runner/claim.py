@@ -13,11 +13,9 @@ from typing import Any
 
 from .._records.job import Job
 from .._text.stamps import utc
-from .locks import Lock, run_path, slot_path
+from .locks import SLOT_S, SLOT_WITH_HEAD_S, Lock, run_path, slot_path
 
 TRY_S = 0.2
-# How long a member waits for the loser of a race to free its slot; longer while its own head waits for it.
-SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
 HEAD_LOOK_S = 1.0
 
 

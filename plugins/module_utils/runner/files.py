@@ -8,10 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
 import os
-import stat
-import time
 from typing import Any
 
 from .._records.known import parse_json
@@ -41,33 +38,6 @@ def make_dir(path: str) -> None:
     if os.geteuid() == 0:
         owner = os.stat(os.path.dirname(path))
         os.chown(path, owner.st_uid, owner.st_gid)
-
-
-def give_back(directory: str, seconds: float = math.inf) -> None:
-    """Give all files below a directory, written by a container's root, to the directory's owner.
-
-    Links are not followed, and a file with several names stays as it is: it may be one outside. What
-    fails, or would take longer than `seconds`, waits for the next time.
-    """
-    until = time.monotonic() + seconds
-    if os.geteuid() != 0:
-        return
-    with contextlib.suppress(OSError):
-        owner = os.stat(directory)
-        if owner.st_uid == 0:
-            return
-        for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
-            for name in (*folders, *names):
-                _give(name, folder, owner)
-            if time.monotonic() > until:
-                return
-
-
-def _give(name: str, folder: int, owner: os.stat_result) -> None:
-    with contextlib.suppress(OSError):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
-            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
 
 
 def write_atomic(path: str, data: bytes, durable: bool = True) -> None:

@@ -19,6 +19,8 @@ from . import files
 
 # A reader takes a shared lock for an instant; a runner must not take it for a holder.
 READER_PATIENCE_S = 1.0
+# How long a member waits for the loser of a race to free its slot; longer while its own head waits for it.
+SLOT_S, SLOT_WITH_HEAD_S = 8.0, 60.0
 
 
 class Lock:

@@ -96,6 +96,14 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
     return [process for process in others if marks.items() <= environment(process.pid).items()]
 
 
+def signal_name(number: int) -> str:
+    """Return ``SIGSEGV`` for 11, ``signal 77`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _pidfd_open(pid: int) -> int | None:
     """Return a handle of exactly this process; None where there are none (then the start time has to do).
 

@@ -12,7 +12,7 @@ import os
 from .._records.job import Job
 from .._records.run import StopRequest
 from . import files
-from .attempt import launcher_failure
+from .process_tree import signal_name
 
 
 class StopRequests:
@@ -35,7 +35,7 @@ class StopRequests:
     def look(self) -> StopRequest | None:
         """Return the stop request, None where there is none; without a grace period the job's own applies."""
         if self._signal is not None:
-            return StopRequest(f"{self._node}: the runner received {launcher_failure.signal_name(self._signal)}")
+            return StopRequest(f"{self._node}: the runner received {signal_name(self._signal)}")
         if not os.path.exists(self._file):
             return None
         # An empty file is a request too.

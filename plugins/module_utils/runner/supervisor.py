@@ -23,6 +23,7 @@ from .gang.base import Gang, end_order, report_of
 from .gang.head import Head
 from .gang.member import Member
 from .inherited import environment_of
+from .ownership import give_back
 from .requests import StopRequests
 from .state import NOT_ENDED, State, identity
 
@@ -226,7 +227,7 @@ class Supervisor:
 
     def _give_back(self, seconds: float = math.inf) -> None:
         for name in ("errors", "outputs"):
-            files.give_back(os.path.join(self.run_dir, name), seconds)
+            give_back(os.path.join(self.run_dir, name), seconds)
 
 
 def _end_of(order: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def test_a_document_that_is_none_fails_no_module(
 def test_a_living_run_with_a_foreign_state_is_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = make_job(tmp_path, SLEEP)
     pid = call(capsys, "run", job=job.to_dict())["run"]["pid"]
+    wait_for(lambda: state_of(job).get("gang"), "the runner's last writing before its end")
     Path(job.run_dir, "state.json").write_text(NESTED)
     run = call(capsys, "run_info", workdir=str(tmp_path))["run"]
     assert (run["phase"], run["alive"], run["why"]) == ("running", True, "state.json could not be read")

@@ -5,23 +5,15 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 from ..._records.job import NO_MESSAGE
 from ..._records.known import parse_json
 from ..._records.run import RankFailure
 from ..._text.order import natural
+from ..process_tree import signal_name
 
 TRACEBACK_LINES = 20
-
-
-def signal_name(number: int) -> str:
-    """Return ``SIGSEGV`` for 11, ``signal 77`` for one without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def split_status(code: int) -> tuple[int | None, str | None]:

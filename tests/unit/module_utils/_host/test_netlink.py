@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._host.netlink import (
     NLMSG_DONE,
     RTM_NEWADDR,
@@ -38,9 +38,9 @@ ip route add default via 10.128.0.1
 """
 QUESTION = """
 import json, sys
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._net.network import read_net
-print(json.dumps({item.address: item.interface for item in read_net(Host(), [], sys.exit).addresses}))
+print(json.dumps({item.address: item.interface for item in read_net(LiveHost(), [], sys.exit).addresses}))
 """
 
 
@@ -73,7 +73,7 @@ def test_no_datagram_is_an_exception() -> None:
 
 
 def test_this_machine_has_its_loopback_address() -> None:
-    assert (Host().ipv4_interfaces() or {})["127.0.0.1"] == "lo"
+    assert (LiveHost().ipv4_interfaces() or {})["127.0.0.1"] == "lo"
 
 
 def test_addresses_whose_interface_no_route_says() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target, read_reach
 from ansible_collections.muster.train.plugins.module_utils._records.health import Reach
 from ansible_collections.muster.train.tests.support.machines import Machine
@@ -55,6 +55,6 @@ def test_what_came_of_it(tmp_path: Path) -> None:
 def test_this_machine_and_a_tree(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert read_reach(Host(), [f"127.0.0.1:{port}"]) == [Reach("127.0.0.1", port, "connected")]
+        assert read_reach(LiveHost(), [f"127.0.0.1:{port}"]) == [Reach("127.0.0.1", port, "connected")]
         assert read_reach(Machine({}, tmp_path), [f"127.0.0.1:{port}"]) is None
-        assert read_reach(Host(), []) == []
+        assert read_reach(LiveHost(), []) == []

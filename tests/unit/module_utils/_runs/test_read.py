@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._runs import read
+from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files, unit
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
@@ -115,8 +116,8 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
         ("b", "2026-11-20T11:00:00Z"),
     ):
         write_run(tmp_path, run_id, phase="succeeded", created=created)
-    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path), "node0")] == ["c", "b", "a"]
-    assert read.list_runs(Host(), str(tmp_path / "none"), "node0") == []
+    assert [run.run_id for run in list_runs(Host(), str(tmp_path), "node0")] == ["c", "b", "a"]
+    assert list_runs(Host(), str(tmp_path / "none"), "node0") == []
 
 
 def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
@@ -124,12 +125,12 @@ def test_the_list_says_which_runs_live(tmp_path: Path) -> None:
     locks = [Lock(run_path(str(run_dir))) for run_dir in (running, ended)]
     assert all(lock.acquire({}) for lock in locks)
     try:
-        listed = read.list_runs(Host(), str(tmp_path), "node0")
+        listed = list_runs(Host(), str(tmp_path), "node0")
     finally:
         for lock in locks:
             lock.release()
     assert {run.run_id: run.alive for run in listed} == {"a": True, "b": False}
-    assert {run.alive for run in read.list_runs(Host(), str(tmp_path), "node0")} == {False}
+    assert {run.alive for run in list_runs(Host(), str(tmp_path), "node0")} == {False}
 
 
 def test_other_directories_are_not_listed(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_other_directories_are_not_listed(tmp_path: Path) -> None:
     (tmp_path / ".muster/nodes/node0/runs/notes").mkdir()
     (tmp_path / ".muster/nodes/node0/runs/file").touch()
     write_run(tmp_path, "-rf", phase="running")
-    assert [run.run_id for run in read.list_runs(Host(), str(tmp_path), "node0")] == ["real"]
+    assert [run.run_id for run in list_runs(Host(), str(tmp_path), "node0")] == ["real"]
 
 
 @pytest.mark.parametrize("run_id", ["../../etc", "", ".", "..", "a/b", "a\nb", "-x"])
@@ -173,7 +174,7 @@ def assert_refused(workdir: Path, why: str) -> None:
     ):
         assert (run.phase, run.why) == ("not_found", why)
     assert not list(workdir.rglob("stop.*"))
-    assert all(run.phase is None for run in read.list_runs(Host(), str(workdir), "node0"))
+    assert all(run.phase is None for run in list_runs(Host(), str(workdir), "node0"))
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -9,7 +9,7 @@ import errno
 import os
 from pathlib import Path
 
-from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 from ansible_collections.muster.train.plugins.module_utils._system.disks import read_disk
 from ansible_collections.muster.train.tests.support.machines import Machine
@@ -17,7 +17,7 @@ from ansible_collections.muster.train.tests.support.this_machine import OwnMachi
 
 
 def test_a_directory_of_this_machine(tmp_path: Path) -> None:
-    result, state = read_disk(Host(), str(tmp_path)), os.statvfs(tmp_path)
+    result, state = read_disk(LiveHost(), str(tmp_path)), os.statvfs(tmp_path)
     assert result.path == str(tmp_path)
     assert result.size_bytes == state.f_blocks * state.f_frsize
     assert result.free_bytes is not None
@@ -28,7 +28,7 @@ def test_a_directory_of_this_machine(tmp_path: Path) -> None:
 
 
 def test_what_has_no_limit_of_inodes(tmp_path: Path) -> None:
-    result = read_disk(Host(), "/proc")
+    result = read_disk(LiveHost(), "/proc")
     assert (result.filesystem, result.mount_point, result.free_inodes) == ("proc", "/proc", None)
 
 
@@ -49,8 +49,8 @@ def test_mounts_unknown(tmp_path: Path) -> None:
 
 
 def test_writing_is_tried_only_when_asked_and_leaves_nothing(tmp_path: Path) -> None:
-    assert read_disk(Host(), str(tmp_path)).writable is None
-    result = read_disk(Host(), f"{tmp_path}/yet/to/be/made", probe=True)
+    assert read_disk(LiveHost(), str(tmp_path)).writable is None
+    result = read_disk(LiveHost(), f"{tmp_path}/yet/to/be/made", probe=True)
     assert (result.writable, result.write_error) == (True, None)
     assert list(tmp_path.iterdir()) == []
 

@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files
+from ansible_collections.muster.train.plugins.module_utils.runner.ownership import give_back
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
 
@@ -113,7 +114,7 @@ def test_give_back_changes_the_owner_inside_the_run_only(tmp_path: Path) -> None
     (mine / "link").symlink_to(outside)
     os.link(outside / "other", mine / "second name")
     os.chown(mine, 65534, 65534)
-    files.give_back(str(mine))
+    give_back(str(mine))
     owners = {path.name: path.lstat().st_uid for path in mine.rglob("*")}
     assert owners == {"metrics": 65534, "checkpoints": 65534, "last.pt": 65534, "link": 65534, "second name": 0}
     assert {path.stat().st_uid for path in (outside, *outside.iterdir())} == {0}
@@ -121,11 +122,11 @@ def test_give_back_changes_the_owner_inside_the_run_only(tmp_path: Path) -> None
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_give_back_survives_a_directory_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.give_back(str(tmp_path / "absent"))
+    give_back(str(tmp_path / "absent"))
     mine = tmp_path / "run"
     mine.mkdir()
     os.chown(mine, 65534, 65534)
     owner = os.stat(mine)
     monkeypatch.setattr(os, "stat", lambda path, **_more: owner)
     mine.rmdir()  # between the look at its owner and the walk
-    files.give_back(str(mine))
+    give_back(str(mine))

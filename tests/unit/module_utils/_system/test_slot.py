@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.node import Holder
-from ansible_collections.muster.train.plugins.module_utils._runs.slot import read_holder
+from ansible_collections.muster.train.plugins.module_utils._system.workdir import read_holder
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
 
 HOLDER = {"run_id": "r1", "nonce": "n", "node": "node0", "pid": 4242, "since": "2026-11-20T14:30:52Z"}

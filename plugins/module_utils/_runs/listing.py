@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All runs of a work directory."""
+
+from __future__ import annotations
+
+import os
+
+from .._host.host import Host
+from .._records import layout
+from .._records.job import ENDED, RUN_ID
+from .._records.run import ListedRun, RunRecord
+from .._text.stamps import utc
+from ..runner import locks
+from ..runner.state import STATE
+from .read import read_state, strange
+
+
+def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
+    """Return every run of this node in its work directory, newest first."""
+    base = layout.runs_dir(workdir, node)
+    runs = []
+    for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
+        if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
+            continue  # not a run's directory
+        path = os.path.join(base, name)
+        # One that is refused is listed all the same: asked for by name, it says why.
+        state = (None if strange(host, workdir, node, path) is not None else read_state(host, path)) or RunRecord()
+        created = state.created or utc(host.modified(path))
+        alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
+        runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))
+    return sorted(runs, key=lambda run: (run.created or "", run.run_id or ""), reverse=True)
