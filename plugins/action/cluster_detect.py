@@ -89,9 +89,9 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
             "differences": [
                 {
                     "features": list(difference.features),
-                    "here": difference.here,
-                    "there": difference.there,
-                    "other": difference.other,
+                    "value": difference.value,
+                    "usual": difference.usual,
+                    "node": difference.node,
                 }
                 for difference in group.differences
             ],

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import C
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport, detect
-from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, alike_told, conf_name
+from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, conf_name, with_shared_reasons
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
@@ -71,7 +71,7 @@ class ActionModule(ControllerAction):
         findings += faults
         findings += [_with_role_names(finding) for finding in report.all_findings]
         files = {}
-        for node in alike_told(report.nodes):
+        for node in with_shared_reasons(report.nodes):
             files[node.name], refused = _files(node, args["files"])
             findings += refused
         stopping = [finding for finding in findings if finding.stops]

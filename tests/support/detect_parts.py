@@ -23,7 +23,7 @@ NO_RDMA: dict[str, Any] = {"usable": False, "gdr": {**GDR, "nvidia_peermem": Fal
 
 def port(number: int = 1, **changes: Any) -> dict[str, Any]:
     """An InfiniBand port that works."""
-    found: dict[str, Any] = {
+    port_facts: dict[str, Any] = {
         "port": number,
         "state": "ACTIVE",
         "phys_state": "LinkUp",
@@ -39,7 +39,7 @@ def port(number: int = 1, **changes: Any) -> dict[str, Any]:
         "usable": True,
         "reasons": [],
     }
-    return {**found, **changes}
+    return {**port_facts, **changes}
 
 
 def roce(address: str, netdev: str, rate: float = 400.0, **changes: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def down(why: str = "port is DOWN, not ACTIVE", **changes: Any) -> dict[str, Any
 
 def hca(name: str, bus: str, numa: int | None, *ports: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """An RDMA device."""
-    found: dict[str, Any] = {
+    hca_facts: dict[str, Any] = {
         "name": name,
         "node_type": "CA",
         "vendor_id": "0x15b3",
@@ -73,7 +73,7 @@ def hca(name: str, bus: str, numa: int | None, *ports: dict[str, Any], **changes
         "netdevs": [],
         "ports": list(ports),
     }
-    return {**found, **changes}
+    return {**hca_facts, **changes}
 
 
 def nic_links(near: dict[int, str], names: dict[str, int | None], numas: list[int], word: str) -> list[dict[str, Any]]:
@@ -82,10 +82,10 @@ def nic_links(near: dict[int, str], names: dict[str, int | None], numas: list[in
         {
             "gpu": number,
             "nic": name,
-            "relation": word if near.get(number) == name else "NODE" if own == numa else "SYS",
+            "relation": word if near.get(number) == name else "NODE" if nic_numa == numa else "SYS",
         }
         for number, numa in enumerate(numas)
-        for name, own in names.items()
+        for name, nic_numa in names.items()
     ]
 
 
@@ -97,14 +97,14 @@ def all_pairs(count: int, relation: str, links: int | None = None) -> list[dict[
 def dgx_h100(**changes: Any) -> dict[str, Any]:
     """8 GPUs, each with its own ConnectX-7, and two for storage: 8 x 10."""
     buses = ["18", "2a", "3a", "5d", "9a", "ab", "ba", "db"]
-    own = ["mlx5_0", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_9", "mlx5_10", "mlx5_11"]
+    compute_hcas = ["mlx5_0", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_9", "mlx5_10", "mlx5_11"]
     numas = [0, 0, 0, 0, 1, 1, 1, 1]
-    names: dict[str, int | None] = {**dict(zip(own, numas, strict=True)), "mlx5_1": 0, "mlx5_7": 1}
-    hcas = [hca(name, bus, numa, port()) for name, bus, numa in zip(own, buses, numas, strict=True)]
+    names: dict[str, int | None] = {**dict(zip(compute_hcas, numas, strict=True)), "mlx5_1": 0, "mlx5_7": 1}
+    hcas = [hca(name, bus, numa, port()) for name, bus, numa in zip(compute_hcas, buses, numas, strict=True)]
     hcas += [hca("mlx5_1", "29", 0, roce("10.1.0.11", "enp41s0f0np0", 200.0), netdevs=["enp41s0f0np0"])]
     hcas += [hca("mlx5_7", "aa", 1, down(link_layer="Ethernet", rate_gbps=200.0, netdev="enp170s0f0np0"))]
     gpu_buses = ["1b", "43", "52", "61", "9d", "c3", "d1", "df"]
-    near = dict(enumerate(own))
+    near = dict(enumerate(compute_hcas))
     return {
         "rdma": {"usable": True, "gdr": GDR, "hcas": hcas},
         "gpu": {
@@ -214,7 +214,7 @@ def answer(name: str, machine: dict[str, Any], number: int = 0, **facts: Any) ->
 
 def cluster(*machines: dict[str, Any], **policy: Any) -> ClusterReport:
     """The report on these machines as node0, node1, …"""
-    return detected([answer(f"node{n}", each, n) for n, each in enumerate(machines)], **policy)
+    return detected([answer(f"node{n}", machine, n) for n, machine in enumerate(machines)], **policy)
 
 
 def detected(

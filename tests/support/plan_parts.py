@@ -130,7 +130,7 @@ def node(
     hcas: Sequence[Hca] | None = (),
     **changes: Any,
 ) -> Node:
-    """Node `number`: reached by its name, which is no address. gpu or hcas None: nobody could look."""
+    """Node `number`: reached by its name, which is not an address. gpu or hcas None: they could not be read."""
     return Node(
         f"node{number}",
         facts(number, **changes),
@@ -153,10 +153,10 @@ def policy(**changes: Any) -> ClusterPolicy:
 
 def read_policy(variables: Mapping[str, Any]) -> ClusterPolicy:
     """The policy of these variables; raises PlanError with all that cannot be read."""
-    found, faults = ClusterPolicy.read(variables)
+    policy, faults = ClusterPolicy.read(variables)
     if faults:
         raise PlanError(faults)
-    return found
+    return policy
 
 
 def given(value: Any, name: str) -> dict[str, Any]:
@@ -213,6 +213,6 @@ def wrong(
     **of: Any,
 ) -> list[Finding]:
     """What a check finds wrong on nodes with these facts; env is the environment of some, `of` more of the cluster."""
-    on = {name: Node(name, own, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)]) for name, own in nodes.items()}
-    found = [each.finding for each in run(Cluster(on, checks=CheckPolicy(expected=expected or {}), **of))]
-    return [each for each in found if each.check == check and each.status in ("warn", "fail")]
+    on = {name: Node(name, record, layers=[(env.get(name, {}), LAUNCH_NODE_ENV)]) for name, record in nodes.items()}
+    findings = [result.finding for result in run(Cluster(on, checks=CheckPolicy(expected=expected or {}), **of))]
+    return [finding for finding in findings if finding.check == check and finding.status in ("warn", "fail")]

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was detected: every node's facts, and the environment they lead to.
+"""What was detected: every node's facts, and the environment that follows from them.
 
-A pure function of what the nodes answered and the cluster's policy: no clock, no file, no environment.
+A pure function of the nodes' answers and the cluster's policy: no clock, no file, no environment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMA = 1
 
 @dataclasses.dataclass(frozen=True)
 class NodeReport:
-    """A node as it was found, and what its ranks would get; without an answer only `name` and `why` say something.
+    """A node's facts and the environment of its ranks; without an answer only `name`, `why` and `findings` are set.
 
     fabric is the cluster's, rdma or tcp.
     """
@@ -87,43 +87,43 @@ class ClusterReport:
 
 
 def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> ClusterReport:
-    """Report on all nodes, the head first. What was decided holds for the nodes that answered."""
-    nodes = {each.name: each for each in answers if isinstance(each, Node)}
-    silent = {each.name: each for each in answers if isinstance(each, Silent)}
+    """Report on all nodes, the head first. The decisions hold for the nodes that answered."""
+    nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
+    silent = {answer.name: answer for answer in answers if isinstance(answer, Silent)}
     decided, findings = decide_for(answers, policy, users)
     findings += map(_no_answer, silent.values())
     for node in nodes.values():
         findings += find_gpus(node.name, node.gpu) if node.gpu else []
     by_node = _by_node(findings)
     reports = []
-    for each in answers:
-        report = NodeReport(each.name, findings=by_node.get(each.name, []))
-        if isinstance(each, Silent) or decided is None:
-            report = dataclasses.replace(report, why=silent[each.name].why)
+    for answer in answers:
+        report = NodeReport(answer.name, findings=by_node.get(answer.name, []))
+        if isinstance(answer, Silent) or decided is None:
+            report = dataclasses.replace(report, why=silent[answer.name].why)
         else:
-            view, own = decided.views[each.name], decided.nodes[each.name]
+            view, environment = decided.views[answer.name], decided.nodes[answer.name]
             report = dataclasses.replace(
                 report,
                 fabric=decided.fabric.value,
-                rdma=each.rdma,
-                gpu=each.gpu,
-                facts=each.facts,
+                rdma=answer.rdma,
+                gpu=answer.gpu,
+                facts=answer.facts,
                 library=view.library,
                 interface=view.interface,
-                hcas=own.hcas,
-                environment=own.variables,
-                not_set=own.not_set,
+                hcas=environment.hcas,
+                environment=environment.variables,
+                not_set=environment.not_set,
             )
         reports.append(report)
     return ClusterReport(reports, decided.fabric if decided else None, users.fabric.mode, by_node.get(None, []))
 
 
 def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
-    """Part the findings by node, each once; None: of the cluster."""
-    parted: dict[str | None, dict[Finding, None]] = {}
+    """Group the findings by node, without duplicates; None is the cluster."""
+    groups: dict[str | None, dict[Finding, None]] = {}
     for finding in findings:
-        parted.setdefault(finding.node, {})[finding] = None
-    return {node: list(own) for node, own in parted.items()}
+        groups.setdefault(finding.node, {})[finding] = None
+    return {node: list(group) for node, group in groups.items()}
 
 
 def _no_answer(silent: Silent) -> Finding:
@@ -134,5 +134,5 @@ def _no_answer(silent: Silent) -> Finding:
         observed=silent.why,
         expected="its facts",
         source="module node_facts",
-        remedy=f"see that Ansible reaches it: ansible {silent.name} -m ansible.builtin.ping",
+        remedy=f"check that Ansible reaches it: ansible {silent.name} -m ansible.builtin.ping",
     )

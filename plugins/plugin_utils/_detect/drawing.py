@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node's shape as a picture: boxes, lines and texts with their places.
 
-Lengths are CSS pixels. Colors are the page's business: a shape has a class. Texts are data, nothing here is markup.
+Lengths are CSS pixels. A shape has a class, and the page chooses its colors. Texts are data; nothing here is markup.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from .topology import Chip, Cluster, Group, Nic, Socket
 
 WIDE, NARROW = 1228, 368
 
-CELL, GAP, INSET = 108, 8, 12  # a device, between two, between a socket's frame and what is in it
-TITLE, STRIP, STRIP_AT = 24, 28, 11  # heights of a socket's title and of the strip of the GPUs' own links; its middle
-BOX, LANES, WIRE = 58, 46, 46  # of a device, between GPUs and NICs, of a NIC's link
-LINE, FIRST = 16, 18  # between the lines in a box, and to the first one's foot
-SIZES = {"name": 13.5, "small": 11}  # of the letters; names are bold, which makes them wider than their size
-ROOM = CELL - 2  # for a text in a box
-# Of letters narrower or wider than most, in parts of their size (DejaVu Sans).
+CELL, GAP, INSET = 108, 8, 12  # width of a device, gap between two, margin between a socket's frame and its content
+TITLE, STRIP, STRIP_AT = 24, 28, 11  # heights of a socket's title and of the strip of direct GPU links; its middle
+BOX, LANES, WIRE = 58, 46, 46  # heights of a device, of the space between GPUs and NICs, of a NIC's link
+LINE, FIRST = 16, 18  # distance between lines in a box, and of the first baseline from its top
+SIZES = {"name": 13.5, "small": 11}  # font sizes; names are bold, and so wider than their size
+ROOM = CELL - 2  # width for text in a box
+# Widths of characters narrower or wider than most, relative to the font size (DejaVu Sans).
 _WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle; `title` is what a pointer or a screen reader gets."""
+    """A rectangle; `title` is its tooltip, and its text for a screen reader."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Heights:
-    """Of the parts of a row: one without GPUs or without NICs has no place left free for them."""
+    """Heights of the parts of a row; a part that is missing, such as GPUs, has none."""
 
     strip: int
     chips: int
@@ -85,8 +85,8 @@ class Heights:
         return self.strip + self.chips + self.lanes + self.nics
 
 
-def draw(sockets: Sequence[Socket], own_links: str, width: float) -> Picture:
-    """Draw a node at most `width` wide, unless one group alone is wider; own_links: `NVLink`, if all GPUs have it."""
+def draw(sockets: Sequence[Socket], direct_links: str, width: float) -> Picture:
+    """Draw a node at most `width` wide, if no group alone is wider; direct_links: `NVLink`, if all GPUs have it."""
     columns = max(1, int((width - 2 * INSET + GAP) // (CELL + GAP)))
     shapes: list[Shape] = []
     x = y = row_height = right = 0.0
@@ -94,28 +94,28 @@ def draw(sockets: Sequence[Socket], own_links: str, width: float) -> Picture:
     for socket in sockets:
         rows = _rows(socket.groups, columns)
         size = _width(max(sum(group.columns for group in row) for row in rows))
-        heights = [_heights(row, own_links) for row in rows]
+        heights = [_heights(row, direct_links) for row in rows]
         height = TITLE + sum(row.total + INSET for row in heights)
         if x and x + size > width:
             x, y, row_height = 0.0, y + row_height + GAP * 2, 0.0
         shapes.append(Box(x, y, size, height, "socket"))
         shapes.append(Text(x + INSET, y + 17, _name(socket), "heading", "start"))
         top = y + TITLE
-        for row, own in zip(rows, heights, strict=True):
-            shapes += _row(row, x + INSET, top, own)
-            if own.strip:
+        for row, parts in zip(rows, heights, strict=True):
+            shapes += _row(row, x + INSET, top, parts)
+            if parts.strip:
                 strips.append((x + INSET / 2, x + size - INSET, top + STRIP_AT))
-            top += own.total + INSET
+            top += parts.total + INSET
         x, row_height, right = x + size + GAP * 2, max(row_height, height), max(right, x + size)
-    shapes += _strips(strips, own_links)
+    shapes += _strips(strips, direct_links)
     return Picture(right, y + row_height, tuple(shapes))
 
 
-def _heights(groups: Iterable[Group], own_links: str) -> Heights:
+def _heights(groups: Iterable[Group], direct_links: str) -> Heights:
     clusters = [cluster for group in groups for cluster in group.clusters]
     chips, nics = any(cluster.chips for cluster in clusters), any(cluster.nics for cluster in clusters)
     return Heights(
-        strip=STRIP if own_links and chips else 0,
+        strip=STRIP if direct_links and chips else 0,
         chips=BOX if chips else 0,
         lanes=LANES if chips and nics else 0,
         nics=BOX + WIRE if nics else 0,
@@ -123,7 +123,7 @@ def _heights(groups: Iterable[Group], own_links: str) -> Heights:
 
 
 def _rows(groups: Sequence[Group], columns: int) -> list[list[Group]]:
-    """Break the groups of a socket into as few rows as fit, and these as alike as can be; a group is never broken."""
+    """Arrange the groups of a socket in as few rows as fit, of widths as equal as possible; no group is split."""
     fewest = len(_broken(groups, columns))
     narrowest = max((group.columns for group in groups), default=1)
     return next(
@@ -158,7 +158,7 @@ def _row(groups: Iterable[Group], x: float, y: float, heights: Heights) -> list[
 
 
 def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
-    """Draw the devices, and between them a bus for what is near: PIX inside a cluster, PXB between clusters."""
+    """Draw the devices, and between near ones a bus: PIX inside a cluster, PXB between clusters."""
     chips_y, lanes_y = y + heights.strip, y + heights.strip + heights.chips
     nics_y = lanes_y + heights.lanes
     wires: list[Shape] = []
@@ -169,7 +169,7 @@ def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
         alone = len(upper) + len(lower) == 1
         inner = group.relation if len(group.clusters) == 1 else "" if alone else "PIX"
         outer = bool(group.relation) and len(group.clusters) > 1
-        # Two lanes: what is PIX meets in the upper one, a PXB trunk lies in the lower one.
+        # Two lanes: the PIX bus is in the upper one, the PXB trunk in the lower one.
         bus = lanes_y + (13 if outer else heights.lanes / 2)
         trunk = lanes_y + 35
         for chip, place in zip(cluster.chips, upper, strict=True):
@@ -187,7 +187,7 @@ def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
             wires.append(Wire(min(places), bus, max(places), bus, f"near {inner}"))
             boxes += _pill(x + _half(cluster), bus, inner)
         if outer:
-            # Beside the cluster's own wires, on the side where the others are.
+            # Next to the cluster's PIX wires, on the side of the other clusters.
             aside = -CELL / 4 if cluster is group.clusters[-1] else CELL / 4
             middle = x + _half(cluster) + (aside if inner else 0)
             if inner:
@@ -207,7 +207,7 @@ def _half(cluster: Cluster) -> float:
 
 
 def _places(cluster: Cluster, x: float, count: int) -> list[float]:
-    """Where the middles of `count` devices of a cluster are, spread over its width."""
+    """Return the centers of `count` devices of a cluster, spread over its width."""
     step = (cluster.columns * (CELL + GAP)) / count if count else 0
     return [x - GAP / 2 + step * (number + 0.5) for number in range(count)]
 
@@ -218,8 +218,8 @@ def _pill(x: float, y: float, text: str) -> list[Shape]:
 
 def _chip(chip: Chip, x: float, y: float) -> list[Shape]:
     lines = [chip.label, chip.name, chip.memory]
-    told = [*lines[:2], chip.memory, *_details(chip), chip.nearest and f"nearest NIC: {chip.nearest}"]
-    return _device(x, y, "gpu", lines, told, end=0)
+    title = [*lines[:2], chip.memory, *_details(chip), chip.nearest and f"nearest NIC: {chip.nearest}"]
+    return _device(x, y, "gpu", lines, title, end=0)
 
 
 def _details(chip: Chip) -> list[str]:
@@ -230,22 +230,22 @@ def _details(chip: Chip) -> list[str]:
 def _nic(nic: Nic, x: float, y: float) -> list[Shape]:
     states = {"used": "used", "usable": "not used", "unusable": "not usable"}
     lines = [nic.name, nic.detail, states[nic.state]]
-    told = [*lines, f"{nic.speed} {nic.layer}", nic.relation and f"{nic.relation} to the nearest GPU", nic.why]
+    title = [*lines, f"{nic.speed} {nic.layer}", nic.relation and f"{nic.relation} to the nearest GPU", nic.why]
     link = "up" if nic.up else "down"
     foot = y + BOX
     return [
         Wire(x, foot, x, foot + 14, f"link {link}"),
         Text(x, foot + 27, shortened(nic.speed, SIZES["small"], 0), f"small {link}"),
         Text(x, foot + 40, shortened(nic.layer, SIZES["small"], 0), f"small {link}"),
-        *_device(x, y, f"nic {nic.state}", lines, told),
+        *_device(x, y, f"nic {nic.state}", lines, title),
     ]
 
 
-def _device(x: float, y: float, style: str, lines: Sequence[str], told: Iterable[str], end: int = 5) -> list[Shape]:
+def _device(x: float, y: float, style: str, lines: Sequence[str], title: Iterable[str], end: int = 5) -> list[Shape]:
     shown = [(line, "small" if number else "name") for number, line in enumerate(lines) if line]
     first = y + FIRST + LINE * (len(lines) - len(shown)) / 2
     return [
-        Box(x - CELL / 2, y, CELL, BOX, f"device {style}", "\n".join(part for part in told if part)),
+        Box(x - CELL / 2, y, CELL, BOX, f"device {style}", "\n".join(part for part in title if part)),
         *(
             Text(x, first + LINE * row, shortened(line, SIZES[part], end), part)
             for row, (line, part) in enumerate(shown)
@@ -254,12 +254,12 @@ def _device(x: float, y: float, style: str, lines: Sequence[str], told: Iterable
 
 
 def text_width(text: str, size: float) -> float:
-    """Guess how wide a text is at most: nobody knows the reader's font, and this is one of the wider ones."""
+    """Estimate the maximum width of a text: the reader's font is not known, and this is one of the wider ones."""
     return size * sum(_WIDTHS.get(sign, 0.72 if sign.isupper() else 0.64 if sign.isdigit() else 0.62) for sign in text)
 
 
 def shortened(text: str, size: float, end: int) -> str:
-    """Cut a text to what fits into a box, but for its last `end` signs: rocep139…f1np1."""
+    """Shorten a text so that it fits into a box, keeping its last `end` characters: rocep139…f1np1."""
     if text_width(text, size) <= ROOM:
         return text
     last = text[len(text) - end :]
@@ -267,8 +267,8 @@ def shortened(text: str, size: float, end: int) -> str:
     return f"{text[:kept]}…{last}"
 
 
-def _strips(strips: Sequence[tuple[float, float, float]], own_links: str) -> list[Shape]:
-    """Draw the strip that joins all GPUs: through all sockets of a row, and the rows at their left ends."""
+def _strips(strips: Sequence[tuple[float, float, float]], direct_links: str) -> list[Shape]:
+    """Draw the strip that joins all GPUs: through all sockets of a row, and between rows at their left ends."""
     shapes: list[Shape] = []
     ends: dict[float, tuple[float, float]] = {}
     for left, right, y in strips:
@@ -279,6 +279,6 @@ def _strips(strips: Sequence[tuple[float, float, float]], own_links: str) -> lis
         left, top = min(left for left, _right in ends.values()), min(ends)
         if len(ends) > 1:
             shapes.append(Wire(left, top, left, max(ends), "strip"))
-        wide = text_width(own_links, SIZES["small"]) + 12
-        shapes += [Box(left, top - 9, wide, 18, "pill own"), Text(left + wide / 2, top + 4, own_links, "small")]
+        wide = text_width(direct_links, SIZES["small"]) + 12
+        shapes += [Box(left, top - 9, wide, 18, "pill own"), Text(left + wide / 2, top + 4, direct_links, "small")]
     return shapes

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node's environment as files, for those who launch by other means.
+"""A node's environment as files, for users who launch by other means.
 
-Each grammar is its reader's, and a value that the grammar cannot hold is refused, never bent. A file has no time in it:
-the same facts and policy give the same bytes.
+Each file has its reader's grammar, and a value that the grammar cannot hold is refused, never changed. A file contains
+no time: the same facts and policy give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .detected import NodeReport
 from .rows import not_set_lines, remark
 
 COMMENT_WIDTH = 110
-REASONS_TOLD = 3
-# NCCL src/misc/param.cc setEnvFile: char envValue[1024], the rest is cut off without a word.
+REASONS_SHOWN = 3
+# NCCL src/misc/param.cc setEnvFile: char envValue[1024]; the rest is cut off silently.
 CONF_VALUE_MAX = 1023
-# param.cc skips lines with # since 2.26; before, `# x=1` defines a variable of the name `# x`.
+# param.cc skips lines with # since 2.26; before that, `# x=1` defines a variable named `# x`.
 CONF_COMMENTS = (2, 26)
-# Only what the library itself reads: it reads its file when it is initialized, too late for anything else.
+# Only the library's variables: it reads its file when it is initialized, too late for any other variable.
 CONF_NAMES = ("NCCL_", "RCCL_")
-# What docker's --env-file, compose's env_file and systemd's EnvironmentFile do not all take to the letter.
-_BENT = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")
+# Characters that docker's --env-file, compose's env_file or systemd's EnvironmentFile do not take literally.
+_NOT_LITERAL = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")
 
 
 def compose(report: NodeReport) -> str:
     """Write KEY=value without quotes, as docker --env-file, compose env_file and podman read it."""
 
     def assignment(variable: Variable) -> str:
-        if _BENT.search(variable.value):
+        if _NOT_LITERAL.search(variable.value):
             raise ValueError(
                 f"{variable.name}={variable.value}: an environment file for compose has no quotes, so it cannot hold "
-                "quotes, $, \\, a comment's # or blanks at the ends"
+                "quotes, $, \\, a comment's # or spaces at the ends"
             )
         return f"{variable.name}={variable.value}"
 
@@ -59,7 +59,7 @@ def shell(report: NodeReport) -> str:
 
 
 def conf(report: NodeReport) -> str:
-    """Write NAME=value as the library's configuration file has it, nothing trimmed, nothing quoted."""
+    """Write NAME=value as in the library's configuration file, without trimming or quoting."""
 
     def assignment(variable: Variable) -> str:
         size = len(variable.value.encode())
@@ -67,35 +67,35 @@ def conf(report: NodeReport) -> str:
             raise ValueError(f"{variable.name} has {size} bytes; the library reads at most {CONF_VALUE_MAX} of a value")
         return f"{variable.name}={variable.value}"
 
-    own = [variable for variable in report.environment if variable.name.startswith(CONF_NAMES)]
-    return _file(report, own, assignment, comments=conf_comments(report.library))
+    variables = [variable for variable in report.environment if variable.name.startswith(CONF_NAMES)]
+    return _file(report, variables, assignment, comments=conf_comments(report.library))
 
 
 def conf_comments(library: Library | None) -> bool:
-    """Whether the library skips comments in its file; one of unknown version may not."""
+    """Whether the library skips comments in its file; a library of unknown version may not."""
     return library is not None and library.version is not None and library.version[:2] >= CONF_COMMENTS
 
 
 def conf_name(library: Library | None) -> str:
-    """RCCL does not read nccl.conf, nor NCCL rccl.conf."""
+    """Return the name of the library's configuration file: RCCL does not read nccl.conf, nor NCCL rccl.conf."""
     return f"{library.name if library else 'nccl'}.conf"
 
 
 WRITERS: dict[str, Callable[[NodeReport], str]] = {"compose": compose, "shell": shell, "conf": conf}
 
 
-def alike_told(reports: Sequence[NodeReport]) -> list[NodeReport]:
-    """Give nodes of the same variables the same reasons, all that any of them has.
+def with_shared_reasons(reports: Sequence[NodeReport]) -> list[NodeReport]:
+    """Give nodes with the same variables the same reasons, those of all of them.
 
-    Nodes may share the directory, and then what one writes is what the next would change.
+    Nodes may share the directory, where each would otherwise rewrite the file of the one before.
     """
     alike: dict[object, list[NodeReport]] = {}
     for report in reports:
         values = tuple((variable.name, variable.value) for variable in report.environment)
-        left = tuple(each.name for each in report.not_set)
+        left = tuple(variable.name for variable in report.not_set)
         library = (report.library.name, report.library.version) if report.library else None
         alike.setdefault((report.answered, library, values, left), []).append(report)
-    told = {}
+    shared = {}
     for same in alike.values():
         first = same[0]
         environment = [
@@ -103,32 +103,32 @@ def alike_told(reports: Sequence[NodeReport]) -> list[NodeReport]:
             for place, variable in enumerate(first.environment)
         ]
         not_set = [
-            dataclasses.replace(each, reason=_all(report.not_set[place].reason for report in same))
-            for place, each in enumerate(first.not_set)
+            dataclasses.replace(variable, reason=_all(report.not_set[place].reason for report in same))
+            for place, variable in enumerate(first.not_set)
         ]
-        # The origins are the first one's, too: a value of one node's own may be the cluster's of another.
+        # The origins are the first node's, too: a value may be set for one node and come from the cluster on another.
         for report in same:
-            told[report.name] = dataclasses.replace(report, environment=environment, not_set=not_set)
-    return [told[report.name] for report in reports]
+            shared[report.name] = dataclasses.replace(report, environment=environment, not_set=not_set)
+    return [shared[report.name] for report in reports]
 
 
 def _all(reasons: Iterable[str]) -> str:
     """Join the reasons of several nodes, the first of many."""
     distinct = list(dict.fromkeys(filter(None, reasons)))
-    more = [f"{len(distinct) - REASONS_TOLD} other reasons"] if len(distinct) > REASONS_TOLD else []
-    return "; or on other nodes: ".join([*distinct[:REASONS_TOLD], *more])
+    more = [f"{len(distinct) - REASONS_SHOWN} other reasons"] if len(distinct) > REASONS_SHOWN else []
+    return "; or on other nodes: ".join([*distinct[:REASONS_SHOWN], *more])
 
 
 def _file(
     report: NodeReport, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
 ) -> str:
-    """Put the lines together; raises ValueError with the first variable that the grammar cannot hold."""
+    """Return the file's text; raise ValueError for the first variable that the grammar cannot hold."""
     if not comments:
         return "".join(f"{assignment(variable)}\n" for variable in variables)
     library = version_text(report.library) if report.library else "NCCL"
     lines = _comment(
         f"Environment of {library}. Written by the role muster.train.nccl_env: "
-        "change the inventory and run it again, what is changed here is lost."
+        "change the inventory and run it again; changes in this file are lost."
     )
     for variable in variables:
         lines += ["", *_comment(remark(variable)), assignment(variable)]

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which nodes are alike, and in what the others differ.
 
-Nodes are compared by features: what one would want to be the same on all, each under a name that a person knows.
-Addresses, GUIDs and serial numbers are no features.
+Nodes are compared by features: properties that should be the same on all, under names that people know. Addresses,
+GUIDs and serial numbers are not among them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ ABSENT = "none"
 
 @dataclass(frozen=True)
 class Difference:
-    """Features of a group that the largest group has otherwise; several that differ in the same are told together.
+    """Features in which a group differs from the largest group; features with the same two values are one difference.
 
-    other is a node of the largest group, where it is `there`.
+    value is that of the group's nodes, usual that of the largest group, of which node is one.
     """
 
     features: tuple[str, ...]
-    here: str
-    there: str
-    other: str
+    value: str
+    usual: str
+    node: str
 
 
 @dataclass(frozen=True)
@@ -46,62 +46,62 @@ class Alike:
 
 def groups(reports: Sequence[NodeReport]) -> list[Alike]:
     """Group the nodes that answered, the largest group first, then by their first node."""
-    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    by_features: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for report in reports:
         if report.answered:
-            found.setdefault(tuple(features(report).items()), []).append(report.name)
-    order = sorted(found.items(), key=lambda item: -len(item[1]))
-    usual, other = (dict(order[0][0]), order[0][1][0]) if order else ({}, "")
-    return [Alike(tuple(names), tuple(_differences(dict(own), usual, other))) for own, names in order]
+            by_features.setdefault(tuple(features(report).items()), []).append(report.name)
+    order = sorted(by_features.items(), key=lambda item: -len(item[1]))
+    usual, node = (dict(order[0][0]), order[0][1][0]) if order else ({}, "")
+    return [Alike(tuple(names), tuple(_differences(dict(items), usual, node))) for items, names in order]
 
 
-def _differences(own: dict[str, str], usual: dict[str, str], other: str) -> Iterator[Difference]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for feature in dict.fromkeys([*usual, *own]):
-        here, there = own.get(feature, ABSENT), usual.get(feature, ABSENT)
-        if here != there:
-            found.setdefault((here, there), []).append(feature)
-    for (here, there), features_of in found.items():
-        yield Difference(tuple(features_of), here, there, other)
+def _differences(group: dict[str, str], usual: dict[str, str], node: str) -> Iterator[Difference]:
+    by_values: dict[tuple[str, str], list[str]] = {}
+    for feature in dict.fromkeys([*usual, *group]):
+        pair = group.get(feature, ABSENT), usual.get(feature, ABSENT)
+        if pair[0] != pair[1]:
+            by_values.setdefault(pair, []).append(feature)
+    for (value, usual_value), names in by_values.items():
+        yield Difference(tuple(names), value, usual_value, node)
 
 
 def features(report: NodeReport) -> dict[str, str]:
-    """Return what should be the same on all nodes, by name, in the order in which it is told."""
-    found = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
+    """Return what should be the same on all nodes, by name, in the order in which it is shown."""
+    result = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
     if report.library:
-        found["library"] = version_text(report.library)
-    found.update({variable.name: variable.value for variable in report.environment})
-    return found
+        result["library"] = version_text(report.library)
+    result.update({variable.name: variable.value for variable in report.environment})
+    return result
 
 
 def _of_gpus(gpu: Gpu | None) -> dict[str, str]:
     if gpu is None:
         return {"GPUs": "not known"}
-    found = {"GPUs": str(gpu.count)}
+    result = {"GPUs": str(gpu.count)}
     optional = {"driver": gpu.driver_version, "runtime": gpu.runtime_version, "links": links.summary(gpu)}
-    found.update({f"GPU {name}": value for name, value in optional.items() if value})
+    result.update({f"GPU {name}": value for name, value in optional.items() if value})
     for device in gpu.devices:
         parts = [device.name, topology.memory(device), device.partition, _numa(device.numa_node)]
-        found[f"GPU {device.index}"] = ", ".join(part for part in parts if part)
+        result[f"GPU {device.index}"] = ", ".join(part for part in parts if part)
     for near in gpu.nearest_nics:
-        found[f"GPU {near.gpu} nearest NIC"] = f"{near.relation} {', '.join(near.names)}"
-    return found
+        result[f"GPU {near.gpu} nearest NIC"] = f"{near.relation} {', '.join(near.names)}"
+    return result
 
 
 def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
     if rdma is None:
         return {"HCAs": "not known"}
-    found = {"HCAs": str(len(rdma.hcas))}
+    result = {"HCAs": str(len(rdma.hcas))}
     loaded = rdma.gdr.loaded
-    found["GPUDirect RDMA modules"] = "not known" if loaded is None else ", ".join(loaded) or ABSENT
+    result["GPUDirect RDMA modules"] = "not known" if loaded is None else ", ".join(loaded) or ABSENT
     for hca in sorted(rdma.hcas, key=lambda hca: natural(hca.name)):
-        found[hca.name] = _hca(hca)
+        result[hca.name] = _hca(hca)
         for port in hca.ports:
             index = "" if port.rocev2_gid_index is None else f", RoCE v2 GID {port.rocev2_gid_index}"
             usable = "usable" if port.usable else "not usable"
             state = f"{port.state or 'state not known'}, {topology.rate(port)}"
-            found[f"{hca.name} port {port.port}"] = f"{state} {port.link_layer or ''}{index}, {usable}"
-    return found
+            result[f"{hca.name} port {port.port}"] = f"{state} {port.link_layer or ''}{index}, {usable}"
+    return result
 
 
 def _hca(hca: Hca) -> str:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lies between the GPUs of a node, in words.
+"""The links between the GPUs of a node, in words.
 
-RELATIONS are ways through PCI; any other word (NV18, XGMI) is a link of their own.
+RELATIONS are paths through PCI; any other word (NV18, XGMI) is a direct link.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import RELATIONS, Gpu, Link, Nearest
 
-# Words for "through PCI" that say no more than that (rocm-smi: PCIE), and for oneself.
-_NOT_OWN = frozenset({*RELATIONS, "PCIE", "X", "SELF"})
+# Words that only mean "through PCI" (rocm-smi: PCIE), and words for the GPU itself.
+_NOT_DIRECT = frozenset({*RELATIONS, "PCIE", "X", "SELF"})
 ODD_PAIRS_SHOWN = 8
 NICS_SHOWN = 4
 
 
-def own(relation: str) -> bool:
-    """Whether a relation is a link of the GPUs' own, NVLink or xGMI, and no way through PCI."""
-    return relation.upper() not in _NOT_OWN
+def is_direct(relation: str) -> bool:
+    """Whether a relation is a direct link between GPUs, NVLink or xGMI, not a path through PCI."""
+    return relation.upper() not in _NOT_DIRECT
 
 
 def word(link: Link) -> str:
-    """The vendor's word, with the number of links where the word does not hold it: XGMI x2."""
-    if link.count and own(link.relation) and not link.relation[-1:].isdigit() and link.count > 1:
+    """Return the vendor's word, with the number of links if the word does not contain it: XGMI x2."""
+    if link.count and is_direct(link.relation) and not link.relation[-1:].isdigit() and link.count > 1:
         return f"{link.relation} x{link.count}"
     return link.relation
 
 
 def kind(links: Iterable[Link]) -> str:
-    """What the GPUs' own links are called."""
-    words = {link.relation.upper() for link in links if own(link.relation)}
+    """Return the name of the GPUs' direct links."""
+    words = {link.relation.upper() for link in links if is_direct(link.relation)}
     if not words:
         return ""
-    return "xGMI" if all("XGMI" in each for each in words) else "NVLink"
+    return "xGMI" if all("XGMI" in text for text in words) else "NVLink"
 
 
 def all_to_all(gpu: Gpu) -> bool:
-    """Whether every two GPUs have a link of their own."""
+    """Whether every pair of GPUs has a direct link."""
     indexes = [device.index for device in gpu.devices]
-    pairs = {frozenset((link.a, link.b)) for link in gpu.links if own(link.relation)}
+    pairs = {frozenset((link.a, link.b)) for link in gpu.links if is_direct(link.relation)}
     return len(indexes) > 1 and all(frozenset((a, b)) in pairs for a in indexes for b in indexes if a != b)
 
 
 def summary(gpu: Gpu) -> str:
-    """Say it in one line: `all 28 pairs NV18`, or how many pairs have which word and which pairs are odd."""
+    """Summarize the links in one line: `all 28 pairs NV18`, or the number of pairs by word and the odd pairs."""
     if len(gpu.devices) < 2:
         return ""
     if not gpu.links:
@@ -69,7 +69,7 @@ def _few(pairs: Sequence[str]) -> str:
 
 
 def nearest(near: Nearest) -> str:
-    """`PIX mlx5_0`; where many are as near, the first of them: then nearness chooses nothing."""
+    """Return `PIX mlx5_0`; if many are equally near, only the first of them, since nearness selects none."""
     more = len(near.names) - NICS_SHOWN
     shown = ", ".join(near.names[:NICS_SHOWN])
     return f"{near.relation} {shown}{f' and {more} more' if more > 0 else ''}"

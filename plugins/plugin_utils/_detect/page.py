@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was detected, as a page of HTML that needs nothing else.
+"""What was detected, as a self-contained page of HTML.
 
-The template has no logic but loops; what it shows is put together here. Jinja2 escapes every value: names and reasons
-from hosts are data and never markup.
+The template has no logic except loops; this module prepares what it shows. Jinja2 escapes every value: names and
+reasons from hosts are data and never markup.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .text import BAD, difference_lines, group_title
 from .topology import Socket, sockets
 
 LEGEND = (
-    "Boxes are NUMA nodes. Green GPUs, blue NICs that a job would use, grey ones that it would not; under each NIC its "
-    "link. PIX: at most one PCI bridge between. PXB: several, but not the CPU. Without a line the way leads through "
-    "the CPU: PHB by its own PCI host bridge, NODE inside a NUMA node, SYS between them."
+    "Boxes are NUMA nodes. GPUs are green, NICs that a job would use are blue, other NICs are gray; under each NIC is "
+    "its link. PIX: at most one PCI bridge between them. PXB: several, but not the CPU. Without a line the path leads "
+    "through the CPU: PHB through one PCI host bridge, NODE inside a NUMA node, SYS between NUMA nodes."
 )
 
 SUBTITLE = '<p class="soft">{}</p>'  # as in the template
@@ -70,18 +70,19 @@ def _count(number: int, what: str) -> str:
 
 
 def _findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """The bad ones, the worst first; what is the same on several nodes is one that names them."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for finding in sorted((each for each in findings if each.status in BAD), key=lambda each: BAD.index(each.status)):
-        found.setdefault((finding.status, rows.finding_line(finding)), []).append(finding.node or "")
+    """Return the problems, the worst first; findings that are the same on several nodes are one that names them."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    bad = [finding for finding in findings if finding.status in BAD]
+    for finding in sorted(bad, key=lambda finding: BAD.index(finding.status)):
+        groups.setdefault((finding.status, rows.finding_line(finding)), []).append(finding.node or "")
     return [
         {"status": status, "nodes": names([node for node in where if node]), "text": text}
-        for (status, text), where in found.items()
+        for (status, text), where in groups.items()
     ]
 
 
 def _kinds(nodes: Iterable[NodeReport]) -> list[dict[str, Any]]:
-    """Nodes with the same picture are one kind."""
+    """Group the nodes by picture: nodes with the same one are one kind."""
     kinds: dict[tuple[Any, ...], list[NodeReport]] = {}
     for node in nodes:
         kinds.setdefault(_shape(node), []).append(node)
@@ -89,10 +90,10 @@ def _kinds(nodes: Iterable[NodeReport]) -> list[dict[str, Any]]:
 
 
 def _shape(node: NodeReport) -> tuple[Any, ...]:
-    """What the picture and the matrices show. GPUs' serial numbers are not seen there, but by the pointer."""
+    """Return what the picture and the matrices show. GPUs' serial numbers are only in tooltips."""
     matrices = _matrices(node)
     cells = tuple((data["caption"], *data["columns"], *map(str, data["rows"])) for data in matrices)
-    picture = draw(_sockets(node), _own_links(node.gpu), WIDE)
+    picture = draw(_sockets(node), _direct_links(node.gpu), WIDE)
     return (rows.gpu_summary(node.gpu), rows.hca_summary(node), _visible(picture.shapes), cells)
 
 
@@ -104,28 +105,28 @@ def _sockets(node: NodeReport) -> list[Socket]:
     return sockets(node.rdma, node.gpu, node.hcas)
 
 
-def _own_links(gpu: Gpu | None) -> str:
-    """The label of the strip, where every two GPUs have a link of their own."""
+def _direct_links(gpu: Gpu | None) -> str:
+    """Return the label of the strip, if every pair of GPUs has a direct link."""
     return f"{links.kind(gpu.links)}: {links.summary(gpu)}" if gpu and links.all_to_all(gpu) else ""
 
 
 def _kind(alike: Sequence[NodeReport]) -> dict[str, Any]:
     node = alike[0]
-    laid_out, own_links = _sockets(node), _own_links(node.gpu)
+    laid_out, direct_links = _sockets(node), _direct_links(node.gpu)
     facts = [("GPUs", rows.gpu_summary(node.gpu)), ("GPU links", rows.link_summary(node.gpu))]
     facts += [("RDMA devices", rows.hca_summary(node)), ("library", rows.library_summary(node.library))]
     if node.rdma and node.rdma.hcas:
         facts.append(("GPUDirect RDMA", rows.gdr_summary(node.rdma.gdr)))
-    title = names([each.name for each in alike])
+    title = names([node.name for node in alike])
     return {
         "title": f"{title} ({len(alike)} nodes with the same topology)" if len(alike) > 1 else title,
         "label": f"Topology: {rows.gpu_summary(node.gpu)}; RDMA devices: {rows.hca_summary(node)}",
         "facts": [(name, text) for name, text in facts if text],
-        "wide": draw(laid_out, own_links, WIDE) if laid_out else None,
-        "narrow": draw(laid_out, own_links, NARROW) if laid_out else None,
+        "wide": draw(laid_out, direct_links, WIDE) if laid_out else None,
+        "narrow": draw(laid_out, direct_links, NARROW) if laid_out else None,
         "legend": LEGEND,
         "matrices": _matrices(node),
-        "nodes": [_node(each) for each in alike],
+        "nodes": [_node(node) for node in alike],
     }
 
 
@@ -145,7 +146,7 @@ def _node(node: NodeReport) -> dict[str, Any]:
 
 
 def _matrices(node: NodeReport) -> list[dict[str, Any]]:
-    """GPU by NIC and GPU by GPU, as the tools print them, each only where there is one to show."""
+    """Return the matrices GPU by NIC and GPU by GPU, as the tools print them, if they have any cell."""
     gpu = node.gpu
     if gpu is None or not gpu.devices:
         return []
@@ -153,18 +154,18 @@ def _matrices(node: NodeReport) -> list[dict[str, Any]]:
     to_nic = {(link.gpu, link.nic): link.relation for link in gpu.nic_links}
     between = {pair: links.word(link) for link in gpu.links for pair in ((link.a, link.b), (link.b, link.a))}
     between.update({(index, index): "X" for index in indexes})
-    found = []
+    matrices = []
     nics = sorted({link.nic for link in gpu.nic_links}, key=natural)
     if nics:
         cells = [(f"GPU {index}", [_cell(to_nic.get((index, nic), "")) for nic in nics]) for index in indexes]
-        found.append({"caption": "PCI relation of each GPU and NIC", "columns": nics, "rows": cells})
+        matrices.append({"caption": "PCI relation of each GPU and NIC", "columns": nics, "rows": cells})
     if gpu.links:
         cells = [(f"GPU {a}", [_cell(between.get((a, b), "")) for b in indexes]) for a in indexes]
         columns = [f"GPU {index}" for index in indexes]
-        found.append({"caption": "Link of each two GPUs", "columns": columns, "rows": cells})
-    return found
+        matrices.append({"caption": "Link between GPUs", "columns": columns, "rows": cells})
+    return matrices
 
 
 def _cell(text: str) -> dict[str, str]:
-    style = text if text in RELATIONS else "own" if text and links.own(text) else ""
+    style = text if text in RELATIONS else "own" if text and links.is_direct(text) else ""
     return {"text": text, "style": style}

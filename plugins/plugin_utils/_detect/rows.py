@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a node is shown, in the terminal and on the page alike.
+"""What is shown of a node, in the terminal and on the page alike.
 
-Sentences and rows of tables, as data: whoever shows them makes them harmless for the place.
+Sentences and rows of tables, as data: the code that shows them escapes them.
 """
 
 from __future__ import annotations
@@ -30,23 +30,22 @@ MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 RUNTIMES = {"nvidia": "CUDA", "amd": "ROCm"}
 
 NO_GPU = (
-    "none that a process here can open; ranks run on the CPU. If there should be some: install the GPU's driver, "
+    "none that a process here can open; ranks run on the CPU. If there should be GPUs: install the GPU's driver, "
     "or give the container its devices"
 )
 CLOSED_GPU = (
-    "in the machine, but none that this user can open; see who may open {devices}, "
-    "and which devices the container was given"
+    "in the machine, but this user can open none; check who may open {devices}, and which devices the container has"
 )
 NO_HCA = (
-    "none under /sys/class/infiniband; nodes talk over TCP. If there should be some: load the adapter's driver "
+    "none under /sys/class/infiniband; nodes use TCP. If there should be some: load the adapter's driver "
     "(lspci shows the adapter), or give the container its devices"
 )
 
 
 def gpu_summary(gpu: Gpu | None) -> str:
-    """`8 x NVIDIA H100 80GB HBM3, 80 GiB, driver 550.54.15, CUDA 12.4`, or why there is none and what to do."""
+    """Return `8 x NVIDIA H100 80GB HBM3, 80 GiB, driver 550.54.15, CUDA 12.4`, or why there is none and what to do."""
     if gpu is None:
-        return "not known: nobody could look, see the warnings above"
+        return "not known: could not be read, see the warnings above"
     if not gpu.count and not gpu.devices:
         if gpu.vendor is None:
             return NO_GPU
@@ -65,37 +64,37 @@ def gpu_summary(gpu: Gpu | None) -> str:
 
 
 def link_summary(gpu: Gpu | None) -> str:
-    """What lies between the GPUs, empty for fewer than two."""
+    """Return the links between the GPUs, empty for fewer than two."""
     return links.summary(gpu) if gpu else ""
 
 
 def hca_summary(report: NodeReport) -> str:
-    """`10 HCAs, 8 for a job`, or that there is none and what to do."""
+    """Return `10, 8 for a job`, or that there is none and what to do."""
     if report.rdma is None:
-        return "not known: nobody could look, see the warnings above"
+        return "not known: could not be read, see the warnings above"
     if not report.rdma.hcas:
         return NO_HCA
     return f"{len(report.rdma.hcas)}, {len(report.hcas) or 'none'} for a job"
 
 
 def gdr_summary(gdr: Gdr) -> str:
-    """What the kernel has for GPUDirect RDMA."""
+    """Return the kernel's support for GPUDirect RDMA."""
     if gdr.loaded is None:
         return "not known"
-    there = " and ".join([*gdr.loaded, *(["DMA-BUF"] if gdr.dmabuf else [])])
-    unknown = "whether DMA-BUF works only the driver can tell" if gdr.dmabuf is None else ""
-    return "; ".join(filter(None, [there or "no kernel module for it", unknown]))
+    support = " and ".join([*gdr.loaded, *(["DMA-BUF"] if gdr.dmabuf else [])])
+    unknown = "whether DMA-BUF works is known only to the driver" if gdr.dmabuf is None else ""
+    return "; ".join(filter(None, [support or "no kernel module for it", unknown]))
 
 
 def library_summary(library: Library | None) -> str:
-    """`NCCL 2.23.4 (from where)`."""
+    """Return `NCCL 2.23.4 (source)`."""
     if library is None:
         return "library not known"
     return f"{version_text(library)}{f' ({library.source})' if library.source else ''}"
 
 
 def gpu_rows(gpu: Gpu | None) -> list[list[str]]:
-    """A row of GPU_HEADERS for each logical GPU."""
+    """Return a row of GPU_HEADERS for each logical GPU."""
     if gpu is None:
         return []
     nearest = {near.gpu: links.nearest(near) for near in gpu.nearest_nics if near.names}
@@ -114,7 +113,7 @@ def gpu_rows(gpu: Gpu | None) -> list[list[str]]:
 
 
 def port_rows(report: NodeReport) -> list[list[str]]:
-    """A row of PORT_HEADERS for each port; a device without ports has one too."""
+    """Return a row of PORT_HEADERS for each port, and one for a device without ports."""
     hcas = sorted(report.rdma.hcas, key=lambda hca: natural(hca.name)) if report.rdma else []
     return [row for hca in hcas for row in _of_hca(hca, report)]
 
@@ -144,7 +143,7 @@ def _state(port: Port) -> str:
 
 
 def _gid(port: Port) -> str:
-    """The entry that NCCL would take on RoCE; on InfiniBand it is always the first, which says nothing."""
+    """Return the entry that NCCL would use on RoCE; on InfiniBand it is always the first, which is not shown."""
     entry = next((gid for gid in port.gids if gid.index == port.rocev2_gid_index), None)
     if entry is None:
         return ""
@@ -155,32 +154,32 @@ def _use(hca: Hca, port: Port, report: NodeReport) -> str:
     if not port.usable:
         return f"no: {'; '.join(port.reasons) or 'not usable'}"
     if report.fabric == "tcp":
-        return "no: usable, but nodes talk over TCP"
+        return "no: usable, but nodes use TCP"
     return "yes" if hca.name in report.hcas else "no: usable, not chosen"
 
 
 def environment_lines(environment: Sequence[Variable]) -> list[tuple[str, str]]:
-    """For each variable the assignment and where it comes from."""
-    return [(f"{each.name}={each.value}", remark(each)) for each in environment]
+    """Return for each variable the assignment and where it comes from."""
+    return [(f"{variable.name}={variable.value}", remark(variable)) for variable in environment]
 
 
 def remark(variable: Variable) -> str:
-    """`D2, fabric: why`."""
+    """Return `D2, fabric: reason`."""
     where = ", ".join(filter(None, [variable.rule, variable.origin]))
     return f"{where}: {variable.reason}" if variable.reason else where
 
 
 def not_set_lines(report: NodeReport) -> list[tuple[str, str]]:
-    """For each variable that is deliberately not set its name and why."""
+    """Return for each variable that is deliberately not set its name and the reason."""
     return [(item.name, f"{item.rule}: {item.reason}" if item.rule else item.reason) for item in report.not_set]
 
 
 def finding_line(finding: Finding) -> str:
-    """`observed; expected … (source); remedy`, without the node."""
+    """Return `check: observed; expected … (source); remedy`, without the node."""
     expected = f"; expected {finding.expected}" if finding.expected else ""
     return f"{finding.check}: {finding.observed}{expected} ({finding.source}); {finding.remedy}"
 
 
 def difference_line(difference: Difference) -> str:
-    """`mlx5_3 port 1: DOWN … (node0: ACTIVE …)`."""
-    return f"{names(difference.features)}: {difference.here} ({difference.other}: {difference.there})"
+    """Return `mlx5_3 port 1: DOWN … (node0: ACTIVE …)`."""
+    return f"{names(difference.features)}: {difference.value} ({difference.node}: {difference.usual})"

@@ -54,14 +54,14 @@ def node_lines(node: NodeReport, width: int) -> list[str]:
 
 
 def cluster_lines(report: ClusterReport, width: int) -> list[str]:
-    """Return the summary: who is alike, who differs in what, who did not answer, what is wrong with the whole."""
+    """Return the summary: groups of nodes and their differences, nodes without an answer, the cluster's problems."""
     answered = [node for node in report.nodes if node.answered]
     lines = [f"cluster: {_count(len(report.nodes), 'node')}, {len(answered)} answered"]
     if report.fabric:
         lines += _wrapped(f"  fabric {report.fabric.value}: {report.fabric.reason}", width)
     for group in groups(report.nodes):
         lines += _wrapped(f"  {group_title(group)}", width)
-        lines += [line for each in difference_lines(group) for line in _wrapped(f"    {each}", width)]
+        lines += [line for text in difference_lines(group) for line in _wrapped(f"    {text}", width)]
     for node in report.nodes:
         if not node.answered:
             lines += _wrapped(f"  {node.name}: no answer: {node.why}", width)
@@ -69,14 +69,14 @@ def cluster_lines(report: ClusterReport, width: int) -> list[str]:
 
 
 def difference_lines(group: Alike) -> list[str]:
-    """A line for each of the first differences, and how many more there are."""
+    """Return a line for each of the first differences, and how many more there are."""
     more = len(group.differences) - DIFFERENCES_SHOWN
-    shown = [rows.difference_line(each) for each in group.differences[:DIFFERENCES_SHOWN]]
+    shown = [rows.difference_line(difference) for difference in group.differences[:DIFFERENCES_SHOWN]]
     return [*shown, f"and {more} more"] if more > 0 else shown
 
 
 def group_title(group: Alike) -> str:
-    """`8 nodes alike: …`, or who differs."""
+    """Return `8 nodes alike: …`, or the nodes that differ."""
     if group.differences:
         return f"{names(group.nodes)}: {'differs' if len(group.nodes) == 1 else 'differ'} in"
     return f"{_count(len(group.nodes), 'node')} alike: {names(group.nodes)}" if len(group.nodes) > 1 else group.nodes[0]
@@ -99,16 +99,13 @@ def _section(title: str, entries: Iterable[tuple[str, str]], width: int) -> list
 
 
 def _findings(findings: Sequence[Finding], width: int) -> list[str]:
-    """What is wrong; a check that passed or did not apply is told by nobody's table."""
+    """Return the problems, the worst first; a check that passed or did not apply is not shown."""
     order = {status: place for place, status in enumerate(BAD)}
-    bad = sorted((each for each in findings if each.status in order), key=lambda each: order[each.status])
+    bad = sorted((item for item in findings if item.status in order), key=lambda item: order[item.status])
     if not bad:
         return []
-    return [
-        "",
-        "  wrong",
-        *(line for each in bad for line in _wrapped(f"    {each.status}: {rows.finding_line(each)}", width, " " * 6)),
-    ]
+    texts = [f"    {finding.status}: {rows.finding_line(finding)}" for finding in bad]
+    return ["", "  problems", *(line for text in texts for line in _wrapped(text, width, " " * 6))]
 
 
 def _indented(lines: Iterable[str], by: int = 2) -> list[str]:
@@ -116,7 +113,7 @@ def _indented(lines: Iterable[str], by: int = 2) -> list[str]:
 
 
 def _wrapped(text: str, width: int, indent: str = "      ") -> list[str]:
-    """Return text, which may begin with blanks, in lines of `width`; a word that is longer, a value, stays whole."""
+    """Return text, which may begin with spaces, in lines of `width`; a longer word, such as a value, is not broken."""
     line = clean(text)
     if len(line) <= width:
         return [line]

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The shape of a node for a drawing: sockets, PCI groups, GPUs, NICs.
 
-Groups are what the facts say of each GPU and NIC: PIX and PXB mean bridges without the CPU between. Which bridges there
-are is not known from the facts and so is not drawn.
+Groups follow from the facts about each GPU and NIC: PIX and PXB mean a path over bridges without the CPU. The facts do
+not contain the bridges themselves, so they are not drawn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Inst
 
 @dataclass(frozen=True)
 class Chip:
-    """One GPU as one sees it on the board; its partitions are the logical GPUs `indexes`."""
+    """One physical GPU; its partitions are the logical GPUs `indexes`."""
 
     indexes: tuple[int, ...]
     name: str
@@ -50,9 +50,9 @@ class Chip:
 
 @dataclass(frozen=True)
 class Nic:
-    """One RDMA device: `speed` and `layer` of its link, `state` what a job makes of it, `why` when it is not used.
+    """One RDMA device: `speed` and `layer` of its link, `state` for a job, `why` if it is not used.
 
-    detail is its interface, or its type where it has none.
+    detail is its interface, or its type if it has none.
     """
 
     name: str
@@ -68,57 +68,57 @@ class Nic:
 
 @dataclass(frozen=True)
 class Cluster:
-    """GPUs and NICs with one PCI bridge between them at most (PIX); or one device alone."""
+    """GPUs and NICs with at most one PCI bridge between them (PIX), or a single device."""
 
     chips: tuple[Chip, ...]
     nics: tuple[Nic, ...]
 
     @property
     def columns(self) -> int:
-        """How many devices it is wide."""
+        """The width in devices."""
         return max(len(self.chips), len(self.nics))
 
 
 @dataclass(frozen=True)
 class Group:
-    """What reaches each other below the CPU: `relation` is PIX or PXB, or empty for what reaches nothing so."""
+    """Devices that reach each other without the CPU: `relation` is PIX or PXB, or empty for devices that do not."""
 
     relation: str
     clusters: tuple[Cluster, ...]
 
     @property
     def columns(self) -> int:
-        """How many devices it is wide."""
+        """The width in devices."""
         return sum(cluster.columns for cluster in self.clusters)
 
 
 @dataclass(frozen=True)
 class Socket:
-    """A NUMA node; None holds what the machine says of no NUMA node."""
+    """A NUMA node; None is for devices without a known NUMA node."""
 
     numa: int | None
     groups: tuple[Group, ...]
 
 
 def short_name(name: str | None) -> str:
-    """A GPU's name without its maker's."""
+    """Return a GPU's name without its maker's."""
     return _MAKERS.sub("", name or "GPU, name not known")
 
 
 def memory(device: Device) -> str:
-    """`80 GiB`, as whole GiB: a driver keeps some MiB of them for itself."""
+    """Return `80 GiB`, in whole GiB: a driver reserves some MiB of them."""
     if device.memory_mib is None:
         return ""
     return f"{device.memory_mib / 1024:.0f} GiB" if device.memory_mib >= 1024 else f"{device.memory_mib} MiB"
 
 
 def rate(port: Port) -> str:
-    """`400 Gb/s`."""
+    """Return `400 Gb/s`."""
     return f"{port.rate_gbps:g} Gb/s" if port.rate_gbps is not None else "rate not known"
 
 
 def chips(gpu: Gpu | None) -> list[Chip]:
-    """The GPUs, partitions of one put together by their PCI address without the function."""
+    """Return the physical GPUs; partitions of one have the same PCI address except for the function."""
     if gpu is None:
         return []
     boards: dict[Hashable, list[Device]] = {}
@@ -148,18 +148,18 @@ def _memory(devices: Sequence[Device]) -> str:
 
 
 def nics(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[Nic]:
-    """The RDMA devices in the order a person gives them; `used` are the names that a job uses."""
+    """Return the RDMA devices in natural order; `used` are the names of those that a job uses."""
     best: dict[str, str] = {}
     for link in gpu.nic_links if gpu else []:
         best[link.nic] = min(link.relation, best.get(link.nic, link.relation), key=_distance)
-    found = sorted(rdma.hcas, key=lambda hca: natural(hca.name)) if rdma else []
-    return [_nic(hca, hca.name in used, best.get(hca.name, "")) for hca in found]
+    hcas = sorted(rdma.hcas, key=lambda hca: natural(hca.name)) if rdma else []
+    return [_nic(hca, hca.name in used, best.get(hca.name, "")) for hca in hcas]
 
 
 def _nic(hca: Hca, used: bool, relation: str) -> Nic:
     usable = any(port.usable for port in hca.ports)
     up = any(port.state == "ACTIVE" for port in hca.ports)
-    # The port that counts: a usable one, else one that is up, else the fastest.
+    # The port to show: a usable one, or else one that is up, or else the fastest.
     best = max(hca.ports, key=lambda port: (port.usable, port.state == "ACTIVE", port.rate_gbps or 0), default=None)
     several = len(hca.ports) > 1
     reasons = [f"port {port.port}: {why}" if several else why for port in hca.ports for why in port.reasons]
@@ -184,7 +184,7 @@ def _distance(relation: str) -> int:
 
 
 def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[Socket]:
-    """Lay out the node: sockets by number, in each the groups by their first GPU, what is in no group last."""
+    """Lay out the node: sockets by number, groups by their first GPU, devices without a group last."""
     all_chips, all_nics = chips(gpu), nics(rdma, gpu, used)
     edges = _edges(gpu, all_chips, all_nics)
     places: dict[int | None, list[Group]] = {}
@@ -193,7 +193,7 @@ def sockets(rdma: Rdma | None, gpu: Gpu | None, used: Collection[str]) -> list[S
         inside = [edge for edge in edges if edge[0] in component and edge[1] in component]
         near = {edge[2] for edge in inside} & set(NEAR)
         relation = "PXB" if "PXB" in near else "PIX" if near else ""
-        # Where all is PXB there is nothing to tell apart below it.
+        # If all relations are PXB, the group has no clusters to distinguish.
         parts = (
             _components(component, [edge[:2] for edge in inside if edge[2] == "PIX"]) if "PIX" in near else [component]
         )
@@ -221,7 +221,7 @@ def _edges(
 def _components(
     members: Sequence[Chip | Nic], pairs: Iterable[tuple[Chip | Nic, Chip | Nic]]
 ) -> list[list[Chip | Nic]]:
-    """Part members into what is joined by pairs, in the order of the members."""
+    """Partition the members into components joined by pairs, in the order of the members."""
     component = {member: [member] for member in members}
     for a, b in pairs:
         if component[a] is not component[b]:
@@ -234,15 +234,15 @@ def _components(
 
 
 def _cluster(members: Iterable[Chip | Nic]) -> Cluster:
-    found = list(members)
+    devices = list(members)
     return Cluster(
-        chips=tuple(member for member in found if isinstance(member, Chip)),
-        nics=tuple(member for member in found if isinstance(member, Nic)),
+        chips=tuple(device for device in devices if isinstance(device, Chip)),
+        nics=tuple(device for device in devices if isinstance(device, Nic)),
     )
 
 
 def _loose(groups: Iterable[Group]) -> list[Group]:
-    """Put what is in no group into columns, GPUs above NICs: no line between them claims anything."""
+    """Arrange the devices without a group in columns, GPUs above NICs, without lines between them."""
     alone = [cluster for group in groups if not group.relation for cluster in group.clusters]
     upper = [chip for cluster in alone for chip in cluster.chips]
     lower = [nic for cluster in alone for nic in cluster.nics]

@@ -78,7 +78,7 @@ def test_rdma_that_is_asked_for_and_not_there() -> None:
 def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() -> None:
     report = detected([answer("node0", dgx_h100()), Silent("node1", "no route to host")])
     assert [node.answered for node in report.nodes] == [True, False]
-    (finding,) = [each for each in report.all_findings if each.status == "error"]
+    (finding,) = [finding for finding in report.all_findings if finding.status == "error"]
     assert (finding.node, finding.observed) == ("node1", "no route to host")
     assert "NCCL_SOCKET_IFNAME" in variables(report.nodes[0])
 
@@ -109,9 +109,9 @@ def test_the_head_that_is_silent_costs_the_interface_only() -> None:
 def test_the_library_is_the_facts_or_the_policys() -> None:
     def library(**policy: Any) -> tuple[str, tuple[int, ...] | None]:
         versions = {"nccl": "2.21.5", "sources": {"nccl": "/v"}}
-        found = detected([answer("node0", dgx_h100(), 0, versions=versions)], **policy).nodes[0].library
-        assert found is not None
-        return found.name, found.version
+        resolved = detected([answer("node0", dgx_h100(), 0, versions=versions)], **policy).nodes[0].library
+        assert resolved is not None
+        return resolved.name, resolved.version
 
     assert library() == ("nccl", (2, 21, 5))
     assert library(version="2.27.3") == ("nccl", (2, 27, 3))

@@ -32,9 +32,9 @@ each_picture = pytest.mark.parametrize(("machine", "width"), list(itertools.prod
 NIC = Nic("mlx5_0", "", "400 Gb/s", "InfiniBand", "used", True, "", 0, "PIX")
 
 
-def drawn(machine: dict[str, Any], width: float, own_links: str = "NVLink: all 28 pairs NV18") -> Picture:
+def drawn(machine: dict[str, Any], width: float, direct_links: str = "NVLink: all 28 pairs NV18") -> Picture:
     laid_out = sockets(Rdma.from_dict(machine["rdma"]), Gpu.from_dict(machine["gpu"]), ["mlx5_0"])
-    return draw(laid_out, own_links, width)
+    return draw(laid_out, direct_links, width)
 
 
 def boxes(picture: Picture, style: str) -> list[Box]:
@@ -80,12 +80,12 @@ def test_no_device_lies_on_another(machine: str, width: float) -> None:
 def test_everything_is_on_it(machine: str, width: float) -> None:
     facts = MACHINES[machine]()
     picture = drawn(facts, width)
-    said = texts(picture)
-    assert {hca["name"] for hca in facts["rdma"]["hcas"]} <= set(said)
-    assert {f"GPU {number}" for number in range(8)} <= set(said)
-    assert said.count("NUMA node 0") == said.count("NUMA node 1") == 1
+    labels = texts(picture)
+    assert {hca["name"] for hca in facts["rdma"]["hcas"]} <= set(labels)
+    assert {f"GPU {number}" for number in range(8)} <= set(labels)
+    assert labels.count("NUMA node 0") == labels.count("NUMA node 1") == 1
     speeds = [f"{hca['ports'][0]['rate_gbps']:g} Gb/s" for hca in facts["rdma"]["hcas"] if hca["ports"][0]["usable"]]
-    assert sorted(text for text in said if text.endswith(" Gb/s")) == sorted(speeds)
+    assert sorted(text for text in labels if text.endswith(" Gb/s")) == sorted(speeds)
 
 
 def test_two_sockets_stand_side_by_side_where_there_is_room() -> None:
@@ -114,7 +114,7 @@ def test_what_a_job_uses() -> None:
 
 def test_the_strip_is_there_only_with_links_between_all() -> None:
     assert any(isinstance(shape, Wire) and shape.style == "strip" for shape in drawn(dgx_h100(), WIDE).shapes)
-    without = drawn(dgx_h100(), WIDE, own_links="")
+    without = drawn(dgx_h100(), WIDE, direct_links="")
     assert not any(isinstance(shape, Wire) and shape.style in ("strip", "own") for shape in without.shapes)
 
 

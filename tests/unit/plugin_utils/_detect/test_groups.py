@@ -36,10 +36,10 @@ def test_addresses_and_serial_numbers_are_no_difference() -> None:
 
 
 def test_the_odd_one_is_named_with_what_is_odd() -> None:
-    found = groups(cluster(dgx_h100(), down("mlx5_4"), dgx_h100()).nodes)
-    assert [group.nodes for group in found] == [("node0", "node2"), ("node1",)]
-    assert found[0].differences == ()
-    ports = [each for each in found[1].differences if each.features == ("mlx5_4 port 1",)]
+    result = groups(cluster(dgx_h100(), down("mlx5_4"), dgx_h100()).nodes)
+    assert [group.nodes for group in result] == [("node0", "node2"), ("node1",)]
+    assert result[0].differences == ()
+    ports = [difference for difference in result[1].differences if difference.features == ("mlx5_4 port 1",)]
     assert ports == [
         Difference(
             ("mlx5_4 port 1",),
@@ -57,15 +57,18 @@ def test_the_same_difference_of_several_features_is_told_once() -> None:
     differences = groups(cluster(dgx_h100(), dgx_h100(), other).nodes)[1].differences
     assert len(differences) == 2  # by NUMA node
     assert differences[0].features == ("mlx5_0", "mlx5_1", "mlx5_3", "mlx5_4", "mlx5_5")
-    assert "28.43.1014" in differences[0].here and "28.39.1002" in differences[0].there
+    assert "28.43.1014" in differences[0].value and "28.39.1002" in differences[0].usual
 
 
 def test_what_only_one_side_has() -> None:
     other = dgx_h100()
     del other["rdma"]["hcas"][-1]
-    found = {each.features: (each.here, each.there) for each in groups(cluster(dgx_h100(), other).nodes)[1].differences}
-    assert found["HCAs",] == ("9", "10")
-    assert found["mlx5_7",][0] == "none"
+    values = {
+        difference.features: (difference.value, difference.usual)
+        for difference in groups(cluster(dgx_h100(), other).nodes)[1].differences
+    }
+    assert values["HCAs",] == ("9", "10")
+    assert values["mlx5_7",][0] == "none"
 
 
 def test_nodes_without_an_answer_are_in_no_group() -> None:

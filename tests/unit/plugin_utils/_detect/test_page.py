@@ -63,57 +63,57 @@ def page(*machines: dict[str, Any], **policy: Any) -> Page:
     return Page(render(TEMPLATE, cluster(*machines, **policy), "now · ansible-playbook"))
 
 
-def tags(found: Page) -> list[str]:
-    return [tag for tag, _attributes in found.elements]
+def tags(document: Page) -> list[str]:
+    return [tag for tag, _attributes in document.elements]
 
 
 @pytest.mark.parametrize("machine", [dgx_h100, dgx_a100, mi300x, laptop])
 def test_it_is_well_formed_and_needs_nothing_else(machine: Any) -> None:
-    found = page(machine(), machine())
-    assert not {"script", "img", "link", "iframe", "object", "base"} & set(tags(found))
-    for _tag, attributes in found.elements:
+    document = page(machine(), machine())
+    assert not {"script", "img", "link", "iframe", "object", "base"} & set(tags(document))
+    for _tag, attributes in document.elements:
         assert not {"src", "href", "xlink:href"} & set(attributes)
         assert not [name for name in attributes if name.startswith("on")]
     assert "url(" not in TEMPLATE and "@import" not in TEMPLATE
 
 
 def test_the_drawing_says_what_it_shows_without_being_seen() -> None:
-    found = page(dgx_h100())
-    pictures = [attributes for tag, attributes in found.elements if tag == "svg"]
+    document = page(dgx_h100())
+    pictures = [attributes for tag, attributes in document.elements if tag == "svg"]
     assert [picture["class"] for picture in pictures] == ["wide", "narrow"]
     assert all(picture["role"] == "img" and "8 x NVIDIA H100" in str(picture["aria-label"]) for picture in pictures)
-    assert tags(found).count("caption") == 4  # GPU x NIC, GPU x GPU, GPUs, ports
+    assert tags(document).count("caption") == 4  # GPU x NIC, GPU x GPU, GPUs, ports
     for text in ("mlx5_10", "400 Gb/s", "NV18", "NVLink: all 28 pairs NV18", "NUMA node 1", "DOWN"):
-        assert text in found.texts
+        assert text in document.texts
 
 
 def test_the_matrix_has_every_relation() -> None:
-    found = page(dgx_h100())
+    document = page(dgx_h100())
     for relation, count in (("PIX", 8), ("NODE", 8 * 4), ("SYS", 8 * 5)):
         cells = [
-            attributes for tag, attributes in found.elements if tag == "td" and attributes.get("class") == relation
+            attributes for tag, attributes in document.elements if tag == "td" and attributes.get("class") == relation
         ]
         assert len(cells) == count
 
 
 def test_nodes_of_one_kind_are_drawn_once() -> None:
-    found = page(dgx_h100(), mi300x(), dgx_h100(), laptop())
-    assert tags(found).count("svg") == 2 * 2
-    assert "node0 and node2 (2 nodes with the same topology)" in found.texts
-    assert tags(found).count("details") == 4
+    document = page(dgx_h100(), mi300x(), dgx_h100(), laptop())
+    assert tags(document).count("svg") == 2 * 2
+    assert "node0 and node2 (2 nodes with the same topology)" in document.texts
+    assert tags(document).count("details") == 4
 
 
 def test_a_laptop_has_no_drawing_and_says_why() -> None:
-    found = page(laptop())
-    assert "svg" not in tags(found)
-    assert any(text.startswith("none under /sys/class/infiniband") for text in found.texts)
+    document = page(laptop())
+    assert "svg" not in tags(document)
+    assert any(text.startswith("none under /sys/class/infiniband") for text in document.texts)
 
 
 def test_findings_come_first_and_name_their_nodes() -> None:
-    found = page(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"))
-    assert "What is wrong" in found.texts
-    assert "node0 and node1" in found.texts
-    assert ("li", {"class": "fail"}) in found.elements
+    document = page(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"))
+    assert "Problems" in document.texts
+    assert "node0 and node1" in document.texts
+    assert ("li", {"class": "fail"}) in document.elements
 
 
 def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
@@ -128,12 +128,12 @@ def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
     answers: list[Answer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
     report = detected(answers, layers=[({"MINE": HOSTILE}, LAUNCH_ENV)])
-    found = Page(render(TEMPLATE, report, HOSTILE))
-    assert not {"script", "img"} & set(tags(found))
-    for _tag, attributes in found.elements:
+    document = Page(render(TEMPLATE, report, HOSTILE))
+    assert not {"script", "img"} & set(tags(document))
+    for _tag, attributes in document.elements:
         assert not [name for name in attributes if name.startswith("on")]
-    assert any(HOSTILE in text for text in found.texts), "shown as it is, not evaluated"
-    assert "<b>node1</b>" in found.texts
+    assert any(HOSTILE in text for text in document.texts), "shown as it is, not evaluated"
+    assert "<b>node1</b>" in document.texts
 
 
 def test_the_same_facts_give_the_same_page() -> None:
@@ -142,9 +142,9 @@ def test_the_same_facts_give_the_same_page() -> None:
 
 
 def test_of_many_differences_the_first_are_told() -> None:
-    found = render(TEMPLATE, cluster(dgx_h100(), mi300x()), "")
-    assert re.search(r"<li>and [0-9]+ more</li>", found)
-    assert found.count("(node0: ") == 12
+    document = render(TEMPLATE, cluster(dgx_h100(), mi300x()), "")
+    assert re.search(r"<li>and [0-9]+ more</li>", document)
+    assert document.count("(node0: ") == 12
 
 
 def test_a_subtitle_that_is_put_in_later() -> None:

@@ -31,9 +31,9 @@ def text(*machines: dict[str, Any], width: int = 110, **policy: Any) -> list[str
 
 def words(lines: list[str], *first: str) -> list[str]:
     """The words of the line that begins with these."""
-    found = [line.split() for line in lines if tuple(line.split()[: len(first)]) == first]
-    assert len(found) == 1, (first, found)
-    return found[0]
+    rows = [line.split() for line in lines if tuple(line.split()[: len(first)]) == first]
+    assert len(rows) == 1, (first, rows)
+    return rows[0]
 
 
 def test_a_node_with_everything() -> None:
@@ -79,7 +79,7 @@ def test_nodes_with_the_same_table_are_shown_once() -> None:
 
 
 def test_the_summary_names_differences_and_who_is_silent() -> None:
-    answers = [answer(f"node{n}", each, n) for n, each in enumerate([dgx_h100(), dgx_h100(), laptop()])]
+    answers = [answer(f"node{n}", machine, n) for n, machine in enumerate([dgx_h100(), dgx_h100(), laptop()])]
     lines = render(detected([*answers, Silent("node3", "no route to host")]), 110)
     summary = lines[lines.index("cluster: 4 nodes, 3 answered") :]
     assert "  2 nodes alike: node0 and node1" in summary
@@ -127,6 +127,6 @@ def test_a_device_without_ports_has_a_row() -> None:
 def test_over_tcp_no_port_is_for_a_job_and_it_says_so() -> None:
     report = cluster(dgx_h100(), laptop())
     assert {row[-1] for row in rows.port_rows(report.nodes[0])} == {
-        "no: usable, but nodes talk over TCP",
+        "no: usable, but nodes use TCP",
         "no: port is DOWN, not ACTIVE",
     }
