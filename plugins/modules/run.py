@@ -65,7 +65,7 @@ EXAMPLES = r"""
     state: stopped
     workdir: /home/me/muster
     node: "{{ inventory_hostname }}"
-    run_id: multinode_42ch_256th_20261120_143052
+    run_id: multinode_42ch_256th_20261120_143052_3f9a
 """
 
 RETURN = r"""

@@ -41,10 +41,10 @@ EXAMPLES = r"""
 - name: Collect the run from every node
   muster.train.run_collect:
     workdir: /home/me/muster
-    run_id: multinode_42ch_256th_20261120_143052
+    run_id: multinode_42ch_256th_20261120_143052_3f9a
     node: "{{ inventory_hostname }}"
     node_rank: "{{ (groups['nodes'] + groups['spares'] | default([])).index(inventory_hostname) }}"
-    experiment: experiments/multinode_42ch_256th_20261120_143052
+    experiment: experiments/multinode_42ch_256th_20261120_143052_3f9a
 """
 
 RETURN = r"""

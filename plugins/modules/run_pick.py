@@ -41,5 +41,5 @@ run_id:
   description: The run.
   returned: success
   type: str
-  sample: multinode_42ch_256th_20261120_143052
+  sample: multinode_42ch_256th_20261120_143052_3f9a
 """

@@ -77,7 +77,7 @@ request:
     run_id:
       description: The run. V(null) means the newest. A launch always has a run ID.
       type: str
-      sample: multinode_42ch_256th_20261120_143052
+      sample: multinode_42ch_256th_20261120_143052_3f9a
     nonce:
       description: 32 hexadecimal digits that distinguish launches with the same run ID. V(null) for other verbs.
       type: str
@@ -108,7 +108,7 @@ request:
     experiment:
       description: Directory of the run on the controller, as an absolute path. V(null) without a run ID.
       type: str
-      sample: /home/me/experiments/multinode_42ch_256th_20261120_143052
+      sample: /home/me/experiments/multinode_42ch_256th_20261120_143052_3f9a
     experiments:
       description: Directory of all experiments on the controller, as an absolute path.
       type: str

@@ -45,7 +45,7 @@ def test_everything_wrong_is_said_at_once_one_line_each(cluster: Cluster) -> Non
         "chanels: unknown parameter (-e chanels)",
         "channels: expected a whole number from 1 to 128, saw 'abc' (-e channels)",
         "max_restarts: expected a whole number from 0 to 100, saw -1 (-e max_restarts)",
-        "run_id: expected a run ID (a name, not a path) such as multinode_42ch_256th_20261120_143052[_label], "
+        "run_id: expected a run ID (a name, not a path) such as multinode_42ch_256th_20261120_143052[_label]_3f9a, "
         "saw '../x' (-e run_id)",
         "script: expected a script or a module, saw 'a.py' (-e script) and saw 'b' (-e module)",
     ]

@@ -12,49 +12,129 @@ from collections.abc import Callable
 from typing import Any
 
 from .._records.job import Job
+from .._records.run import RunRecord
 from .._text.stamps import utc
+from . import files
 from .locks import SLOT_S, SLOT_WITH_HEAD_S, Lock, run_path, slot_path
+from .state import STATE
 
 TRY_S = 0.2
+# How long a head waits for a member of a younger launch.
+HEAD_S = 30.0
 HEAD_LOOK_S = 1.0
 
 
 class Taken(Exception):
-    """The slot is held by another run, which the message names."""
+    """The run or the slot is held by another launch, which the message names."""
 
 
 def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
-    """Take this run's lock and its slot, until this process ends; raise Taken if another run holds one.
-
-    The head decides a race: it fails at once, while a member waits for the loser to leave.
-    """
-    holder = {"run_id": job.run_id, "nonce": job.nonce, "node": job.node, "pid": os.getpid(), "since": utc()}
-    locks = []
-    began = alone_since = next_look = time.monotonic()
-    for path in (run_path(run_dir), slot_path(job.workdir, job.node, job.slot)):
+    """Take this run's lock and its slot, until this process ends; raise Taken if another launch holds one."""
+    endpoint = [job.rendezvous.address, job.gang.port]
+    holder = {
+        "run_id": job.run_id,
+        "nonce": job.nonce,
+        "node": job.node,
+        "pid": os.getpid(),
+        "since": utc(),
+        "node_rank": job.node_rank,
+        "created": job.created,
+        "head": endpoint,
+    }
+    slot = slot_path(job.workdir, job.node, job.slot)
+    resources = (run_path(run_dir), f"run {job.run_id}"), (slot, f"slot '{job.slot}'")
+    locks: list[Lock] = []
+    patience = _Patience(job)
+    waited = False
+    for path, resource in resources:
         lock = Lock(path)
         while not lock.acquire(holder):
+            rival = lock.holder() or {}
+            waited = True
             if stopped():
-                raise Taken(f"stopped while waiting for slot '{job.slot}'")
-            now = time.monotonic()
-            if now >= next_look:
-                next_look = now + HEAD_LOOK_S
-                alone_since = time.monotonic() if _is_head_listening(job) else alone_since
-            if job.node_rank == 0 or now - alone_since >= SLOT_S or now - began >= SLOT_WITH_HEAD_S:
-                raise Taken(_describe(lock.holder() or {}, job.slot))
+                raise Taken(f"stopped while waiting for {resource}")
+            if patience.ends(rival):
+                raise Taken(_describe(rival, resource, job))
             time.sleep(TRY_S)
         locks.append(lock)
+    if waited:
+        _check_turn(job, run_dir, patience, stopped)
     return locks
 
 
-def _is_head_listening(job: Job) -> bool:
+class _Patience:
+    """How long a runner waits for another launch's, so that of launches that meet, exactly one gets all its nodes.
+
+    The head decides: the launch that holds its own head's node goes on, and its members wait for the others to leave.
+    Where two such launches with different heads hold what the other needs, the younger one leaves.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._began = self._alone_since = self._next_look = time.monotonic()
+
+    def ends(self, rival: dict[str, Any]) -> bool:
+        """Return whether this runner leaves the lock to the runner that holds it."""
+        now = time.monotonic()
+        is_older = _age_order(rival) < _age_order(vars(self._job))
+        if self._job.node_rank == 0:
+            # A younger launch's member leaves when its own head, which this launch's member keeps out, is refused.
+            return is_older or rival.get("node_rank") == 0 or now - self._began >= HEAD_S
+        if now >= self._next_look:
+            self._next_look = now + HEAD_LOOK_S
+            head, own_head = rival.get("head"), [self._job.rendezvous.address, self._job.gang.port]
+            if is_older and head != own_head and _listens(head):
+                return True
+            self._look_for_head()
+        return self.is_alone() or now - self._began >= SLOT_WITH_HEAD_S
+
+    def is_alone(self) -> bool:
+        """Return whether this member's own head has not listened for a while."""
+        return time.monotonic() - self._alone_since >= SLOT_S
+
+    def has_head(self) -> bool:
+        """Return whether this runner is the head, or its head listens now."""
+        return self._job.node_rank == 0 or self._look_for_head()
+
+    def _look_for_head(self) -> bool:
+        listens = _listens([self._job.rendezvous.address, self._job.gang.port])
+        if listens:
+            self._alone_since = time.monotonic()
+        return listens
+
+
+def _check_turn(job: Job, run_dir: str, patience: _Patience, stopped: Callable[[], bool]) -> None:
+    """Raise Taken where the run was another launch's meanwhile, whose state must stay."""
+    state = RunRecord.from_dict(files.read_json(os.path.join(run_dir, STATE)))
+    if state.started is None or state.nonce == job.nonce:
+        return
+    winner = f"run {job.run_id} was started by launch {str(state.nonce)[:8]} at {state.started}"
+    if _age_order(vars(state)) > _age_order(vars(job)):
+        raise Taken(f"{winner}, which is younger than this launch ({job.nonce[:8]}); nothing of it was changed")
+    while not patience.has_head():
+        if patience.is_alone() or stopped():
+            raise Taken(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); nothing of it was changed")
+        time.sleep(TRY_S)
+
+
+def _age_order(launch: dict[str, Any]) -> tuple[str, str]:
+    """Return what orders launches by age; on every node the same."""
+    return str(launch.get("created", "")), str(launch.get("nonce", ""))
+
+
+def _listens(endpoint: object) -> bool:
+    """Return whether anything listens at a head's [address, port]."""
+    if not (isinstance(endpoint, list) and len(endpoint) == 2 and isinstance(endpoint[1], int)):
+        return False
     try:
-        socket.create_connection((job.rendezvous.address, job.gang.port), timeout=HEAD_LOOK_S).close()
-    except OSError:
+        socket.create_connection((str(endpoint[0]), endpoint[1]), timeout=HEAD_LOOK_S).close()
+    except (OSError, ValueError, OverflowError):  # the last two: no such address or port
         return False
     return True
 
 
-def _describe(holder: dict[str, Any], slot: str) -> str:
+def _describe(holder: dict[str, Any], resource: str, job: Job) -> str:
     run_id, nonce, node, since = (str(holder.get(name, "?")) for name in ("run_id", "nonce", "node", "since"))
-    return f"slot '{slot}' is held by run {run_id} (launch {nonce[:8]}) on {node} since {since}"
+    if run_id == job.run_id:
+        return f"{resource} is held by its launch {nonce[:8]} on {node} since {since}, not by this one"
+    return f"{resource} is held by run {run_id} (launch {nonce[:8]}) on {node} since {since}"

@@ -113,7 +113,7 @@ def make_request(
     run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
-        run_id = make_run_id(*numbers, situation.now, _text(values["label"]))
+        run_id = make_run_id(*numbers, situation.now, _text(values["label"]), situation.nonce)
     return {
         "schema": SCHEMA,
         "verb": verb,

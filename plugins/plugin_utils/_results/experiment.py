@@ -15,7 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.origin import FOR_ONE_RUN
-from .._request.run_id import RUN_ID, settings_in
+from .._request.run_id import RUN_ID, label_in, settings_in
 from .._text.table import GAP, one_line, table
 from .report import duration, first_progress, number
 from .verdict import Verdict, members
@@ -212,7 +212,7 @@ def list_table(entries: Iterable[Entry], width: int) -> list[str]:
     ]
     if _room(columns, width) < ENOUGH and all(RUN_ID.fullmatch(entry.run_id) for entry in ordered if entry.created):
         columns = [(*row[:-1], "") for row in columns]
-    if _room(columns, width) < ENOUGH and all(entry.run_id.endswith(entry.label) for entry in ordered):
+    if _room(columns, width) < ENOUGH and all(entry.label in ("", label_in(entry.run_id)) for entry in ordered):
         columns = [(row[0], "", *row[2:]) for row in columns]
     room = max(LEAST, _room(columns, width))
     rows = [(*row, _parameters(entry, room)) for row, entry in zip(columns, ordered, strict=True)]

@@ -73,7 +73,7 @@ def test_a_request(run: Run, tmp_path: Path) -> None:
     }
     assert request["nodes"] == ["node0", "node1"]
     assert request["run_id"].startswith("multinode_42ch_autoth_2")
-    assert request["run_id"].endswith("_base")
+    assert request["run_id"].endswith(f"_base_{request['nonce'][:4]}")
     assert request["experiment"] == f"{tmp_path}/experiments/{request['run_id']}"
     assert request["command"] == "ansible-playbook launch.yml -e channels=42 -e label=base"
     assert len(request["nonce"]) == 32

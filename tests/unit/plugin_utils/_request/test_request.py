@@ -92,13 +92,13 @@ def test_the_whole_request() -> None:
     assert request == {
         "schema": 1,
         "verb": "launch",
-        "run_id": RUN_ID + "_base",
+        "run_id": RUN_ID + "_base_0000",
         "nonce": "0" * 32,
         "created": "2026-11-20T14:30:52Z",
         "nodes": ["node0", "node1"],
         "spares": [],
         "hosts": "nodes",
-        "experiment": f"/work/experiments/{RUN_ID}_base",
+        "experiment": f"/work/experiments/{RUN_ID}_base_0000",
         "experiments": "/work/experiments",
         "controller": {"host": "laptop", "user": "ada"},
         "command": "ansible-playbook launch.yml -e channels=42",
@@ -234,7 +234,7 @@ def test_a_plan_s_values_are_checked_too() -> None:
 
 
 def test_unset_channels_and_threads_appear_as_auto() -> None:
-    assert make()["run_id"] == "multinode_autoch_autoth_20261120_143052"
+    assert make()["run_id"] == "multinode_autoch_autoth_20261120_143052_0000"
 
 
 @pytest.mark.parametrize(

@@ -406,10 +406,10 @@ def test_attempts_without_progress_end_the_run(gang: Make) -> None:
 
 
 def test_a_member_waits_for_its_slot_while_its_head_waits_for_it(gang: Make, tmp_path: Path) -> None:
-    loser = gang(SLEEP, SLEEP, run_id="loser", nonce="1" * 32)
+    loser = gang(SLEEP, SLEEP, run_id="loser", nonce="2" * 32)
     loser.start(0, 1)
     loser.wait_phase("running")
-    winner = gang(SLEEP, SLEEP, run_id="winner", nonce="2" * 32, slot="other")
+    winner = gang(SLEEP, SLEEP, run_id="winner", nonce="1" * 32, slot="other")
     # The winner's member needs the slot that the loser's has.
     winner.jobs[1] = type(winner.jobs[1])(**{**winner.jobs[1].__dict__, "slot": "default"})
     winner.start()
