@@ -12,7 +12,7 @@ version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
   - Returns the facts from which a launch is planned, in one execution.
-  - Nothing on the node is changed (but see O(probe_disks)) and nothing is decided.
+  - Nothing on the node is changed (but see O(node) and O(probe_disks)) and nothing is decided.
   - It also returns the node's health, for preflight. With another O(root), parts that a directory tree does not
     contain are null, such as the clock, the engine, the kernel log, V(sudo) and reachability.
   - What cannot be read is null, with a warning that gives the reason. A part that hangs is abandoned after ten seconds,
@@ -40,7 +40,10 @@ options:
     type: str
   ports: {description: TCP ports for which to return the listening process., type: list, elements: int, default: []}
   node:
-    description: The node's name in the inventory, under which the work directory has its slots and runs.
+    description:
+      - The node's name in the inventory, under which the work directory has its slots and runs.
+      - With it, whether flock(2) works in O(workdir) is tried on file systems without unnamed files too (NFS). An empty
+        hidden file is created and removed there, not in check mode.
     type: str
   slot: {description: Slot of O(node) for which to return the holder., type: str, default: default}
   data_dirs:
@@ -169,6 +172,8 @@ ansible_facts:
             writable: {description: Whether this user can write or create it., type: bool}
             free_bytes: {description: Space left in bytes., type: int}
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
+            flock: {description: 'Whether flock(2) works there, null if it was not tried.', type: bool}
+            flock_error: {description: Why flock(2) does not work., type: str}
         code:
           description: The code.
           type: dict
@@ -513,6 +518,7 @@ def main() -> None:
         reach=tuple(params["reach"]),
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,
+        probe_locks=params["node"] is not None and not module.check_mode,
     )
     host = LiveHost(params["root"])
     if not host.is_dir("/"):

@@ -122,7 +122,8 @@ def healthy(facts: Facts, number: int) -> Facts:
         "kernel": {"release": "6.8.0", "command_line": ["iommu=pt"]},
     }
     node.update(defaults)
-    node["workdir"] = {**node["workdir"], "identity": f"machine{number}", "writable": True, "filesystem": "ext4"}
+    known = {"identity": f"machine{number}", "writable": True, "filesystem": "ext4", "flock": True}
+    node["workdir"] = {**node["workdir"], **known}
     node["container"] = {**(node["container"] or {"kind": None}), "shm_bytes": 64 << 30}
     node["holder"] = None
     node["boot_id"] = f"boot{number}"

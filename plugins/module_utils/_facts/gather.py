@@ -56,6 +56,7 @@ class FactsQuery:
     reach: tuple[str, ...] = ()
     as_root: tuple[str, ...] = ()
     probe_disks: bool = False
+    probe_locks: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         "kernel": lambda: read_kernel(host),
     }
     probes: dict[str, Callable[[], Any]] = {
-        "workdir": lambda: read_workdir(host, query.workdir, identity.mark),
+        "workdir": lambda: read_workdir(host, query.workdir, identity.mark, query.probe_locks),
         "python": lambda: find_python(host, query.code_dir, query.python),
         **{name: probe for name, probe in subsets.items() if name in query.subset},
         **_health_probes(host, query),

@@ -79,7 +79,34 @@ class LiveSystem:
         state = _write(folder, os.O_TMPFILE)
         if state not in NO_TMPFILE:
             return state
-        return _write_and_remove(f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}") if named else None
+        return _write_and_remove(_hidden_name(folder)) if named else None
+
+    def try_lock(self, folder: str, named: bool = True) -> int | None:
+        """Lock a new empty file there with flock(2); return the errno, or 0. The file is as that of try_write."""
+        import fcntl
+
+        lock = fcntl.LOCK_EX | fcntl.LOCK_NB
+        for path, flags in ((folder, os.O_TMPFILE), (_hidden_name(folder), os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW)):
+            try:
+                file = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+            except OSError as error:
+                if error.errno not in NO_TMPFILE or not named:
+                    return None
+                continue
+            try:
+                fcntl.flock(file, lock)
+            except OSError as error:
+                return error.errno
+            finally:
+                os.close(file)
+                if path != folder:
+                    os.unlink(path)
+            return 0
+        return None
+
+
+def _hidden_name(folder: str) -> str:
+    return f"{folder}/.muster-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 class LiveHost(Host):

@@ -77,7 +77,8 @@ class Net(Record):
 class Workdir(Record):
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
-    filesystem is the type as mounted, such as ext4 or nfs4.
+    filesystem is the type as mounted, such as ext4 or nfs4; flock whether flock(2) works there, None where it was not
+    tried, flock_error the kernel's words if it does not.
     """
 
     path: str
@@ -85,6 +86,8 @@ class Workdir(Record):
     writable: bool
     free_bytes: int | None
     filesystem: str | None = None
+    flock: bool | None = None
+    flock_error: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

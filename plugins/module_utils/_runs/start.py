@@ -104,7 +104,8 @@ def start(
 
 def runner_command(job: Job, starter: str) -> list[str]:
     """Return the runner's command line: by env(1), the same under systemd, the mark by which `stop` finds it."""
-    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce, "STARTER": starter}
+    marks = {"ROLE": "runner", "RUN_ID": job.run_id, "RUN_DIR": job.run_dir, "NONCE": job.nonce}
+    marks.update(NODE=job.node, STARTER=starter)
     environment = [f"MUSTER_{name}={value}" for name, value in marks.items()]
     archive = os.path.join(job.run_dir, "runner.pyz")
     python = sys.executable if job.container is None else job.container.python

@@ -19,28 +19,31 @@ _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Identity:
-    """Machine and boot: containers of one machine share the boot ID, copies of an image the machine ID."""
+    """Machine, boot and pid namespace (its inode): of these, containers of one machine may differ in the last only."""
 
     hostname: str
     machine_id: str | None
     boot_id: str | None
+    pid_namespace: str | None = None
 
     @property
     def mark(self) -> str | None:
-        """Both IDs as one word, None if neither is known."""
+        """The IDs as one word, None if neither is known."""
         if self.machine_id is None and self.boot_id is None:
             return None
-        return f"{self.machine_id or '-'}/{self.boot_id or '-'}"
+        return "/".join([self.machine_id or "-", self.boot_id or "-", *filter(None, [self.pid_namespace])])
 
 
 def read_identity(host: Host) -> Identity:
     """Return which machine this is."""
+    namespace = host.identity("/proc/self/ns/pid")
     ids = (sysfs.text(host, path) for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"))
     return Identity(
         hostname=sysfs.text(host, "/proc/sys/kernel/hostname") or host.node_name(),
         # machine-id(5): empty or "uninitialized" in an image
         machine_id=next((machine_id for machine_id in ids if machine_id and _MACHINE_ID.fullmatch(machine_id)), None),
         boot_id=sysfs.text(host, "/proc/sys/kernel/random/boot_id"),
+        pid_namespace=None if namespace is None else str(namespace[1]),
     )
 
 

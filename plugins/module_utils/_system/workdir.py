@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 
 from .._host.host import Host
+from .._host.live import LiveHost
 from .._records.node import Holder, Workdir
 from ..runner import locks
 from .disks import existing, filesystem_of, parse_mountinfo
 
 
-def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
+def read_workdir(host: LiveHost, path: str, mark: str | None, named: bool = False) -> Workdir:
     """Return the facts of the directory, which need not exist; mark identifies the machine (Identity.mark).
 
-    The existing part of the path is identified by device and inode, which bind mounts and links do not change.
+    The existing part of the path is identified by device and inode, which bind mounts and links do not change. named:
+    where the file system has no unnamed files, flock(2) is tried on one that has a name for a moment.
     """
     real = host.resolve(path)
     if real is None:
@@ -28,10 +30,19 @@ def read_workdir(host: Host, path: str, mark: str | None) -> Workdir:
     if mark is not None and inode is not None:
         identity = "/".join([mark, f"{inode[0]}:{inode[1]}", *([] if rest == "." else [rest])])
     writable = host.is_dir(directory) and host.allows(directory, os.W_OK | os.X_OK)
+    state = host.live.try_lock(host.here(directory), named) if host.live and writable else None
     space = host.space(directory)
     # Last, because the calls above make an automounter mount the file system.
     mounts = parse_mountinfo(host.read_text("/proc/self/mountinfo") or "")
-    return Workdir(real, identity, writable, space.free if space else None, filesystem_of(directory, mounts))
+    return Workdir(
+        path=real,
+        identity=identity,
+        writable=writable,
+        free_bytes=space.free if space else None,
+        filesystem=filesystem_of(directory, mounts),
+        flock=None if state is None else state == 0,
+        flock_error=os.strerror(state) if state else None,
+    )
 
 
 def read_holder(host: Host, workdir: str, node: str, slot: str) -> Holder | None:

@@ -24,12 +24,12 @@ HEAD_S = 30.0
 HEAD_LOOK_S = 1.0
 
 
-class Taken(Exception):
-    """The run or the slot is held by another launch, which the message names."""
+class Refused(Exception):
+    """This runner may not begin; the message says why, such as which launch holds the run or the slot."""
 
 
 def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
-    """Take this run's lock and its slot, until this process ends; raise Taken if another launch holds one."""
+    """Take this run's lock and its slot, until this process ends; raise Refused if another launch holds one."""
     endpoint = [job.rendezvous.address, job.gang.port]
     holder = {
         "run_id": job.run_id,
@@ -48,18 +48,26 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     waited = False
     for path, resource in resources:
         lock = Lock(path)
-        while not lock.acquire(holder):
+        while not _acquire(lock, holder):
             rival = lock.holder() or {}
             waited = True
             if stopped():
-                raise Taken(f"stopped while waiting for {resource}")
+                raise Refused(f"stopped while waiting for {resource}")
             if patience.ends(rival):
-                raise Taken(_describe(rival, resource, job))
+                raise Refused(_describe(rival, resource, job))
             time.sleep(TRY_S)
         locks.append(lock)
     if waited:
         _check_turn(job, run_dir, patience, stopped)
     return locks
+
+
+def _acquire(lock: Lock, holder: dict[str, Any]) -> bool:
+    try:
+        return lock.acquire(holder)
+    except OSError as error:
+        remedy = "set launch_workdir to a local disk with free space, where flock(2) works"
+        raise Refused(f"{lock.path} could not be locked: {error.strerror}; {remedy}") from error
 
 
 class _Patience:
@@ -104,16 +112,16 @@ class _Patience:
 
 
 def _check_turn(job: Job, run_dir: str, patience: _Patience, stopped: Callable[[], bool]) -> None:
-    """Raise Taken where the run was another launch's meanwhile, whose state must stay."""
+    """Raise Refused where the run was another launch's meanwhile, whose state must stay."""
     state = RunRecord.from_dict(files.read_json(os.path.join(run_dir, STATE)))
     if state.started is None or state.nonce == job.nonce:
         return
     winner = f"run {job.run_id} was started by launch {str(state.nonce)[:8]} at {state.started}"
     if _age_order(vars(state)) > _age_order(vars(job)):
-        raise Taken(f"{winner}, which is younger than this launch ({job.nonce[:8]}); nothing of it was changed")
+        raise Refused(f"{winner}, which is younger than this launch ({job.nonce[:8]}); nothing of it was changed")
     while not patience.has_head():
         if patience.is_alone() or stopped():
-            raise Taken(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); nothing of it was changed")
+            raise Refused(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); nothing of it was changed")
         time.sleep(TRY_S)
 
 

@@ -31,18 +31,21 @@ class Lock:
         self._descriptor: int | None = None
 
     def acquire(self, holder: dict[str, Any]) -> bool:
-        """Take the lock and write its holder; False if it is taken."""
+        """Take the lock and write its holder; False if another process holds it. Raises OSError where none can be."""
         descriptor = files.create(self.path, os.O_RDWR)
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() >= deadline:
                     os.close(descriptor)
                     return False
                 time.sleep(0.05)
+            except OSError:  # a file system without flock(2), such as Lustre mounted without -o flock
+                os.close(descriptor)
+                raise
         self._descriptor = descriptor
         try:
             os.ftruncate(descriptor, 0)
@@ -66,9 +69,11 @@ class Lock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return None
-        except OSError:
+        except BlockingIOError:
             content = files.read_json(self.path)
             return content if isinstance(content, dict) else {}
+        except OSError:
+            return None  # nobody can hold a lock there
         finally:
             os.close(descriptor)
 

@@ -12,7 +12,7 @@ import signal
 
 from .._records.job import Job
 from . import files, unit
-from .claim import Taken
+from .claim import Refused
 from .claim import take as take_claim
 from .requests import StopRequests
 from .supervisor import Supervisor
@@ -35,6 +35,9 @@ def main(argv: list[str]) -> int:
     os.close(log)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     job = Job.from_dict(files.read_json(os.path.join(run_dir, f"job.{nonce}.json")))
+    if os.environ.get("MUSTER_NODE", job.node) != job.node:
+        why = f"{run_dir} has the job of {job.node}, another node; give each of the two its own launch_workdir"
+        return _refuse(run_dir, nonce, why)
     private_file = os.path.join(run_dir, f"private.{nonce}.json")
     private = files.read_json(private_file) or {}
     _remove(private_file)  # the secrets live in memory from here on
@@ -43,16 +46,16 @@ def main(argv: list[str]) -> int:
         signal.signal(number, requests.note_signal)
     try:
         _locks = take_claim(job, run_dir, lambda: requests.look() is not None)  # held until this process ends
-    except Taken as taken:
-        return _refuse(job, run_dir, str(taken))
+    except Refused as refused:
+        _remove(os.path.join(run_dir, f"job.{nonce}.json"))
+        return _refuse(run_dir, nonce, str(refused))
     _lay_out(job, run_dir)
     return Supervisor(job, run_dir, private, requests).run()
 
 
-def _refuse(job: Job, run_dir: str, why: str) -> int:
+def _refuse(run_dir: str, nonce: str, why: str) -> int:
     """Leave without touching the run that holds the slot; the module reads why."""
-    files.write_json(os.path.join(run_dir, f"refused.{job.nonce}.json"), {"why": why})
-    _remove(os.path.join(run_dir, f"job.{job.nonce}.json"))
+    files.write_json(os.path.join(run_dir, f"refused.{nonce}.json"), {"why": why})
     return REFUSED
 
 

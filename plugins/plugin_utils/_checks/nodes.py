@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._cluster import unreachable
-from .._cluster.machines import NETWORK, shared_workdirs
+from .._cluster.machines import shared_workdirs
 from .._cluster.node import Node
-from .._text.table import names
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed
 
 # Port, known_hosts file and the host's name in it, in the words of OpenSSH.
@@ -63,35 +62,8 @@ def _duplicates(cluster: Cluster) -> Outcomes:
 
 
 def work_directory(cluster: Cluster) -> Outcomes:
-    """Find work directories that are shared or cannot be written."""
-    return completed(cluster, [*_on_file_servers(cluster.facts), *_unwritable(cluster.facts)], _workdir)
-
-
-def _on_file_servers(facts: Mapping[str, NodeFacts]) -> Outcomes:
-    """Find work directories that may be one directory of a file server, mounted by several machines.
-
-    One node that has it on a network file system is enough: another may be the server, with a disk at the same path.
-    """
-    paths: dict[str, list[str]] = {}
-    for name, node_facts in facts.items():
-        paths.setdefault(node_facts.workdir.path, []).append(name)
-    for path, nodes in paths.items():
-        types: dict[str, list[str]] = {}
-        for node in nodes:
-            filesystem = facts[node].workdir.filesystem
-            if filesystem is not None and NETWORK.fullmatch(filesystem):
-                types.setdefault(filesystem, []).append(node)
-        # The check `node` reports two names for one directory of one machine.
-        if not types or len({facts[node].workdir.identity or node for node in nodes}) == 1:
-            continue
-        mounts = ", ".join(f"{filesystem} on {names(members)}" for filesystem, members in types.items())
-        outcome = failed(
-            f"{path} is the same path on a network file system ({mounts})",
-            "a directory on a disk of each node (its locks are the node's own)",
-            SOURCE,
-            "set launch_workdir to a local disk, or to a path with {{ inventory_hostname }} in it",
-        )
-        yield from ((node, outcome) for node in nodes)
+    """Find work directories that cannot be written, or where no lock can be held."""
+    return completed(cluster, [*_unwritable(cluster.facts), *_without_locks(cluster.facts)], _workdir)
 
 
 def _unwritable(facts: Mapping[str, NodeFacts]) -> Outcomes:
@@ -100,6 +72,17 @@ def _unwritable(facts: Mapping[str, NodeFacts]) -> Outcomes:
             observed = f"{node.workdir.path} cannot be written by user {node.user.name}"
             remedy = f"make {node.user.name} its owner, or set launch_workdir to another place"
             yield name, failed(observed, "a directory that this user can create or write", SOURCE, remedy)
+
+
+def _without_locks(facts: Mapping[str, NodeFacts]) -> Outcomes:
+    for name, node in facts.items():
+        workdir = node.workdir
+        if workdir.flock is False:
+            where = f"{workdir.path} on {workdir.filesystem or 'its file system'}"
+            observed = f"flock(2) does not work in {where}: {workdir.flock_error}"
+            expected = "a file system with flock(2), whose locks show that a run is alive"
+            remedy = "set launch_workdir to a local disk, or mount the file system with locks (Lustre: -o flock)"
+            yield name, failed(observed, expected, "flock(2), tried on a new file", remedy)
 
 
 def _workdir(node: Node) -> Outcome:

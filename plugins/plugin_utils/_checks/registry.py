@@ -76,7 +76,7 @@ def _environment(cluster: Cluster) -> Outcomes:
 CHECKS: tuple[Check, ...] = (
     Check("answer", "the node answers Ansible", nodes.answer),
     Check("node", "one name and one address for each machine", nodes.machines),
-    Check("work directory", "it can be written, and is not shared", nodes.work_directory),
+    Check("work directory", "it can be written, and locks work there", nodes.work_directory),
     _node_check("code directory", "the directory with the code exists", code.code_directory, ("code",)),
     Check("code", "one commit, one branch, the same changes", code.code, ("code",)),
     Check("files", "script and configuration exist and are the same", files.files, ("files",)),

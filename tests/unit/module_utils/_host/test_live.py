@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -104,6 +106,20 @@ def test_what_is_written_shows_nowhere_and_a_name_only_where_it_may(
     assert LiveSystem().try_write(str(tmp_path), named=False) is None
     assert LiveSystem().try_write(str(tmp_path)) == 0
     assert visible[-1][0].startswith(".muster-")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_a_lock_is_tried_on_a_file_that_does_not_stay(
+    unnamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not unnamed:
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)  # EISDIR, as old kernels say
+        assert LiveSystem().try_lock(str(tmp_path), named=False) is None
+    assert LiveSystem().try_lock(str(tmp_path)) == 0
+    monkeypatch.setattr(fcntl, "flock", MagicMock(side_effect=OSError(errno.ENOSYS, "Function not implemented")))
+    assert LiveSystem().try_lock(str(tmp_path)) == errno.ENOSYS
+    assert LiveSystem().try_lock(str(tmp_path / "none")) is None
     assert list(tmp_path.iterdir()) == []
 
 

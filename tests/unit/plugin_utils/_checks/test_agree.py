@@ -64,53 +64,24 @@ def test_work_directories_without_identity_are_not_taken_for_one() -> None:
     assert wrong("node", cluster({"workdir__identity": None}, {"workdir__identity": None})) == []
 
 
-NETWORK = ["nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "9p", "afs", "wekafs", "glusterfs"]
-NETWORK += ["orangefs", "panfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.sshfs", "fuse.juicefs"]
+@pytest.mark.parametrize("filesystem", ["nfs4", "virtiofs", "fuse.anything", "ext4", None])
+def test_nodes_may_share_a_work_directory(filesystem: str | None) -> None:
+    shared = {"workdir__filesystem": filesystem, "workdir__path": "/home/ann/muster"}
+    assert wrong("work directory", cluster(shared, shared)) == []
+    assert wrong("node", cluster(shared, shared)) == []
 
 
-def on(filesystem: str | None, path: str = "/home/ann/muster") -> dict[str, Any]:
-    return {"workdir__filesystem": filesystem, "workdir__path": path}
-
-
-def test_one_path_on_a_network_file_system_names_nodes_path_and_type() -> None:
-    findings = wrong("work directory", cluster(on("nfs4"), on("ext4", "/scratch/muster"), on("nfs4")))
-    assert statuses(findings) == [("node0", "fail"), ("node2", "fail")]
-    assert lines(findings) == [
-        "node0 and node2: work directory: /home/ann/muster is the same path on a network file system (nfs4 on node0 "
-        "and node2); expected a directory on a disk of each node (its locks are the node's own) (launch_workdir); "
-        "set launch_workdir to a local disk, or to a path with {{ inventory_hostname }} in it"
+def test_a_file_system_without_locks_is_named_with_the_kernels_words() -> None:
+    lustre = {
+        "workdir__filesystem": "lustre",
+        "workdir__flock": False,
+        "workdir__flock_error": "Function not implemented",
+    }
+    assert lines(wrong("work directory", cluster({"workdir__flock": True}, lustre))) == [
+        "node1: work directory: flock(2) does not work in /home/ann/muster on lustre: Function not implemented; "
+        "expected a file system with flock(2), whose locks show that a run is alive (flock(2), tried on a new file); "
+        "set launch_workdir to a local disk, or mount the file system with locks (Lustre: -o flock)"
     ]
-
-
-def test_the_file_server_is_a_node_too() -> None:
-    findings = wrong("work directory", cluster(on("xfs"), on("nfs"), on("nfs4")))
-    assert statuses(findings) == [("node0", "fail"), ("node1", "fail"), ("node2", "fail")]
-    assert "(nfs on node1, nfs4 on node2)" in findings[0].observed
-
-
-@pytest.mark.parametrize("filesystem", NETWORK)
-def test_every_network_file_system_is_refused(filesystem: str) -> None:
-    assert len(wrong("work directory", cluster(on(filesystem), on(filesystem)))) == 2
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        [on("nfs4")],
-        [on("nfs4", "/home/ann/muster/node0"), on("nfs4", "/home/ann/muster/node1")],
-        *([on(local), on(local)] for local in ("ext4", "xfs", "zfs", "tmpfs", "overlay", "nfsd", "fuse.ntfs")),
-        [on(None), on(None)],
-        # One directory of one machine: the check node names it.
-        [{**on("nfs4"), "workdir__identity": "m/b/1:2"}, {**on("nfs4"), "workdir__identity": "m/b/1:2"}],
-    ],
-)
-def test_work_directories_of_their_own_pass(changes: list[dict[str, Any]]) -> None:
-    assert wrong("work directory", cluster(*changes)) == []
-
-
-def test_work_directories_that_cannot_tell_themselves_apart_are_told_apart_by_node() -> None:
-    nameless = {**on("nfs4"), "workdir__identity": None}
-    assert len(wrong("work directory", cluster(nameless, nameless))) == 2
 
 
 @pytest.mark.parametrize(

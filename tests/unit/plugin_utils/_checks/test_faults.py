@@ -155,7 +155,7 @@ FAULTS = [
     Fault("the same machine twice", CPU, "node", change=put("workdir", identity="machine0")),
     Fault("one address twice", CPU, "node", options=lambda: {"addresses": ("10.0.0.1", "10.0.0.1")}),
     Fault("work directory not writable", CPU, "work directory", change=put("workdir", writable=False)),
-    Fault("work directory on NFS", CPU, "work directory", change=put("workdir", filesystem="nfs4"), node=None),
+    Fault("work directory without locks", CPU, "work directory", change=put("workdir", flock=False)),
     # The code
     Fault("wrong commit", CPU, "code", change=put("code", commit="b" * 40)),
     Fault("wrong branch", CPU, "code", change=put("code", branch="wip", commit="b" * 40)),

@@ -46,11 +46,10 @@ def test_torchrun_without_torch_is_refused() -> None:
         assert make_plan(asked, of, [node(0), node(1, env, versions=without)])["nnodes"] == 2
 
 
-def test_a_work_directory_that_the_nodes_share_is_refused() -> None:
-    [line] = refusal(request(2), policy(), nodes(2, workdir__filesystem="nfs4"))
-    assert line.startswith(
-        "node0 and node1: work directory: /home/ann/muster is the same path on a network file system"
-    )
+def test_a_work_directory_without_locks_is_refused() -> None:
+    without = {"workdir__flock": False, "workdir__flock_error": "Function not implemented"}
+    [line] = refusal(request(2), policy(), nodes(2, workdir__filesystem="lustre", **without))
+    assert line.startswith("node0 and node1: work directory: flock(2) does not work in /home/ann/muster on lustre: Fun")
 
 
 def test_a_policy_of_one_node_is_refused() -> None:
