@@ -9,7 +9,7 @@ import base64
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
+    log_label,
     merge_logs,
     node_log_name,
     ranks_of,
@@ -41,6 +42,9 @@ OPTIONS = {
     "spares": {"type": "bool", "default": False},
     "limit_mib": {"type": "int", "default": 1024},
 }
+# Reads a part of a file on the node: path, offset -> the answer of run_file.
+ReadPart = Callable[[str, int], dict[str, Any]]
+BLOCK_BYTES = 1 << 20
 ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
@@ -48,6 +52,7 @@ class ActionModule(Action):
     """Ask `run_info` for the run's files and fetch those whose checksum differs."""
 
     OPTIONS = OPTIONS
+    _transfer_is_broken = False
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         asked = {"files": True, **{key: args[key] for key in ASKED}}
@@ -57,53 +62,92 @@ class ActionModule(Action):
         run, home = RunRecord.from_dict(info["run"]), Path(args["experiment"])
         # The node rank comes from the controller: a node must not choose where its files go.
         places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in info["files"]}
+
+        def read_part(path: str, offset: int) -> dict[str, Any]:
+            part = {**{key: args[key] for key in ("workdir", "run_id", "node")}, "path": path, "offset": offset}
+            answer: dict[str, Any] = self._execute_module("muster.train.run_file", part, task_vars=variables)
+            return answer
+
         fetched: list[str] = []
         with private_files():
             for file in info["files"]:
                 below = places[file["path"]]
                 if below is None or (args["spares"] and _is_older(file, home / below)):
                     continue
-                if self._copy(file, run, home / below):
+                if self._copy(file, run, home / below, read_part):
                     fetched.append(below)
             if fetched and not self._task.check_mode:
                 here = {path: home / below for path, below in places.items() if below is not None}
                 _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
         return {"changed": bool(fetched), "run": info["run"], "fetched": fetched}
 
-    def _copy(self, file: dict[str, Any], run: RunRecord, local: Path) -> bool:
+    def _copy(self, file: dict[str, Any], run: RunRecord, local: Path, read_part: ReadPart) -> bool:
         """Copy one file; return whether it was (in check mode: would be) copied."""
         name = clean(f"{run.node}: {file['path']}")
-        if file["sha256"] is None:
-            display.warning(f"{name} stays on the node: {file['size'] >> 20} MiB is above limit_mib")
+        if file["stays"] is not None:
+            display.warning(f"{name} stays on the node: {one_line(file['stays'])}")
             return False
         if _sha256(local) == file["sha256"]:
             return False
         if self._task.check_mode:
             return True
-        local.parent.mkdir(parents=True, exist_ok=True)
-        new = local.with_name(f".{local.name}.{os.getpid()}.new")  # another node may have a file of this name
+        new = local.with_name(f".{os.getpid()}.new")  # another node may have a file of this name
         try:
-            self._fetch(os.path.join(str(run.run_dir), file["path"]), new)
+            local.parent.mkdir(parents=True, exist_ok=True)
+            self._fetch(file, run, new, read_part)
+            new.chmod(0o600)  # sftp gives it the mode that it has on the node
+            os.utime(new, (_modified(file), _modified(file)))
+            new.replace(local)
         except AnsibleConnectionFailure:
             raise
         except (AnsibleError, OSError) as error:  # the log of an active run may have been rotated meanwhile
-            new.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
             display.warning(f"{name} could not be copied: {one_line(error)}")
             return False
-        new.chmod(0o600)  # sftp gives it the mode that it has on the node
-        os.utime(new, (_modified(file), _modified(file)))
-        new.replace(local)
         return True
 
-    def _fetch(self, remote: str, local: Path) -> None:
-        """Read a file from the node: with become through a module, since only that user may read the file."""
-        if not self._connection.become:
-            self._connection.fetch_file(remote, str(local))
-            return
-        answer = self._execute_module("ansible.legacy.slurp", {"src": remote})
-        if answer.get("failed"):
-            raise AnsibleError(str(answer.get("msg")))
-        local.write_bytes(base64.b64decode(answer["content"]))
+    def _fetch(self, file: dict[str, Any], run: RunRecord, new: Path, read_part: ReadPart) -> None:
+        """Copy a file from the node and compare it with its digest there.
+
+        By a module where only another user may read it (become), and where something else came than lies there: a login
+        that prints a banner breaks sftp and scp, and Ansible's last resort takes the banner for a part of the file.
+        """
+        by_module = self._connection.become or self._transfer_is_broken
+        if not by_module:
+            with contextlib.suppress(AnsibleError):  # a node that is gone does not answer the module either
+                self._connection.fetch_file(os.path.join(str(run.run_dir), file["path"]), str(new))
+            if _holds(new, file):
+                return
+        _copy_parts(file, new, read_part)
+        if not by_module:
+            self._transfer_is_broken = _holds(new, file)
+
+
+def _copy_parts(file: dict[str, Any], new: Path, read_part: ReadPart) -> None:
+    """Copy a file part by part; a file of one part may have changed since it was listed."""
+    with new.open("wb") as stream:
+        last = False
+        while not last and stream.tell() < max(1, file["size"]):
+            first = not stream.tell()
+            answer = read_part(file["path"], stream.tell())
+            if answer.get("failed"):
+                raise AnsibleError(one_line(answer.get("msg")))
+            data = base64.b64decode(answer["content"])
+            if hashlib.sha256(data).hexdigest() != answer["sha256"]:
+                raise AnsibleError("what came is not what was read there (sha256); collect again")
+            stream.write(data)
+            last = answer["last"] or not data
+    if not (first and last) and not _holds(new, file):
+        raise AnsibleError(f"it changed while it was read (expected sha256 {file['sha256']}); collect again")
+
+
+def _holds(path: Path, file: dict[str, Any]) -> bool:
+    """Return whether a copy begins with what was listed, and cut it to that: a log goes on growing."""
+    if _sha256(path, file["size"]) != file["sha256"]:
+        return False
+    os.truncate(path, file["size"])
+    return True
 
 
 def _modified(file: dict[str, Any]) -> float:
@@ -117,12 +161,18 @@ def _is_older(file: dict[str, Any], local: Path) -> bool:
         return False
 
 
-def _sha256(path: Path) -> str | None:
+def _sha256(path: Path, size: int | None = None) -> str | None:
+    """Return the digest of a file, or of its first `size` bytes; None where it can't be read."""
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            left = os.fstat(stream.fileno()).st_size if size is None else size
+            while block := stream.read(min(BLOCK_BYTES, left)):
+                digest.update(block)
+                left -= len(block)
     except OSError:
         return None
+    return digest.hexdigest()
 
 
 def _open_parts(stack: contextlib.ExitStack, parts: list[Path]) -> Iterator[str]:
@@ -136,9 +186,8 @@ def _write_node_log(path: Path, files: dict[str, Path]) -> None:
     logs: dict[str, list[Path]] = {}
     for part in (".first.log", ".previous.log", ".log"):
         for name, local in files.items():
-            stem = Path(name).name.removesuffix(part)
-            if name.startswith("logs/") and name.endswith(part) and "." not in stem:
-                label = "launcher" if stem == "node" else f"rank{int(stem.removeprefix('rank_'))}"
+            label = log_label(name)
+            if label is not None and name.endswith(part) and "." not in name.removesuffix(part):
                 logs.setdefault(label, []).append(local)
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")

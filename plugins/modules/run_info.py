@@ -27,7 +27,7 @@ options:
     type: int
     default: 0
   files: {description: 'Return the files of the run, with their checksums.', type: bool, default: false}
-  limit_mib: {description: Read no checksum of files above this size in MiB; 0 for no limit., type: int, default: 0}
+  limit_mib: {description: Leave files above this size in MiB on the node; 0 for no limit., type: int, default: 0}
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.attributes
@@ -122,8 +122,9 @@ log:
   elements: dict
 files:
   description:
-    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256 or
-      null above O(limit_mib)).
+    - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256,
+      and stays, which is the reason why M(muster.train.run_collect) leaves the file on the node or null). A file that
+      stays has no sha256.
   returned: when O(files) is true
   type: list
   elements: dict

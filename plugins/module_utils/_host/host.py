@@ -13,6 +13,7 @@ import hashlib
 import os
 import pwd
 import stat
+import sys
 from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Callable, NamedTuple
 
@@ -69,11 +70,13 @@ class Host(Rooted):
     def _open(self, path: str) -> BinaryIO:
         return open(self.here(path), "rb", opener=_open_at_once)
 
-    def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes | None:
-        """Return at most limit bytes of a file."""
+    def read_bytes(self, path: str, limit: int = READ_LIMIT, offset: int = 0) -> bytes | None:
+        """Return at most limit bytes of a file, from the offset on."""
         data = bytearray()
         try:
             with self._open(path) as stream:
+                if offset:
+                    stream.seek(offset)
                 while len(data) < limit:
                     block = stream.read(min(READ_BLOCK, limit - len(data)))
                     if not block:
@@ -124,18 +127,23 @@ class Host(Rooted):
         except (OSError, ValueError):
             return None
 
-    def sha256(self, path: str) -> str | None:
-        """Return the digest of a regular file in hex."""
+    def sha256(self, path: str, size: int | None = None) -> str | None:
+        """Return the digest in hex of a regular file, or of its first `size` bytes; None where it is shorter."""
         if not self.is_file(path):
             return None
         digest = hashlib.sha256()
+        left = sys.maxsize if size is None else size
         try:
             with self._open(path) as stream:
-                for block in iter(lambda: stream.read(READ_BLOCK), b""):
+                while True:
+                    block = stream.read(min(READ_BLOCK, left))
+                    if not block:
+                        break
                     digest.update(block)
+                    left -= len(block)
         except (OSError, ValueError):
             return None
-        return digest.hexdigest()
+        return digest.hexdigest() if size is None or not left else None
 
     def list_dir(self, path: str) -> list[str] | None:
         """Return the sorted names in a directory."""

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from typing import Any
 
 from .._host.host import Host
+from .._text.printable import is_text
 
 # The newest part of a log that is read for its last lines.
 TAIL_BYTES = 1 << 20
+# What is read of a file at once: base64 of it goes through the controller's memory, for several nodes at a time.
+PART_BYTES = 8 << 20
 _LOG = re.compile(r"^(node|rank_(\d+))(\.first|\.previous)?\.log$")
 _PARTS = {".first": 0, ".previous": 1, None: 2}
 _NOT_COLLECTED = ("checkpoints",)
@@ -44,8 +49,8 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
 def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
     """Return the files that `collect` copies to the controller.
 
-    For each file the path below the run directory, size in bytes, modified (seconds since the epoch) and sha256 (null
-    above the limit, if any).
+    For each file the path below the run directory, size in bytes, modified (seconds since the epoch), sha256 of that
+    many bytes, and stays: null, or why it is not to be copied, in which case there is no sha256.
     """
     paths = ["job.json", "plan.json", "state.json", "heartbeat.json", "runner.log"]
     for folder in ("logs", "errors", "outputs"):
@@ -56,11 +61,37 @@ def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
         if host.is_link(full):
             continue  # it may lead out of the run
         size = host.size(full)
-        too_large = size is not None and 0 < limit < size
-        digest = None if too_large else host.sha256(full)
-        if too_large or digest is not None:
-            files.append({"path": path, "size": size, "modified": host.modified(full), "sha256": digest})
+        if size is None:
+            continue
+        stays = _why_it_stays(path, size, limit)
+        digest = None if stays else host.sha256(full, size)
+        if stays or digest is not None:
+            shown = path if is_text(path) else os.fsencode(path).decode("latin-1").encode("unicode_escape").decode()
+            modified = host.modified(full)
+            files.append({"path": shown, "size": size, "modified": modified, "sha256": digest, "stays": stays})
     return files
+
+
+def _why_it_stays(path: str, size: int, limit: int) -> str | None:
+    if 0 < limit < size:
+        return f"{size >> 20} MiB is above limit_mib"
+    if not is_text(path):
+        return "its name is not UTF-8, or has control characters: rename it there"
+    return None
+
+
+def read_part(host: Host, run_dir: str, path: str, offset: int) -> dict[str, Any] | None:
+    """Return a part of a file below a run's directory: content (base64), its sha256, and whether it is the last one.
+
+    None if it can't be read; what a link leads to is not read.
+    """
+    full = os.path.join(run_dir, path)
+    inside = os.path.realpath(full) == f"{os.path.realpath(run_dir)}/{path}"
+    data = host.read_bytes(full, PART_BYTES, offset) if inside and host.is_file(full) else None
+    if data is None:
+        return None
+    digest = hashlib.sha256(data).hexdigest()
+    return {"content": base64.b64encode(data).decode(), "sha256": digest, "last": len(data) < PART_BYTES}
 
 
 def _walk(host: Host, base: str, below: str) -> list[str]:

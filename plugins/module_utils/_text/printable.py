@@ -14,6 +14,14 @@ import re
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def is_text(name: str) -> bool:
+    """Return whether a name can be encoded and has no control character: sftp reads its commands line by line."""
+    return _CONTROL.search(name) is None
+
+
 def clean(text: object) -> str:
     """Return one line that a terminal only prints: no escapes, blanks for tabs and newlines, � for the unprintable."""
     return "".join(

@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.printable import is_text
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 RANK = re.compile(r"rank_(\d+)[_.]")
+LOG = re.compile(r"logs/(node|rank_(\d+))(?:\.first|\.previous)?\.log")
 KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
@@ -29,7 +31,7 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
 
     The path comes from the host: one that leaves the experiment, or belongs to another rank, is refused.
     """
-    if path.startswith("/") or "\0" in path or ".." in path.split("/") or posixpath.normpath(path) != path:
+    if not is_text(path) or path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
     folder, _slash, rest = path.partition("/")
     if path == "plan.json":
@@ -47,6 +49,14 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
     if folder == "outputs" and rest:
         return f"outputs/{rest}" if 0 in ranks else f"outputs/node_{node_rank}/{rest}"
     return None
+
+
+def log_label(path: str) -> str | None:
+    """Return whose log a file of a run directory is, ``launcher`` or ``rank3``; None for another file."""
+    log = LOG.fullmatch(path)
+    if log is None:
+        return None
+    return "launcher" if log.group(2) is None else f"rank{int(log.group(2))}"
 
 
 def node_log_name(node_rank: int, created: object) -> str:

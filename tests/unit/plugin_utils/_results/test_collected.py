@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
+    log_label,
     merge_logs,
     node_log_name,
     ranks_of,
@@ -36,10 +37,27 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.collected im
         ("logs/rank_00.log", 1, None),
         ("outputs/rank_07_metrics.jsonl", 1, None),
         ("outputs/rank_x", 1, None),
+        ("outputs/a\n!touch b", 0, None),
+        ("outputs/caf\udce9", 0, None),
     ],
 )
 def test_target(path: str, rank: int, expected: str | None) -> None:
     assert target(path, rank, range(2 * rank, 2 * rank + 2)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("logs/node.log", "launcher"),
+        ("logs/rank_07.first.log", "rank7"),
+        ("logs/rank_0_x.log", None),
+        ("logs/rank_0_1.log", None),
+        ("logs/rank_0.other.log", None),
+        ("outputs/rank_0.log", None),
+    ],
+)
+def test_log_label(path: str, label: str | None) -> None:
+    assert log_label(path) == label
 
 
 def test_node_log_name() -> None:

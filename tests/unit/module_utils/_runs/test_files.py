@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files of a run are collected, and how one is read in parts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._runs import files
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    (tmp_path / "outputs").mkdir()
+    return tmp_path
+
+
+def listed(run_dir: Path, limit: int = 0) -> dict[str, Any]:
+    entries = files.list_files(Host(), str(run_dir), limit)
+    json.dumps(entries, ensure_ascii=False).encode()
+    return {file["path"]: file for file in entries}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [(b"caf\xe9", r"caf\xe9"), (b"a\n!touch b", r"a\n!touch b"), (b"\xc2\x9b", r"\xc2\x9b")]
+)
+def test_a_name_that_cannot_be_copied_stays(run_dir: Path, name: bytes, shown: str) -> None:
+    Path(os.fsdecode(os.path.join(os.fsencode(run_dir), b"outputs", name))).write_text("text")
+    (run_dir / "outputs" / "café").write_text("text")
+    entries = listed(run_dir)
+    assert set(entries) == {f"outputs/{shown}", "outputs/café"}
+    assert entries[f"outputs/{shown}"]["stays"].startswith("its name is not UTF-8, or has control characters")
+    assert entries[f"outputs/{shown}"]["sha256"] is None
+    assert entries["outputs/café"]["stays"] is None
+
+
+def test_a_large_file_stays(run_dir: Path) -> None:
+    (run_dir / "outputs" / "large").write_bytes(bytes(3 << 20))
+    assert listed(run_dir, 2 << 20)["outputs/large"]["stays"] == "3 MiB is above limit_mib"
+    assert listed(run_dir, 3 << 20)["outputs/large"]["stays"] is None
+
+
+def test_the_digest_is_of_the_size(run_dir: Path) -> None:
+    """A log that grows while it is read has the digest of what it was."""
+
+    class Growing(Host):
+        def size(self, path: str) -> int | None:
+            size = super().size(path)
+            with Path(path).open("a") as stream:
+                stream.write("more\n")
+            return size
+
+    (run_dir / "runner.log").write_text("first\n")
+    (file,) = files.list_files(Growing(), str(run_dir), 0)
+    assert file["sha256"] == hashlib.sha256(b"first\n").hexdigest()
+    assert file["size"] == 6
+
+
+def test_parts(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PART_BYTES", 4)
+    (run_dir / "outputs" / "a").write_bytes(b"0123456789")
+    contents = []
+    for offset in (0, 4, 8, 12):
+        part = files.read_part(Host(), str(run_dir), "outputs/a", offset)
+        assert part is not None
+        content = base64.b64decode(part["content"])
+        assert part["sha256"] == hashlib.sha256(content).hexdigest()
+        contents.append((content, part["last"]))
+    assert contents == [(b"0123", False), (b"4567", False), (b"89", True), (b"", True)]
+
+
+@pytest.mark.parametrize("path", ["absent", "outputs", "link", "../other", "/etc/passwd"])
+def test_what_is_no_file_of_the_run_is_not_read(run_dir: Path, path: str) -> None:
+    (run_dir.parent / "other").write_text("secret")
+    (run_dir / "link").symlink_to("/etc/passwd")
+    assert files.read_part(Host(), str(run_dir), path, 0) is None
