@@ -24,16 +24,16 @@ NODES = {"n1": facts("10.0.0.1", DOCKER), "n2": facts("10.0.0.2", DOCKER)}
 
 
 def planned(nodes: Any = None, hosts: Any = None, port_range: str = RANGE, **more: Any) -> dict[str, Any]:
-    found = firewall_plan(nodes or NODES, hosts or HOSTS, port_range, **more)
-    assert found.pop("refused") is None, found
-    return found
+    result = firewall_plan(nodes or NODES, hosts or HOSTS, port_range, **more)
+    assert result.pop("refused") is None, result
+    return result
 
 
 def refused(nodes: Any = None, hosts: Any = None, port_range: str = RANGE, **more: Any) -> str:
-    found = firewall_plan(nodes or NODES, hosts or HOSTS, port_range, **more)
-    assert list(found) == ["refused"]
-    assert " expected " in found["refused"]
-    return str(found["refused"])
+    result = firewall_plan(nodes or NODES, hosts or HOSTS, port_range, **more)
+    assert list(result) == ["refused"]
+    assert " expected " in result["refused"]
+    return str(result["refused"])
 
 
 def test_the_nodes_own_addresses_are_the_cluster() -> None:
@@ -48,15 +48,15 @@ def test_what_several_nodes_have_is_nobodys() -> None:
 
 
 def test_what_no_other_node_can_come_from_is_left_out() -> None:
-    own = ("::1", "fe80::1", "fd00::1", "ff02::1")
-    nodes = {"n1": facts("127.0.0.1", "169.254.7.7", "10.0.0.1", "0.0.0.0", ipv6=own), "n2": facts("10.0.0.2")}
+    unreachable = ("::1", "fe80::1", "fd00::1", "ff02::1")
+    nodes = {"n1": facts("127.0.0.1", "169.254.7.7", "10.0.0.1", "0.0.0.0", ipv6=unreachable), "n2": facts("10.0.0.2")}
     assert planned(nodes) == {"ports": [RANGE], "ipv4": ["10.0.0.1", "10.0.0.2"], "ipv6": ["fd00::1"]}
 
 
 def test_neighbors_and_networks_are_joined() -> None:
     nodes = {"n1": facts("10.0.0.2", "10.1.0.9"), "n2": facts("10.0.0.3")}
-    found = planned(nodes, {"n1": "n1", "n2": "n2"}, addresses=["10.1.0.0/16", "2001:db8::/64", "2001:db8::7"])
-    assert (found["ipv4"], found["ipv6"]) == (["10.0.0.2/31", "10.1.0.0/16"], ["2001:db8::/64"])
+    result = planned(nodes, {"n1": "n1", "n2": "n2"}, addresses=["10.1.0.0/16", "2001:db8::/64", "2001:db8::7"])
+    assert (result["ipv4"], result["ipv6"]) == (["10.0.0.2/31", "10.1.0.0/16"], ["2001:db8::/64"])
 
 
 @pytest.mark.parametrize(

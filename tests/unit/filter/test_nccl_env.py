@@ -36,26 +36,26 @@ def test_it_is_a_filter_with_documentation() -> None:
 
 
 def test_the_environment_of_every_node() -> None:
-    found = nccl_env({"a": node(0), "b": node(1)})
-    assert found["fabric"] == {"value": "rdma", "reason": "every node has usable RDMA ports"}
-    assert found["nodes"]["b"]["env"] == {
+    result = nccl_env({"a": node(0), "b": node(1)})
+    assert result["fabric"] == {"value": "rdma", "reason": "every node has usable RDMA ports"}
+    assert result["nodes"]["b"]["env"] == {
         "GLOO_SOCKET_IFNAME": "eth0",
         "NCCL_IB_HCA": "=mlx5_0,mlx5_1",
         "NCCL_SOCKET_IFNAME": "=eth0",
     }
-    [variable] = [each for each in found["nodes"]["a"]["variables"] if each["name"] == "NCCL_IB_HCA"]
+    [variable] = [variable for variable in result["nodes"]["a"]["variables"] if variable["name"] == "NCCL_IB_HCA"]
     assert (variable["rule"], variable["origin"]) == ("D2", "fabric")
-    assert "NCCL_IB_GID_INDEX" in [each["name"] for each in found["nodes"]["a"]["not_set"]]
-    assert found["nodes"]["a"]["hcas"] == ["mlx5_0", "mlx5_1"]
-    assert found["findings"] == []
-    assert json.loads(json.dumps(found)) == found
+    assert "NCCL_IB_GID_INDEX" in [variable["name"] for variable in result["nodes"]["a"]["not_set"]]
+    assert result["nodes"]["a"]["hcas"] == ["mlx5_0", "mlx5_1"]
+    assert result["findings"] == []
+    assert json.loads(json.dumps(result)) == result
 
 
 def test_what_users_set_wins_and_is_linted() -> None:
-    found = nccl_env({"a": node(0, environment={"NCCL_IB_HCA": "mlx5", "NCCL_P2P_LEVEL": "NVL"})})
-    assert found["nodes"]["a"]["env"]["NCCL_IB_HCA"] == "mlx5"
-    seen = [each["observed"] for each in found["findings"] if each["source"] == "environment"]
-    assert [part for part in ("cannot work together", "disables P2P over PCIe") if part in " ".join(seen)] == [
+    result = nccl_env({"a": node(0, environment={"NCCL_IB_HCA": "mlx5", "NCCL_P2P_LEVEL": "NVL"})})
+    assert result["nodes"]["a"]["env"]["NCCL_IB_HCA"] == "mlx5"
+    observations = [finding["observed"] for finding in result["findings"] if finding["source"] == "environment"]
+    assert [part for part in ("cannot work together", "disables P2P over PCIe") if part in " ".join(observations)] == [
         "cannot work together",
         "disables P2P over PCIe",
     ]
@@ -66,13 +66,13 @@ def test_the_version_and_the_library_can_be_told() -> None:
     assert nccl_env({"a": node(0, rdma=rail, version="2.19.3")})["nodes"]["a"]["env"]["NCCL_IB_GID_INDEX"] == "3"
     assert "NCCL_IB_GID_INDEX" not in nccl_env({"a": node(0, rdma=rail)})["nodes"]["a"]["env"]
     left = nccl_env({"a": node(0, library="rccl")})["nodes"]["a"]["not_set"]
-    assert "XGMI" in {each["name"]: each["reason"] for each in left}["NCCL_P2P_LEVEL"]
+    assert "XGMI" in {variable["name"]: variable["reason"] for variable in left}["NCCL_P2P_LEVEL"]
 
 
 def test_what_is_missing_is_not_known() -> None:
-    found = nccl_env({"a": {}}, mode="tcp")
-    assert found["nodes"]["a"]["env"] == {"NCCL_IB_DISABLE": "1"}
-    assert [each["status"] for each in nccl_env({"a": {}})["findings"]] == ["error"]
+    result = nccl_env({"a": {}}, mode="tcp")
+    assert result["nodes"]["a"]["env"] == {"NCCL_IB_DISABLE": "1"}
+    assert [finding["status"] for finding in nccl_env({"a": {}})["findings"]] == ["error"]
     assert nccl_env({}) == {
         "fabric": {"value": "tcp", "reason": "no node has RDMA devices"},
         "nodes": {},
@@ -81,8 +81,8 @@ def test_what_is_missing_is_not_known() -> None:
 
 
 def test_the_heads_address_leads_each_nodes_sockets() -> None:
-    found = nccl_env({"a": node(0), "b": node(1)}, head_address="192.168.7.1")
-    assert found["nodes"]["b"]["env"]["GLOO_SOCKET_IFNAME"] == "eth1"
+    result = nccl_env({"a": node(0), "b": node(1)}, head_address="192.168.7.1")
+    assert result["nodes"]["b"]["env"]["GLOO_SOCKET_IFNAME"] == "eth1"
 
 
 @pytest.mark.parametrize(

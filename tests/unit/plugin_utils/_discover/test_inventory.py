@@ -32,7 +32,7 @@ ABOUT: dict[str, Any] = {
 LOST = Finding("gpu02", "gpu02", "error", "nothing listens", "an SSH server", "network", "start it")
 
 
-def found(number: int, machine: dict[str, Any], **changes: Any) -> Found:
+def host(number: int, machine: dict[str, Any], **changes: Any) -> Found:
     name, facts = f"gpu{number:02}", {**machine, "node": facts_dict(number, **changes)}
     return Found(name, name, f"10.0.0.{number + 1}", "ann", None, Node.from_facts(name, facts, name))
 
@@ -48,7 +48,7 @@ def written(result: Discovered, **about: Any) -> dict[str, str]:
 
 
 def test_alike_nodes_with_gpus_rdma_and_an_engine() -> None:
-    result = discover([found(number, dgx_h100(), engine=ENGINE) for number in range(2)])
+    result = discover([host(number, dgx_h100(), engine=ENGINE) for number in range(2)])
     assert {name: choice.value for name, choice in result.choices.items()} == {
         "nproc": 8,
         "mode": "rdma",
@@ -76,7 +76,7 @@ def test_alike_nodes_with_gpus_rdma_and_an_engine() -> None:
 
 
 def test_nodes_without_anything() -> None:
-    result = discover([found(0, laptop(), engine=SILENT)])
+    result = discover([host(0, laptop(), engine=SILENT)])
     assert result.choices["runtime"].value == "host"
     assert "permission denied" in result.choices["runtime"].why
     assert result.choices["nproc"].value is None
@@ -87,29 +87,29 @@ def test_nodes_without_anything() -> None:
 
 
 def test_one_node_without_an_engine_is_enough_for_the_host() -> None:
-    result = discover([found(0, laptop(), engine=ENGINE), found(1, laptop(), engine=None)])
+    result = discover([host(0, laptop(), engine=ENGINE), host(1, laptop(), engine=None)])
     assert result.choices["runtime"].value == "host"
     assert "gpu01" in result.choices["runtime"].why
     assert "gpu00" not in result.choices["runtime"].why
-    bare = discover([found(0, laptop(), engine={**ENGINE, "compose": None})])
+    bare = discover([host(0, laptop(), engine={**ENGINE, "compose": None})])
     assert bare.choices["runtime"].value == "host"
 
 
 def test_gpus_that_differ_are_left_to_the_user() -> None:
-    result = discover([found(0, dgx_h100()), found(1, laptop())])
+    result = discover([host(0, dgx_h100()), host(1, laptop())])
     assert result.choices["nproc"].value is None
     assert "-e nproc=N" in result.choices["nproc"].why
     assert len(result.rows) == 2
 
 
 def test_a_home_on_the_network_gives_each_node_a_work_directory_of_its_own() -> None:
-    result = discover([found(number, laptop(), workdir__filesystem="nfs4") for number in range(2)])
+    result = discover([host(number, laptop(), workdir__filesystem="nfs4") for number in range(2)])
     assert result.choices["workdir"].value == "~/muster/{{ inventory_hostname }}"
     assert yaml.safe_load(written(result)["nodes"])["launch_workdir"] == "~/muster/{{ inventory_hostname }}"
 
 
 def test_two_names_of_one_machine() -> None:
-    same = found(0, laptop())
+    same = host(0, laptop())
     other = Found("also", "also", "10.0.0.9", None, None, renamed(same, "also"))
     [finding] = discover([same, other]).findings
     assert (finding.status, finding.node) == ("fail", "also")
@@ -118,8 +118,8 @@ def test_two_names_of_one_machine() -> None:
 
 def test_the_order_and_the_hosts_that_did_not_answer() -> None:
     lost = Found("gpu02", "gpu02", None, None, 2222, None, LOST)
-    ported = Found("a-2222", "a", "10.0.0.5", "bob", 2222, renamed(found(3, laptop()), "a-2222"))
-    result = discover([found(1, laptop()), lost, ported, found(0, laptop())])
+    ported = Found("a-2222", "a", "10.0.0.5", "bob", 2222, renamed(host(3, laptop()), "a-2222"))
+    result = discover([host(1, laptop()), lost, ported, host(0, laptop())])
     assert result.findings == [LOST]
     text = written(result)["hosts"]
     hosts = yaml.safe_load(text)["nodes"]["hosts"]
@@ -138,7 +138,7 @@ def test_nobody_answered() -> None:
 
 @pytest.mark.parametrize("evil", ["x\nlaunch_python: evil", "{{ lookup('pipe', 'id') }}", "x\x1b[2J", "a: b # c"])
 def test_what_hosts_say_stays_in_its_place(evil: str) -> None:
-    result = discover([found(0, laptop(), engine={**SILENT, "why": evil}, workdir__filesystem=evil, hostname=evil)])
+    result = discover([host(0, laptop(), engine={**SILENT, "why": evil}, workdir__filesystem=evil, hostname=evil)])
     texts = written(result, key=evil, command=f"ansible-playbook {evil}")
     policy = yaml.safe_load(texts["nodes"])
     assert policy["launch_python"] == "python3"
@@ -149,7 +149,7 @@ def test_what_hosts_say_stays_in_its_place(evil: str) -> None:
 
 
 def test_only_when_it_was_discovered_is_no_difference() -> None:
-    result = discover([found(0, laptop())])
+    result = discover([host(0, laptop())])
     before, later = written(result)["nodes"], written(result, created="2027-01-01T00:00:00Z")["nodes"]
     assert before != later
     assert inventory.same(before, later)

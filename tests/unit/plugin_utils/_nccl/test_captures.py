@@ -37,18 +37,18 @@ def test_the_hcas_that_an_expert_would_name(capture: Path, tmp_path: Path) -> No
     if wanted is None:
         pytest.skip("no answer is given for this one")
     rdma = read(capture, answer, tmp_path)
-    found = resolve([view(rdma=rdma, gpu=gpu(0), net=None)], AUTO)
-    own = found.nodes["node0"]
+    resolution = resolve([view(rdma=rdma, gpu=gpu(0), net=None)], AUTO)
+    environment = resolution.nodes["node0"]
     if isinstance(wanted, str):  # EFA, Soft-RoCE: in words that it is not to be used
         assert usable(rdma) == []
-        assert own.hcas == []
-        assert any(is_efa(each.hca) for each in ports_of(rdma)) is answer.get("efa", False)
+        assert environment.hcas == []
+        assert any(is_efa(port.hca) for port in ports_of(rdma)) is answer.get("efa", False)
         return
     names = wanted.get("selected") or re.split(r"[=,]", wanted["NCCL_IB_HCA"])[1:]
-    assert own.hcas == names
-    values = {each.name: each.value for each in own.variables}
+    assert environment.hcas == names
+    values = {variable.name: variable.value for variable in environment.variables}
     if "NCCL_IB_HCA" in wanted and "NCCL_IB_HCA" in values:
         assert values["NCCL_IB_HCA"] == wanted["NCCL_IB_HCA"]
-    warned = [finding.observed for finding in found.findings if finding.check == "hcas"]
+    warned = [finding.observed for finding in resolution.findings if finding.check == "hcas"]
     for name in answer.get("down", {}):
-        assert any(name in each for each in warned)
+        assert any(name in text for text in warned)

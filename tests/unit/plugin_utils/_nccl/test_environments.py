@@ -29,21 +29,21 @@ def versions(number: int, **known: Any) -> Node:
 
 
 def environments(on: list[Node], of_cluster: Any = None, **changes: Any) -> Environments:
-    ranks = {each.name: 8 for each in on}
+    ranks = {node.name: 8 for node in on}
     return make(on, settings(**changes), of_cluster or {}, "10.0.0.1", ranks)
 
 
-def of(found: Environments, name: str = "node0") -> dict[str, Variable]:
-    return {variable.name: variable for variable in found.nodes[name].variables}
+def of(result: Environments, name: str = "node0") -> dict[str, Variable]:
+    return {variable.name: variable for variable in result.nodes[name].variables}
 
 
 def test_what_is_detected_has_its_rule_and_reason() -> None:
-    found = environments([node(number, gpu=NVIDIA, hcas=HCAS) for number in range(2)])
-    assert (found.fabric.value, found.findings) == ("rdma", [])
+    result = environments([node(number, gpu=NVIDIA, hcas=HCAS) for number in range(2)])
+    assert (result.fabric.value, result.findings) == ("rdma", [])
     for name in ("node0", "node1"):
-        variable = of(found, name)["NCCL_IB_HCA"]
+        variable = of(result, name)["NCCL_IB_HCA"]
         assert (variable.value, variable.origin, variable.rule) == ("=mlx5_0,mlx5_1,mlx5_2,mlx5_3", "fabric", "D2")
-        assert "NCCL_IB_GID_INDEX" in {each.name for each in found.nodes[name].not_set}
+        assert "NCCL_IB_GID_INDEX" in {variable.name for variable in result.nodes[name].not_set}
 
 
 @pytest.mark.parametrize("layer", ["cluster", "node", "run"])
@@ -51,52 +51,52 @@ def test_users_win_in_every_layer_and_the_rest_is_decided_to_fit(layer: str) -> 
     values = {"NCCL_IB_HCA": "=mlx5_bond_0"}
     on = [node(number, values if layer == "node" else {}, gpu=NVIDIA, hcas=HCAS) for number in range(2)]
     of_run = {"env": values} if layer == "run" else {}
-    found = environments(on, values if layer == "cluster" else {}, **of_run)
-    assert of(found)["NCCL_IB_HCA"].value == "=mlx5_bond_0"
-    assert of(found)["NCCL_IB_HCA"].rule == ""
+    result = environments(on, values if layer == "cluster" else {}, **of_run)
+    assert of(result)["NCCL_IB_HCA"].value == "=mlx5_bond_0"
+    assert of(result)["NCCL_IB_HCA"].rule == ""
     # Of the RoCE port that the user chose, not of InfiniBand that the resolver would have.
-    reasons = {each.name: each.reason for each in found.nodes["node0"].not_set}
+    reasons = {variable.name: variable.reason for variable in result.nodes["node0"].not_set}
     assert "RoCE v2 entry" in reasons["NCCL_IB_GID_INDEX"]
-    assert not [finding for finding in found.findings if finding.stops]
+    assert not [finding for finding in result.findings if finding.stops]
 
 
 def test_the_version_of_the_library_decides_of_the_gid() -> None:
     old, new = versions(0, nccl="2.23.4"), versions(1, nccl="2.27.3")
-    found = environments([old, new])
-    assert of(found)["NCCL_IB_GID_INDEX"].value == "7"
-    assert "NCCL_IB_GID_INDEX" not in of(found, "node1")
+    result = environments([old, new])
+    assert of(result)["NCCL_IB_GID_INDEX"].value == "7"
+    assert "NCCL_IB_GID_INDEX" not in of(result, "node1")
 
 
-@pytest.mark.parametrize(("version", "there"), [("2.21.5", False), ("2.28.3", True)])
-def test_threads_of_rccl(version: str, there: bool) -> None:
-    found = environments([versions(0, rccl=version)], threads=256)
-    assert of(found)["NCCL_NTHREADS"].value == "256"
-    assert ("RCCL_THREADS_PER_BLOCK" in of(found)) is there
+@pytest.mark.parametrize(("version", "expected"), [("2.21.5", False), ("2.28.3", True)])
+def test_threads_of_rccl(version: str, expected: bool) -> None:
+    result = environments([versions(0, rccl=version)], threads=256)
+    assert of(result)["NCCL_NTHREADS"].value == "256"
+    assert ("RCCL_THREADS_PER_BLOCK" in of(result)) is expected
 
 
 def test_what_users_set_is_linted_with_its_origin_and_kept() -> None:
     on = [node(0, {"NCCL_IB_HCA": "=mlx5_0, mlx5_1"}, gpu=NVIDIA, hcas=HCAS)]
-    found = environments(on, {"NCCL_NET_GDR_LEVEL": 5, "NCCL_ALGO": "Ring"}, env={"NCCL_PROTO": "Simple"})
-    seen = {(finding.source, finding.observed.partition(":")[0]) for finding in found.findings}
-    assert seen == {
+    result = environments(on, {"NCCL_NET_GDR_LEVEL": 5, "NCCL_ALGO": "Ring"}, env={"NCCL_PROTO": "Simple"})
+    warnings = {(finding.source, finding.observed.partition(":")[0]) for finding in result.findings}
+    assert warnings == {
         ("node (launch_node_env)", "NCCL_IB_HCA==mlx5_0, mlx5_1"),
         ("cluster (launch_env)", "NCCL_NET_GDR_LEVEL=5"),
         ("cluster (launch_env)", "set for every run"),
     }
-    assert of(found)["NCCL_IB_HCA"].value == "=mlx5_0, mlx5_1"
-    assert {each.status for each in found.findings} == {"warn"}
+    assert of(result)["NCCL_IB_HCA"].value == "=mlx5_0, mlx5_1"
+    assert {finding.status for finding in result.findings} == {"warn"}
 
 
 def test_different_choices_on_nodes_are_said() -> None:
     on = [node(0, {"NCCL_ALGO": "Ring"}, gpu=NVIDIA), node(1, gpu=NVIDIA)]
-    assert "NCCL_ALGO is not set" in [each.observed for each in environments(on).findings]
+    assert "NCCL_ALGO is not set" in [finding.observed for finding in environments(on).findings]
 
 
 def test_rdma_that_cannot_be_used_is_one_line_per_node_that_names_each_device() -> None:
     container = dataclasses.replace(node(0).facts, container=Container("docker"))
     closed = hca("mlx5_1", port(usable=False, reasons=["no device node"]), uverbs=None)
     dead = dataclasses.replace(node(0, gpu=NVIDIA, hcas=[hca("mlx5_0", down()), closed]), facts=container)
-    [finding] = [each for each in environments([dead], mode="rdma").findings if each.stops]
+    [finding] = [finding for finding in environments([dead], mode="rdma").findings if finding.stops]
     assert "mlx5_0: state DOWN; mlx5_1: no device node" in finding.observed
     assert "give the container" in str(finding.remedy)
 
@@ -109,11 +109,14 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
 
 
 def test_numbers_that_no_library_takes_are_told_of_where_gpus_are_unknown_too() -> None:
-    found = environments([node(0, gpu=None)], channels=128, threads=1000)
-    assert [each.check for each in found.findings if each.check in ("channels", "threads")] == ["channels", "threads"]
+    result = environments([node(0, gpu=None)], channels=128, threads=1000)
+    assert [finding.check for finding in result.findings if finding.check in ("channels", "threads")] == [
+        "channels",
+        "threads",
+    ]
 
 
 def test_a_cluster_without_gpus_is_asked_nothing_of_nccl() -> None:
-    found = environments([node(0), node(1)], channels=128, threads=1000)
-    assert found.findings == []
-    assert [each.not_set for each in found.nodes.values()] == [[], []]
+    result = environments([node(0), node(1)], channels=128, threads=1000)
+    assert result.findings == []
+    assert [node.not_set for node in result.nodes.values()] == [[], []]

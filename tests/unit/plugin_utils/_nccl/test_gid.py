@@ -48,9 +48,11 @@ def decide(
 ) -> tuple[dict[str, str], list[Finding]]:
     """The variables of D3 and what was found about GIDs."""
     node = view(hcas=hcas, library=Library(library, version), **changes)
-    found = resolve([node], AUTO)
-    values = {each.name: each.value for each in found.nodes["node0"].variables if each.rule == "D3"}
-    return values, [each for each in found.findings if each.check in ("gid", "library")]
+    resolution = resolve([node], AUTO)
+    values = {
+        variable.name: variable.value for variable in resolution.nodes["node0"].variables if variable.rule == "D3"
+    }
+    return values, [finding for finding in resolution.findings if finding.check in ("gid", "library")]
 
 
 def rails(*tables: list[Gid]) -> list[Hca]:
@@ -60,8 +62,8 @@ def rails(*tables: list[Gid]) -> list[Hca]:
 
 PLAIN = gids(LINK, "10.0.0.5")
 POD = gids(LINK, "10.0.0.5", start=4)
-HOLE = [each for each in gids(LINK, "10.0.0.4", "10.0.0.5") if each.index not in (2, 3)]
-BLIND = [Gid(1, "", None, LINK, "eth2") if each.index == 1 else each for each in PLAIN]
+HOLE = [gid for gid in gids(LINK, "10.0.0.4", "10.0.0.5") if gid.index not in (2, 3)]
+BLIND = [Gid(1, "", None, LINK, "eth2") if gid.index == 1 else gid for gid in PLAIN]
 
 
 @pytest.mark.parametrize("version", [OLD, MIDDLE, NEW, None])
@@ -110,12 +112,15 @@ def test_one_index_cannot_serve_two_tables(version: tuple[int, ...]) -> None:
 
 def test_hosts_may_have_different_indexes() -> None:
     nodes = [view(name, rails(table), library=Library("nccl", OLD)) for name, table in (("a", PLAIN), ("b", POD))]
-    found = resolve(nodes, AUTO)
-    assert [[each.value for each in own.variables if each.rule == "D3"] for own in found.nodes.values()] == [
+    resolution = resolve(nodes, AUTO)
+    assert [
+        [variable.value for variable in environment.variables if variable.rule == "D3"]
+        for environment in resolution.nodes.values()
+    ] == [
         ["3"],
         ["7"],
     ]
-    assert found.findings == []
+    assert resolution.findings == []
 
 
 def test_an_unknown_version_is_taken_as_the_newest_and_said() -> None:
@@ -139,7 +144,9 @@ def test_no_common_family() -> None:
 
 def test_nodes_of_two_families_do_not_meet() -> None:
     nodes = [view("a", rails(PLAIN)), view("b", rails(gids(LINK, "2001:db8::5")))]
-    assert [(each.node, each.check, each.status) for each in resolve(nodes, AUTO).findings] == [("b", "gid", "fail")]
+    assert [(finding.node, finding.check, finding.status) for finding in resolve(nodes, AUTO).findings] == [
+        ("b", "gid", "fail")
+    ]
 
 
 def several(address: str, other: str, first: bool) -> Hca:
@@ -152,22 +159,25 @@ def several(address: str, other: str, first: bool) -> Hca:
 def test_of_several_addresses_the_clusters_network_is_chosen_by_range(first: bool) -> None:
     """The order of the addresses differs between nodes; the networks are told by the routes."""
     networks = {"eth0": "10.9.0.1/16", "eth2": "10.2.0.5/24"}
-    own = net(**networks)
-    own.routes.append(type(own.routes[0])("192.168.1.0/24", "eth2", None, 0))
+    network = net(**networks)
+    network.routes.append(type(network.routes[0])("192.168.1.0/24", "eth2", None, 0))
     other = net(**networks)
     nodes = [
-        view("a", [several("10.2.0.5", "192.168.1.5", first)], net=own),
+        view("a", [several("10.2.0.5", "192.168.1.5", first)], net=network),
         view("b", [roce("mlx5_0", "10.2.0.6", netdev="eth2")], net=other),
     ]
-    found = resolve(nodes, AUTO)
-    values = [{each.name: each.value for each in node.variables if each.rule == "D3"} for node in found.nodes.values()]
+    resolution = resolve(nodes, AUTO)
+    values = [
+        {variable.name: variable.value for variable in node.variables if variable.rule == "D3"}
+        for node in resolution.nodes.values()
+    ]
     assert values == [{"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, {}]
-    assert found.findings == []
+    assert resolution.findings == []
 
 
 def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> None:
-    own = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24")
-    values, findings = decide(roce("mlx5_0", "169.254.3.5", "10.2.0.5", netdev="eth2"), version=NEW, net=own)
+    network = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24")
+    values, findings = decide(roce("mlx5_0", "169.254.3.5", "10.2.0.5", netdev="eth2"), version=NEW, net=network)
     assert (values, findings) == ({"NCCL_IB_ADDR_RANGE": "10.2.0.0/24"}, [])
 
 

@@ -35,12 +35,12 @@ PHANTOM = hca("mlx5_8", port(layer="Ethernet", rate=40.0, **NO_GID), hca_type="M
 
 def value(node: NodeView, *others: NodeView) -> str | None:
     """NCCL_IB_HCA of the first of these nodes."""
-    own = resolve([node, *others], AUTO).nodes[node.name]
-    return next((each.value for each in own.variables if each.name == "NCCL_IB_HCA"), None)
+    environment = resolve([node, *others], AUTO).nodes[node.name]
+    return next((variable.value for variable in environment.variables if variable.name == "NCCL_IB_HCA"), None)
 
 
 def findings(*nodes: NodeView, check: str = "hcas") -> list[Finding]:
-    return [each for each in resolve(nodes, MUST_RDMA).findings if each.check == check]
+    return [finding for finding in resolve(nodes, MUST_RDMA).findings if finding.check == check]
 
 
 ALL_OF = "=" + ",".join(f"mlx5_{number}" for number in range(8))
@@ -71,11 +71,11 @@ def test_the_fastest_group_of_one_link_layer(hcas: list[Hca], expected: str | No
 
 
 def test_what_is_left_out_is_said_with_the_reason() -> None:
-    own = resolve([view(hcas=[*EIGHT, BOND])], AUTO).nodes["node0"]
-    [variable] = [each for each in own.variables if each.name == "NCCL_IB_HCA"]
+    environment = resolve([view(hcas=[*EIGHT, BOND])], AUTO).nodes["node0"]
+    [variable] = [variable for variable in environment.variables if variable.name == "NCCL_IB_HCA"]
     assert (variable.rule, variable.origin) == ("D2", "fabric")
     assert variable.reason == "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0)"
-    assert own.hcas == [f"mlx5_{number}" for number in range(8)]
+    assert environment.hcas == [f"mlx5_{number}" for number in range(8)]
 
 
 def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -> None:
@@ -83,8 +83,8 @@ def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -
         hca(f"mlx5_{number}", port(usable=False, reasons=[f"/dev/infiniband/uverbs{number} is missing", "not granted"]))
         for number in (9, 10)
     ]
-    own = resolve([view(hcas=[*EIGHT, BOND, PHANTOM, *closed])], AUTO).nodes["node0"]
-    [variable] = [each for each in own.variables if each.name == "NCCL_IB_HCA"]
+    environment = resolve([view(hcas=[*EIGHT, BOND, PHANTOM, *closed])], AUTO).nodes["node0"]
+    [variable] = [variable for variable in environment.variables if variable.name == "NCCL_IB_HCA"]
     assert variable.reason == (
         "8 InfiniBand ports of 400 Gb/s; mlx5_bond_0 carries the default route (eth0); "
         "without mlx5_8: its GID table is empty; mlx5_9, mlx5_10: /dev/infiniband/uverbs9 is missing (and similar)"
@@ -100,8 +100,8 @@ def test_a_port_whose_subnet_manager_is_gone_is_named_as_its_sisters_that_are_do
 
 
 def test_all_that_nccl_takes_anyway_is_not_written() -> None:
-    own = resolve([view(hcas=EIGHT)], AUTO).nodes["node0"]
-    [left] = [each for each in own.not_set if each.name == "NCCL_IB_HCA"]
+    environment = resolve([view(hcas=EIGHT)], AUTO).nodes["node0"]
+    [left] = [variable for variable in environment.not_set if variable.name == "NCCL_IB_HCA"]
     assert (left.rule, left.reason) == (
         "D2",
         "NCCL takes all ACTIVE ports, and these are the 8 InfiniBand ports of 400 Gb/s",
@@ -112,8 +112,8 @@ def test_all_that_nccl_takes_anyway_is_not_written() -> None:
 @pytest.mark.parametrize("layer", ["Ethernet"])
 def test_the_default_routes_port_is_left_out_even_at_the_same_rate(interface: str, layer: str) -> None:
     rails = [roce(f"mlx5_{number}", f"10.2.0.{number}", netdev=f"eth{number + 1}") for number in range(2)]
-    own = roce("mlx5_9", "10.9.0.1", netdev="eth0")
-    assert value(view(hcas=[*rails, own], net=net(default=interface))) == "=mlx5_0,mlx5_1"
+    default_route = roce("mlx5_9", "10.9.0.1", netdev="eth0")
+    assert value(view(hcas=[*rails, default_route], net=net(default=interface))) == "=mlx5_0,mlx5_1"
 
 
 def test_a_bonds_default_route_is_known_by_its_gids() -> None:
@@ -133,12 +133,12 @@ def test_one_nic_for_everything_stays_with_a_warning() -> None:
 
 @pytest.mark.parametrize("rate", [25.0, 400.0])
 def test_the_port_with_the_default_route_is_left_out_however_fast_it_is(rate: float) -> None:
-    own = roce("mlx5_0", "10.9.0.1", netdev="eth0", rate=800.0)
+    default_route = roce("mlx5_0", "10.9.0.1", netdev="eth0", rate=800.0)
     rails = [roce(f"bnxt_re{number}", f"10.1.{number}.1", rate=rate, netdev=f"eth{number + 5}") for number in range(2)]
-    node = view(hcas=[own, *rails])
+    node = view(hcas=[default_route, *rails])
     assert value(node) == "=bnxt_re0,bnxt_re1"
     assert findings(node) == []
-    assert value(view(hcas=[own, hca("mlx5_1", port(rate=100.0))])) == "=mlx5_1"
+    assert value(view(hcas=[default_route, hca("mlx5_1", port(rate=100.0))])) == "=mlx5_1"
 
 
 def test_infiniband_that_is_slower_than_ethernet_is_a_question() -> None:
@@ -194,26 +194,26 @@ def test_lost_links_of_the_same_cards_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("odd", "seen"),
+    ("odd", "observed"),
     [
         (EIGHT[:7], "7 InfiniBand ports of 400 Gb/s"),
         ([hca(f"mlx5_{number}", port(rate=200.0)) for number in range(8)], "8 InfiniBand ports of 200 Gb/s"),
         ([roce(f"mlx5_{number}", f"10.2.0.{number}") for number in range(8)], "8 Ethernet ports of 400 Gb/s"),
     ],
 )
-def test_nodes_whose_ports_differ_do_not_fit(odd: list[Hca], seen: str) -> None:
+def test_nodes_whose_ports_differ_do_not_fit(odd: list[Hca], observed: str) -> None:
     all_nodes = [view("a", EIGHT), view("b", odd), view("c", EIGHT)]
     [finding] = findings(*all_nodes)
     assert (finding.node, finding.status) == ("b", "fail")
-    assert finding.observed.startswith(seen)
+    assert finding.observed.startswith(observed)
     assert finding.expected == "8 InfiniBand ports of 400 Gb/s, as on a and c"
 
 
 def test_a_number_that_users_chose_is_a_warning_but_layers_never_meet() -> None:
     chosen = view("a", EIGHT, user_values={"NCCL_IB_HCA": "mlx5_0"})
-    assert [each.status for each in findings(chosen, view("b", EIGHT), view("c", EIGHT))] == ["warn"]
+    assert [finding.status for finding in findings(chosen, view("b", EIGHT), view("c", EIGHT))] == ["warn"]
     mixed = view("a", [*EIGHT, BOND], user_values={"NCCL_IB_HCA": "=mlx5_bond_0"})
-    assert [each.status for each in findings(mixed, view("b", EIGHT), view("c", EIGHT))] == ["fail"]
+    assert [finding.status for finding in findings(mixed, view("b", EIGHT), view("c", EIGHT))] == ["fail"]
 
 
 @pytest.mark.parametrize("name", ["a,b", "x:1"])

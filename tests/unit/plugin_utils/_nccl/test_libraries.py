@@ -25,13 +25,13 @@ def node(
     return view(name, [hca("mlx5_0")], library=Library(library, version), gpu=gpu(gpus))
 
 
-def found(*nodes: NodeView, policy: FabricPolicy = AUTO) -> list[Finding]:
+def findings_of(*nodes: NodeView, policy: FabricPolicy = AUTO) -> list[Finding]:
     return resolve(nodes, policy).findings
 
 
 @pytest.mark.parametrize("policy", [AUTO, MUST_TCP])
 def test_nccl_and_rccl_cannot_meet(policy: FabricPolicy) -> None:
-    [finding] = found(node("a"), node("b", "rccl"), node("c"), policy=policy)
+    [finding] = findings_of(node("a"), node("b", "rccl"), node("c"), policy=policy)
     assert (finding.node, finding.status, finding.check) == ("b", "fail", "library")
     assert "RCCL" in finding.observed
     assert finding.expected == "NCCL, as on a and c"
@@ -49,12 +49,12 @@ def test_nccl_and_rccl_cannot_meet(policy: FabricPolicy) -> None:
     ],
 )
 def test_two_releases_are_a_warning(others: list[tuple[int, ...] | None], status: list[str]) -> None:
-    nodes = [node("a"), node("z"), *(node(f"b{number}", version=each) for number, each in enumerate(others))]
-    findings = found(*nodes)
-    assert [each.status for each in findings] == status
-    assert all(each.expected.startswith("NCCL 2.27.3, as on a and z") for each in findings)
+    nodes = [node("a"), node("z"), *(node(f"b{number}", version=version) for number, version in enumerate(others))]
+    findings = findings_of(*nodes)
+    assert [finding.status for finding in findings] == status
+    assert all(finding.expected.startswith("NCCL 2.27.3, as on a and z") for finding in findings)
 
 
 def test_nodes_without_gpus_have_no_ranks_of_either() -> None:
-    assert found(node("a"), node("b", "rccl", gpus=0), node("c", version=(2, 20), gpus=0)) == []
-    assert found() == found(node("a")) == []
+    assert findings_of(node("a"), node("b", "rccl", gpus=0), node("c", version=(2, 20), gpus=0)) == []
+    assert findings_of() == findings_of(node("a")) == []

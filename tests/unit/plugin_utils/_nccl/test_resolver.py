@@ -41,39 +41,44 @@ from ansible_collections.muster.train.tests.support.rdma_parts import (
 EIGHT = [hca(f"mlx5_{number}") for number in range(8)]
 
 
-def own(node: NodeView) -> NodeEnvironment:
+def environment_of(node: NodeView) -> NodeEnvironment:
     return resolve([node], AUTO).nodes[node.name]
 
 
 def test_the_interface_towards_the_head_in_either_librarys_syntax() -> None:
-    variables = {each.name: each for each in own(view(hcas=[])).variables}
+    variables = {variable.name: variable for variable in environment_of(view(hcas=[])).variables}
     nccl, gloo = variables["NCCL_SOCKET_IFNAME"], variables["GLOO_SOCKET_IFNAME"]
     assert (nccl.value, nccl.rule, nccl.origin) == ("=eth0", "D4", "fabric")
     assert nccl.reason == f"route to the head; {EXACTLY}"
     assert (gloo.value, gloo.reason) == ("eth0", "route to the head")
 
 
-def interfaces(found: NodeEnvironment) -> dict[str, str]:
-    return {each.name: each.value for each in found.variables if each.name.endswith("_SOCKET_IFNAME")}
+def interfaces(environment: NodeEnvironment) -> dict[str, str]:
+    return {
+        variable.name: variable.value for variable in environment.variables if variable.name.endswith("_SOCKET_IFNAME")
+    }
 
 
 def test_an_unknown_interface_sets_nothing() -> None:
-    found = own(view(hcas=[], interface=None))
-    assert interfaces(found) == {}
-    assert {each.name for each in found.not_set if each.rule == "D4"} == {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}
+    environment = environment_of(view(hcas=[], interface=None))
+    assert interfaces(environment) == {}
+    assert {variable.name for variable in environment.not_set if variable.rule == "D4"} == {
+        "NCCL_SOCKET_IFNAME",
+        "GLOO_SOCKET_IFNAME",
+    }
 
 
 @pytest.mark.parametrize("name", ["docker0", "virbr0", "veth12ab", "cni0", "podman1", "br-0123456789ab"])
 def test_bridges_of_the_machine_are_never_named(name: str) -> None:
-    found = resolve([view(hcas=[], interface=Interface(name, "route"))], MUST_TCP)
-    assert interfaces(found.nodes["node0"]) == {}
-    assert [(each.check, each.status) for each in found.findings] == [("interface", "warn")]
+    resolution = resolve([view(hcas=[], interface=Interface(name, "route"))], MUST_TCP)
+    assert interfaces(resolution.nodes["node0"]) == {}
+    assert [(finding.check, finding.status) for finding in resolution.findings] == [("interface", "warn")]
 
 
 @pytest.mark.parametrize("name", ["lo", "bond0", "br-ex", "ib0"])
 def test_other_interfaces_are(name: str) -> None:
-    found = own(view(hcas=[], interface=Interface(name, "route")))
-    assert set(interfaces(found).values()) == {f"={name}", name}
+    environment = environment_of(view(hcas=[], interface=Interface(name, "route")))
+    assert set(interfaces(environment).values()) == {f"={name}", name}
 
 
 def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interface() -> None:
@@ -81,14 +86,14 @@ def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interfa
     towards = Interface("eth2", "route")
     two, one = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24"), net(default="eth2", eth2="10.2.0.5/24")
     warned = [
-        [each.check for each in resolve([view(hcas=rail, interface=towards, net=there)], AUTO).findings]
-        for there in (two, one)
+        [finding.check for finding in resolve([view(hcas=rail, interface=towards, net=network)], AUTO).findings]
+        for network in (two, one)
     ]
     assert warned == [["interface"], ["hcas"]]
 
 
 def left(node: NodeView) -> dict[str, str]:
-    return {each.name: each.reason for each in own(node).not_set}
+    return {variable.name: variable.reason for variable in environment_of(node).not_set}
 
 
 def test_what_is_left_to_nccl_on_an_rdma_node() -> None:
@@ -168,7 +173,7 @@ def random_hca(choose: random.Random, name: str) -> Hca:
 
 
 def random_node(choose: random.Random, name: str) -> NodeView:
-    hcas = [random_hca(choose, each) for each in choose.sample(NAMES, choose.randrange(len(NAMES)))]
+    hcas = [random_hca(choose, name) for name in choose.sample(NAMES, choose.randrange(len(NAMES)))]
     links = [
         (choose.randrange(4), choose.choice(NAMES), choose.choice(("PIX", "PXB", "SYS")))
         for _number in range(choose.randrange(12))
@@ -190,14 +195,14 @@ def test_any_cluster_has_an_answer_and_every_list_means_what_was_chosen(seed: in
     choose = random.Random(seed)
     for _number in range(100):
         nodes = [random_node(choose, f"node{number}") for number in range(choose.randrange(1, 4))]
-        found = resolve(nodes, FabricPolicy(choose.choice(("auto", "rdma", "tcp")), DEFAULT))
-        assert list(found.nodes) == [node.name for node in nodes]
+        resolution = resolve(nodes, FabricPolicy(choose.choice(("auto", "rdma", "tcp")), DEFAULT))
+        assert list(resolution.nodes) == [node.name for node in nodes]
         for node in nodes:
-            own = found.nodes[node.name]
-            values = {each.name: each.value for each in own.variables}
+            environment = resolution.nodes[node.name]
+            values = {variable.name: variable.value for variable in environment.variables}
             taken = parse(values.get("NCCL_IB_HCA", ""), node.library.version)
-            if found.fabric.value == "rdma" and own.hcas:
-                there = openable(node.rdma)
-                matched = {each.label for each in there if taken.takes(each.hca.name, each.port.port)}
-                assert matched == {each.label for each in choose_hcas(node).ports}
-            assert lint(node, own.variables, found.fabric) == []
+            if resolution.fabric.value == "rdma" and environment.hcas:
+                usable_ports = openable(node.rdma)
+                matched = {port.label for port in usable_ports if taken.takes(port.hca.name, port.port.port)}
+                assert matched == {port.label for port in choose_hcas(node).ports}
+            assert lint(node, environment.variables, resolution.fabric) == []

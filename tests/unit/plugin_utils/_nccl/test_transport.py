@@ -45,11 +45,11 @@ def nodes(*all_hcas: list[Hca]) -> list[NodeView]:
     return [view(f"node{number}", hcas) for number, hcas in enumerate(all_hcas)]
 
 
-def disabled(found: Resolution) -> list[str | None]:
+def disabled(resolution: Resolution) -> list[str | None]:
     """NCCL_IB_DISABLE of every node."""
     return [
-        next((each.value for each in node.variables if each.name == "NCCL_IB_DISABLE"), None)
-        for node in found.nodes.values()
+        next((variable.value for variable in node.variables if variable.name == "NCCL_IB_DISABLE"), None)
+        for node in resolution.nodes.values()
     ]
 
 
@@ -65,10 +65,10 @@ def disabled(found: Resolution) -> list[str | None]:
 def test_decided_without_a_word(
     policy: FabricPolicy, hcas: list[list[Hca]], fabric: Fabric, disable: str | None
 ) -> None:
-    found = resolve(nodes(*hcas), policy)
-    assert found.fabric == fabric
-    assert disabled(found) == [disable, disable]
-    assert found.findings == []
+    resolution = resolve(nodes(*hcas), policy)
+    assert resolution.fabric == fabric
+    assert disabled(resolution) == [disable, disable]
+    assert resolution.findings == []
 
 
 @pytest.mark.parametrize(
@@ -76,51 +76,51 @@ def test_decided_without_a_word(
 )
 def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[Hca], reason: str) -> None:
     with_gpus, without = (view(name, hcas, gpu=Gpu("nvidia", count)) for name, count in (("a", 8), ("b", 0)))
-    found = resolve([with_gpus, without], AUTO)
-    assert found.fabric == Fabric("tcp", reason)
-    assert disabled(found) == ["1", "1"]
-    assert [(each.node, each.status) for each in found.findings] == [("a", "warn")]
-    assert "-e mode=tcp" in str(found.findings[0].remedy)
+    resolution = resolve([with_gpus, without], AUTO)
+    assert resolution.fabric == Fabric("tcp", reason)
+    assert disabled(resolution) == ["1", "1"]
+    assert [(finding.node, finding.status) for finding in resolution.findings] == [("a", "warn")]
+    assert "-e mode=tcp" in str(resolution.findings[0].remedy)
     assert resolve([without], AUTO).findings == []
 
 
 @pytest.mark.parametrize(("bad", "why"), [(DEAD, "state DOWN"), (CLOSED, "uverbs0 is missing"), (IWARP, "iWARP")])
 def test_auto_with_usable_rdma_on_some_nodes_is_tcp_on_all_with_a_warning(bad: list[Hca], why: str) -> None:
-    found = resolve(nodes(GOOD, bad, GOOD), AUTO)
-    assert found.fabric == Fabric("tcp", "no usable RDMA on node1")
-    assert disabled(found) == ["1", "1", "1"]
-    [finding] = found.findings
+    resolution = resolve(nodes(GOOD, bad, GOOD), AUTO)
+    assert resolution.fabric == Fabric("tcp", "no usable RDMA on node1")
+    assert disabled(resolution) == ["1", "1", "1"]
+    [finding] = resolution.findings
     assert (finding.node, finding.status) == ("node1", "warn")
     assert why in line(finding)
 
 
 def test_auto_says_why_the_adapters_that_are_there_are_not_used() -> None:
-    found = resolve(nodes(DEAD, []), AUTO)
-    assert found.fabric == Fabric("tcp", "no node has a usable RDMA port")
-    assert disabled(found) == ["1", "1"]
-    assert [(each.node, each.status) for each in found.findings] == [("node0", "warn"), ("node1", "warn")]
-    assert "mlx5_0, mlx5_1: state DOWN" in found.findings[0].observed
+    resolution = resolve(nodes(DEAD, []), AUTO)
+    assert resolution.fabric == Fabric("tcp", "no node has a usable RDMA port")
+    assert disabled(resolution) == ["1", "1"]
+    assert [(finding.node, finding.status) for finding in resolution.findings] == [("node0", "warn"), ("node1", "warn")]
+    assert "mlx5_0, mlx5_1: state DOWN" in resolution.findings[0].observed
 
 
 @pytest.mark.parametrize("hcas", [[DEAD, GOOD], [DEAD, DEAD], [CLOSED, GOOD], [RXE, GOOD], [[], GOOD]])
 def test_rdma_never_falls_back_and_says_of_each_device_why_not(hcas: list[list[Hca]]) -> None:
-    found = resolve(nodes(*hcas), FabricPolicy("rdma", LAUNCH_DEFAULTS))
-    assert found.fabric.value == "rdma"
-    stops = [each for each in found.findings if each.stops]
-    assert "node0" in [each.node for each in stops]
+    resolution = resolve(nodes(*hcas), FabricPolicy("rdma", LAUNCH_DEFAULTS))
+    assert resolution.fabric.value == "rdma"
+    stops = [finding for finding in resolution.findings if finding.stops]
+    assert "node0" in [finding.node for finding in stops]
     for device in hcas[0]:
         assert device.name in stops[0].observed
     assert "(cluster (launch_defaults))" in line(stops[0])
     assert "-e mode=tcp" in line(stops[0])
-    assert disabled(found) == [None, None]
+    assert disabled(resolution) == [None, None]
 
 
 def test_devices_without_ports_are_named_not_denied() -> None:
     [finding] = resolve([view(hcas=[*PORTLESS, hca("mlx5_2", down())])], MUST_RDMA).findings
     assert finding.observed == "no usable RDMA port (mlx5_2: state DOWN; mlx5_0, mlx5_1: has no port)"
-    found = resolve([view(hcas=PORTLESS)], AUTO)
-    assert found.fabric.reason == "no node has a usable RDMA port"
-    assert "mlx5_0, mlx5_1: has no port" in found.findings[0].observed
+    resolution = resolve([view(hcas=PORTLESS)], AUTO)
+    assert resolution.fabric.reason == "no node has a usable RDMA port"
+    assert "mlx5_0, mlx5_1: has no port" in resolution.findings[0].observed
 
 
 def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nodes_only() -> None:
@@ -134,9 +134,9 @@ def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nod
     def looks(count: int) -> int:
         Counted.looked = 0
         views = [view(f"node{number}", DEAD) for number in range(count)]
-        for each in views:
-            assert each.rdma is not None
-            object.__setattr__(each.rdma, "hcas", Counted(DEAD))
+        for node in views:
+            assert node.rdma is not None
+            object.__setattr__(node.rdma, "hcas", Counted(DEAD))
         resolve(views, MUST_TCP)
         return Counted.looked
 
@@ -146,7 +146,9 @@ def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nod
 @pytest.mark.parametrize(("hcas", "word"), [(GOOD, "RDMA is used"), (DEAD, "is not usable here"), ([], "not usable")])
 def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[Hca], word: str) -> None:
     [left] = [
-        each for each in resolve([view(hcas=hcas)], MUST_RDMA).nodes["node0"].not_set if each.name == "NCCL_IB_DISABLE"
+        variable
+        for variable in resolve([view(hcas=hcas)], MUST_RDMA).nodes["node0"].not_set
+        if variable.name == "NCCL_IB_DISABLE"
     ]
     assert word in left.reason
 
@@ -158,8 +160,8 @@ def test_a_container_is_told_what_it_lacks() -> None:
 
 @pytest.mark.parametrize("policy", [AUTO, MUST_RDMA])
 def test_what_nobody_could_look_at_is_an_error(policy: FabricPolicy) -> None:
-    found = resolve([view("a", None), view("b", GOOD)], policy)
-    assert [(each.node, each.status) for each in found.findings] == [("a", "error")]
+    resolution = resolve([view("a", None), view("b", GOOD)], policy)
+    assert [(finding.node, finding.status) for finding in resolution.findings] == [("a", "error")]
 
 
 def test_what_nobody_could_look_at_does_not_matter_for_tcp() -> None:
@@ -168,23 +170,23 @@ def test_what_nobody_could_look_at_does_not_matter_for_tcp() -> None:
 
 @pytest.mark.parametrize("policy", [AUTO, MUST_RDMA])
 def test_efa_is_rdma_through_its_plugin_and_gets_no_variable_of_verbs(policy: FabricPolicy) -> None:
-    found = resolve(nodes([efa("rdmap0s6")], [efa("rdmap0s6")]), policy)
-    assert found.fabric.value == "rdma"
-    assert [each.status for each in found.findings] == ["warn", "warn"]
-    assert "aws-ofi-nccl" in found.findings[0].expected
-    names = {each.name for node in found.nodes.values() for each in node.variables}
-    names |= {each.name for node in found.nodes.values() for each in node.not_set}
+    resolution = resolve(nodes([efa("rdmap0s6")], [efa("rdmap0s6")]), policy)
+    assert resolution.fabric.value == "rdma"
+    assert [finding.status for finding in resolution.findings] == ["warn", "warn"]
+    assert "aws-ofi-nccl" in resolution.findings[0].expected
+    names = {variable.name for node in resolution.nodes.values() for variable in node.variables}
+    names |= {variable.name for node in resolution.nodes.values() for variable in node.not_set}
     assert {name for name in names if name.startswith("NCCL_IB")} == set()
 
 
 def test_tcp_keeps_the_plugin_off_efa() -> None:
-    found = resolve(nodes([efa("efa_0")], [efa("efa_0")]), MUST_TCP)
-    values = {each.name: (each.value, each.origin) for each in found.nodes["node1"].variables}
+    resolution = resolve(nodes([efa("efa_0")], [efa("efa_0")]), MUST_TCP)
+    values = {variable.name: (variable.value, variable.origin) for variable in resolution.nodes["node1"].variables}
     assert values["NCCL_NET"] == ("Socket", "-e mode")
     assert values["NCCL_IB_DISABLE"] == ("1", "-e mode")
 
 
 def test_efa_and_infiniband_do_not_meet() -> None:
     assert resolve(nodes(GOOD, [efa("efa_0")]), AUTO).fabric.value == "tcp"
-    stops = [each for each in resolve(nodes(GOOD, [efa("efa_0")]), MUST_RDMA).findings if each.stops]
-    assert [each.node for each in stops] == ["node1"]
+    stops = [finding for finding in resolve(nodes(GOOD, [efa("efa_0")]), MUST_RDMA).findings if finding.stops]
+    assert [finding.node for finding in stops] == ["node1"]

@@ -25,7 +25,7 @@ def test_parameters_that_are_not_set_decide_nothing(library: Literal["nccl", "rc
 @pytest.mark.parametrize("origin", [Origin(Layer.EXTRA_VARS, "-e channels"), LAUNCH_DEFAULTS])
 def test_channels_are_the_least_and_the_most(origin: Origin) -> None:
     layer = variables(settings(channels={"value": 42, **origin.to_dict()}), Library("nccl", None))
-    assert [(each.name, each.value, each.origin, each.rule) for each in layer] == [
+    assert [(variable.name, variable.value, variable.origin, variable.rule) for variable in layer] == [
         ("NCCL_MIN_NCHANNELS", "42", origin.label, "D6"),
         ("NCCL_MAX_NCHANNELS", "42", origin.label, "D6"),
     ]
@@ -42,7 +42,9 @@ def test_channels_are_the_least_and_the_most(origin: Origin) -> None:
 )
 def test_threads(library: Library, names: set[str]) -> None:
     layer = variables(settings(threads=256), library)
-    assert {each.name: (each.value, each.origin) for each in layer} == dict.fromkeys(names, ("256", "-e threads"))
+    assert {variable.name: (variable.value, variable.origin) for variable in layer} == dict.fromkeys(
+        names, ("256", "-e threads")
+    )
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def environment(plan: dict[str, Any], name: str = "node0") -> dict[str, str]:
 
 
 def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, str, str]:
-    [found] = [item for item in plan["jobs"][of]["environment"] if item["name"] == name]
-    return found["value"], found["origin"], found["reason"]
+    [variable] = [item for item in plan["jobs"][of]["environment"] if item["name"] == name]
+    return variable["value"], variable["origin"], variable["reason"]
 
 
 def local_nodes(count: int) -> list[Node]:
@@ -55,7 +55,7 @@ def local_nodes(count: int) -> list[Node]:
 
 
 def named(inputs: list[Node]) -> list[Node]:
-    return [dataclasses.replace(each, name=f"node{number}", address="127.0.0.1") for number, each in enumerate(inputs)]
+    return [dataclasses.replace(node, name=f"node{number}", address="127.0.0.1") for number, node in enumerate(inputs)]
 
 
 # -- whole plans -----------------------------------------------------------------------------------------------------
@@ -256,9 +256,9 @@ def test_the_launcher_python_is_told_by_the_environment() -> None:
     plan = plan_of(launcher="python", nproc=1, master_port=31000, facts={"gpu": NVIDIA})
     assert plan["jobs"]["node1"]["argv"] == ["/usr/bin/python3", "/home/ann/code/train.py"]
     assert plan["jobs"]["node1"]["launcher"] == "python"
-    told = {"RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1", "GROUP_RANK": "1"}
-    told |= {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "31000"}
-    assert told.items() <= environment(plan, "node1").items()
+    expected = {"RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1", "GROUP_RANK": "1"}
+    expected |= {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "31000"}
+    assert expected.items() <= environment(plan, "node1").items()
     assert variable(plan, "RANK", "node1") == ("1", "muster", "launcher python")
 
 

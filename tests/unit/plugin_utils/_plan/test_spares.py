@@ -54,7 +54,7 @@ def test_a_spare_takes_the_place_of_a_refused_node_and_the_others_keep_theirs(ho
     assert [plan["jobs"][name]["node_rank"] for name in plan["nodes"]] == [0, 1, 2]
     [line] = left_out
     assert line.startswith("node1: ") and line.endswith("so the spare node3 takes its place")
-    [finding] = [each for each in plan["findings"] if each["node"] == "node1"]
+    [finding] = [finding for finding in plan["findings"] if finding["node"] == "node1"]
     assert finding["status"] == "warn"
 
 

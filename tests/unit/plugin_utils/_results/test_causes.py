@@ -101,7 +101,7 @@ def test_a_segfault_wins_although_torchrun_saw_its_victims_first() -> None:
     head = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGTERM", message=GLOO, time=101))
     member = failed("node1", failure(2, None, "SIGTERM", message=GLOO, time=100), failure(3, None, "SIGSEGV", time=101))
     assert first(head, member) == "node1: rank 3 killed by SIGSEGV"
-    assert [found.likeness for found in ordered([head, member])] == [
+    assert [cause.likeness for cause in ordered([head, member])] == [
         Likeness.OWN,
         Likeness.PEER,
         Likeness.ENDED,
@@ -153,23 +153,23 @@ def test_sigterm_is_a_consequence_beside_another_failure_and_unclear_alone() -> 
     assert of_run(alone)[0].likeness is Likeness.UNCLEAR
     assert first(failed("node0", failure(0, 1, message=GLOO, time=90)), alone) == "node1: rank 1 killed by SIGTERM"
     beside = failed("node1", failure(2, None, "SIGTERM"), failure(3, 1, message=GLOO))
-    assert [found.likeness for found in of_run(beside)] == [Likeness.ENDED, Likeness.PEER]
+    assert [cause.likeness for cause in of_run(beside)] == [Likeness.ENDED, Likeness.PEER]
 
 
 def test_sigkill_long_after_another_failure_is_torchruns() -> None:
     ignores_sigterm = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=130))
-    assert [found.likeness for found in of_run(ignores_sigterm)] == [Likeness.PEER, Likeness.ENDED]
+    assert [cause.likeness for cause in of_run(ignores_sigterm)] == [Likeness.PEER, Likeness.ENDED]
     # As measured: killed from outside, and noted in the second after its victim's.
     out_of_memory = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=101))
-    assert [found.likeness for found in of_run(out_of_memory)] == [Likeness.PEER, Likeness.OWN]
+    assert [cause.likeness for cause in of_run(out_of_memory)] == [Likeness.PEER, Likeness.OWN]
 
 
 def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
     assert of_run(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
-    own = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
-    assert of_run(own)[0].likeness is Likeness.UNCLEAR
-    assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), own) == "node0: rank 0 killed by SIGABRT"
+    aborted = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
+    assert of_run(aborted)[0].likeness is Likeness.UNCLEAR
+    assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), aborted) == "node0: rank 0 killed by SIGABRT"
 
 
 def test_the_words_of_a_rank_that_left_none() -> None:
@@ -244,5 +244,5 @@ def test_the_cause_is_data() -> None:
         "[rank2]: KeyError: 1",
         "bye",
     ]
-    found = of_run(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
-    assert found == ["Traceback (most recent call last):", '  File "a.py"', "KeyError: 1"]
+    trace_of_log = of_run(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
+    assert trace_of_log == ["Traceback (most recent call last):", '  File "a.py"', "KeyError: 1"]

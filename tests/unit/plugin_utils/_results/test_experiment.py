@@ -84,19 +84,19 @@ def test_the_record_of_a_run() -> None:
 
 
 def test_without_a_plan_the_nodes_know_the_least() -> None:
-    seen = record(DONE, None, verb="collect", command="ansible-playbook collect.yml", created="later", nonce=None)
-    assert (seen["created"], seen["nonce"], seen["world_size"], seen["label"]) == (
+    document = record(DONE, None, verb="collect", command="ansible-playbook collect.yml", created="later", nonce=None)
+    assert (document["created"], document["nonce"], document["world_size"], document["label"]) == (
         "2026-11-20T14:30:52Z",
         "a" * 32,
         4,
         "base",
     )
-    assert (seen["command"], seen["parameters"], seen["nodes"]) == (None, {}, ["node0", "node1"])
+    assert (document["command"], document["parameters"], document["nodes"]) == (None, {}, ["node0", "node1"])
 
 
 def test_without_a_plan_a_launchs_request_counts() -> None:
-    seen = record([], None, **{**PLAN, "verb": "launch"})
-    assert (seen["command"], seen["verdict"], seen["loss"]) == (PLAN["command"], None, None)
+    document = record([], None, **{**PLAN, "verb": "launch"})
+    assert (document["command"], document["verdict"], document["loss"]) == (PLAN["command"], None, None)
 
 
 def test_what_is_dumped_is_read_back() -> None:

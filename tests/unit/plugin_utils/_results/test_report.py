@@ -41,9 +41,9 @@ def test_the_row_of_a_failed_node_names_the_rank_that_failed_by_itself() -> None
         "message": "gloo: Connection closed by peer",
         "time": 1,
     }
-    own = {"rank": 1, "exit_code": 7, "signal": None, "message": None, "time": 2}
+    cause = {"rank": 1, "exit_code": 7, "signal": None, "message": None, "time": 2}
     why = "rank 0 killed by SIGTERM: gloo: Connection closed by peer"
-    rows = report.status_table([run("node0", "failed", why=why, first=victim, failures=[victim, own])], 100)
+    rows = report.status_table([run("node0", "failed", why=why, first=victim, failures=[victim, cause])], 100)
     assert rows[1].endswith("31 s     rank 1 exited with code 7")
 
 
@@ -72,7 +72,7 @@ def test_remarks_on_a_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("starter", "soft", "alive", "told"),
+    ("starter", "soft", "alive", "shown"),
     [
         ("systemd", 8 << 20, True, True),
         ("systemd-user", 8 << 20, True, True),
@@ -81,10 +81,10 @@ def test_remarks_on_a_run() -> None:
         ("systemd", 8 << 20, False, False),
     ],
 )
-def test_a_unit_that_has_less_than_it_asks_for_is_told(starter: str, soft: int, alive: bool, told: bool) -> None:
+def test_a_unit_that_has_less_than_it_asks_for_is_told(starter: str, soft: int, alive: bool, shown: bool) -> None:
     row = run("node0", "running", alive=alive, starter=starter, memlock={"soft": soft, "hard": soft})
     text = " ".join(report.status_table([row], 200)[1].split())
-    assert ("may lock only 8192 KiB of memory, though its unit asks for no limit" in text) is told
+    assert ("may lock only 8192 KiB of memory, though its unit asks for no limit" in text) is shown
 
 
 def test_a_long_reason_is_wrapped_not_cut() -> None:

@@ -74,9 +74,9 @@ def test_a_lost_nodes_word_is_not_the_runs_while_the_head_may_seat_a_spare(
 
 def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
     runs = [run("node0", "drained", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
-    found = judge(runs)
-    assert found.verdict == "running"
-    assert found.why == "node1: killed?; this attempt is being ended, then the run is over or started again"
+    verdict = judge(runs)
+    assert verdict.verdict == "running"
+    assert verdict.why == "node1: killed?; this attempt is being ended, then the run is over or started again"
     runs[0] = run("node0", "stopped", nnodes=2, alive=False)
     assert judge(runs).verdict == "lost"
 
@@ -165,10 +165,10 @@ def test_failed_names_the_cause_and_what_followed() -> None:
 
 
 def test_all_local_failures_count_not_the_first_alone() -> None:
-    victim, own = first(0, PEER, signal="SIGTERM"), first(1, exit_code=7, time=2.0)
+    victim, cause = first(0, PEER, signal="SIGTERM"), first(1, exit_code=7, time=2.0)
     verdict = judge(
         [
-            run("node0", "failed", first=victim, failures=[victim, own], log_tail=["the launcher's"]),
+            run("node0", "failed", first=victim, failures=[victim, cause], log_tail=["the launcher's"]),
             run("node1", "failed", first=first(2, PEER)),
         ]
     )

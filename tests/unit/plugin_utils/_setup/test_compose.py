@@ -168,11 +168,11 @@ def test_compose_replaces_nothing_in_paths() -> None:
 @pytest.mark.parametrize("name", sorted(path.stem for path in MACHINES.glob("*.yml")))
 def test_every_machine_has_a_file_with_its_devices_and_no_others(name: str, tmp_path: Path) -> None:
     devices = read_devices(load(name, tmp_path))
-    vendor = "amd" if any(each.path == "/dev/kfd" for each in devices) else None
-    made = service(Gpu(vendor, 8), [vars(each) for each in devices])
+    vendor = "amd" if any(device.path == "/dev/kfd" for device in devices) else None
+    made = service(Gpu(vendor, 8), [vars(device) for device in devices])
     named = [entry.split(":")[0] for entry in made.get("devices", [])]
     assert [path for path in named if path.startswith("/dev/infiniband")] == [
-        each.path for each in devices if each.path.startswith("/dev/infiniband") and "issm" not in each.path
+        device.path for device in devices if device.path.startswith("/dev/infiniband") and "issm" not in device.path
     ]
     assert "environment" not in json.dumps(made)
 
@@ -201,10 +201,10 @@ def test_both_seeds_as_policies(name: str, gpu: Gpu, devices: list[dict[str, Any
 
 @pytest.mark.parametrize("args", [{"HF_TOKEN": "hf_1"}, ["PROXY=x", "HF_TOKEN=hf_1"], {"HF_TOKEN": None}])
 def test_a_secret_is_no_argument_of_a_build(args: Any) -> None:
-    said = refusal(build={"context": "/src", "args": args})
-    assert said.startswith("container_build: args: HF_TOKEN looks like a secret")
-    assert "docker build --secret" in said
-    assert "hf_1" not in said
+    message = refusal(build={"context": "/src", "args": args})
+    assert message.startswith("container_build: args: HF_TOKEN looks like a secret")
+    assert "docker build --secret" in message
+    assert "hf_1" not in message
 
 
 @pytest.mark.parametrize("args", [{"ROCM": "6.4"}, ["ROCM=6.4"], None])

@@ -49,21 +49,21 @@ def engine(**changes: Any) -> dict[str, Any]:
     return {**ENGINE, **changes}
 
 
-def planned(there: dict[str, Any], limit: Any = "unlimited", name: str = "", state: str = "present") -> dict[str, Any]:
-    return plan(there, LOGIN, name, limit, state, True)
+def planned(facts: dict[str, Any], limit: Any = "unlimited", name: str = "", state: str = "present") -> dict[str, Any]:
+    return plan(facts, LOGIN, name, limit, state, True)
 
 
-def written(there: dict[str, Any], limit: Any = "unlimited") -> dict[str, Any]:
+def written(facts: dict[str, Any], limit: Any = "unlimited") -> dict[str, Any]:
     """The node after what was planned for it was written, and nothing else."""
-    done = copy.deepcopy(there)
-    for each in planned(there, limit)["write"]:
-        done["files"][each["path"]] = each["text"]
+    done = copy.deepcopy(facts)
+    for file in planned(facts, limit)["write"]:
+        done["files"][file["path"]] = file["text"]
     return done
 
 
 def test_a_node_without_anything() -> None:
-    found = planned(node())
-    texts = {each["path"]: each["text"] for each in found["write"]}
+    result = planned(node())
+    texts = {file["path"]: file["text"] for file in result["write"]}
     assert list(texts) == [
         LIMITS_FILE,
         "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
@@ -78,29 +78,29 @@ def test_a_node_without_anything() -> None:
     assert json.loads(texts[ENGINE_FILE]) == {
         "default-ulimits": {"memlock": {"Name": "memlock", "Hard": -1, "Soft": -1}}
     }
-    assert (found["for"], found["wanted"], found["reload"], found["remove"]) == ("ann", -1, True, [])
-    assert found["restart"] == ["ssh.service", "docker.service"]
-    assert (found["pending"], found["changes"]) == ([], True)
+    assert (result["for"], result["wanted"], result["reload"], result["remove"]) == ("ann", -1, True, [])
+    assert result["restart"] == ["ssh.service", "docker.service"]
+    assert (result["pending"], result["changes"]) == ([], True)
 
 
 def test_sizes_are_written_in_each_files_own_unit() -> None:
-    texts = {each["path"]: each["text"] for each in planned(node(), "4MiB", "@ml")["write"]}
+    texts = {file["path"]: file["text"] for file in planned(node(), "4MiB", "@ml")["write"]}
     assert texts[LIMITS_FILE].endswith("@ml - memlock 4096\n")
     assert "LimitMEMLOCK=4194304\n" in texts["/etc/systemd/system/ssh.service.d/50-muster-memlock.conf"]
     assert '"Soft": 4194304' in texts[ENGINE_FILE]
 
 
 def test_a_node_that_has_all_is_left_alone() -> None:
-    there = written(node())
-    there["units"]["ssh.service"].update(configured=-1, soft=-1)
-    there["engine"].update(stale=True, container={"image": "i", "soft": -1, "hard": -1, "why": None})
-    found = planned(there)
-    assert (found["write"], found["remove"], found["reload"], found["restart"]) == ([], [], False, [])
-    assert found["changes"] is False
+    facts = written(node())
+    facts["units"]["ssh.service"].update(configured=-1, soft=-1)
+    facts["engine"].update(stale=True, container={"image": "i", "soft": -1, "hard": -1, "why": None})
+    result = planned(facts)
+    assert (result["write"], result["remove"], result["reload"], result["restart"]) == ([], [], False, [])
+    assert result["changes"] is False
 
 
 @pytest.mark.parametrize(
-    ("there", "who"),
+    ("facts", "who"),
     [
         (node(runs=["multinode_42ch"]), "run multinode_42ch is active"),
         (
@@ -110,63 +110,63 @@ def test_a_node_that_has_all_is_left_alone() -> None:
         (node(engine=engine(why="half an answer")), "the engine's containers are unknown (half an answer)"),
     ],
 )
-def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(there: dict[str, Any], who: str) -> None:
-    found = planned(there)
-    assert found["write"]
-    assert (found["reload"], found["restart"]) == (False, [])
-    assert len(found["pending"]) == 2
-    assert all(f"because {who}: run this again afterwards" in line for line in found["pending"])
-    # The files are there, and somebody still is.
-    later = written(there)
+def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(facts: dict[str, Any], who: str) -> None:
+    result = planned(facts)
+    assert result["write"]
+    assert (result["reload"], result["restart"]) == (False, [])
+    assert len(result["pending"]) == 2
+    assert all(f"because {who}: run this again afterwards" in line for line in result["pending"])
+    # The files are written, and the node is still in use.
+    later = written(facts)
     later["units"]["ssh.service"]["reload"] = True
     later["engine"]["stale"] = True
     assert planned(later)["changes"] is False
     assert len(planned(later)["pending"]) == 2
-    # He has left.
+    # The run has ended.
     later.update(runs=[])
     later["engine"].update(containers=[], why=None)
-    found = planned(later)
-    assert (found["reload"], found["restart"], found["pending"]) == (True, ["ssh.service", "docker.service"], [])
-    assert found["write"] == []
+    result = planned(later)
+    assert (result["reload"], result["restart"], result["pending"]) == (True, ["ssh.service", "docker.service"], [])
+    assert result["write"] == []
 
 
 def test_a_container_without_gpus_stops_the_restart_of_the_engine_only() -> None:
-    there = node(engine=engine(containers=[{"name": "web", "gpu": False, "privileged": False}]))
-    found = planned(there)
-    assert (found["reload"], found["restart"]) == (True, ["ssh.service"])
-    assert ["container web would be stopped" in line for line in found["pending"]] == [True]
-    there["engine"]["live_restore"] = True
-    assert planned(there)["restart"] == ["ssh.service", "docker.service"]
+    facts = node(engine=engine(containers=[{"name": "web", "gpu": False, "privileged": False}]))
+    result = planned(facts)
+    assert (result["reload"], result["restart"]) == (True, ["ssh.service"])
+    assert ["container web would be stopped" in line for line in result["pending"]] == [True]
+    facts["engine"]["live_restore"] = True
+    assert planned(facts)["restart"] == ["ssh.service", "docker.service"]
 
 
 def test_an_engine_that_is_down_is_not_started() -> None:
-    there = node(engine=engine(running=False, why="cannot connect", container=None))
-    there["units"]["docker.service"]["pid"] = None
-    found = planned(there)
-    assert (found["restart"], found["pending"]) == (["ssh.service"], [])
+    facts = node(engine=engine(running=False, why="cannot connect", container=None))
+    facts["units"]["docker.service"]["pid"] = None
+    result = planned(facts)
+    assert (result["restart"], result["pending"]) == (["ssh.service"], [])
 
 
 def test_no_engine() -> None:
-    assert ENGINE_FILE not in {each["path"] for each in planned(node(engine=None))["write"]}
+    assert ENGINE_FILE not in {file["path"] for file in planned(node(engine=None))["write"]}
 
 
 def test_a_service_with_another_limit_than_its_unit_is_restarted() -> None:
-    there = written(node(engine=None))
-    there["units"]["ssh.service"]["configured"] = -1
-    assert planned(there)["restart"] == ["ssh.service"]
+    facts = written(node(engine=None))
+    facts["units"]["ssh.service"]["configured"] = -1
+    assert planned(facts)["restart"] == ["ssh.service"]
 
 
 def test_absent_takes_away_what_present_wrote() -> None:
-    there = written(node(files={ENGINE_FILE: '{"log-driver": "local"}'}))
-    found = planned(there, state="absent")
-    assert found["remove"] == [
+    facts = written(node(files={ENGINE_FILE: '{"log-driver": "local"}'}))
+    result = planned(facts, state="absent")
+    assert result["remove"] == [
         LIMITS_FILE,
         "/etc/systemd/system/ssh.service.d/50-muster-memlock.conf",
         "/etc/systemd/system/user@.service.d/50-muster-memlock.conf",
         MEMORY_FILE,
     ]
-    assert [json.loads(each["text"]) for each in found["write"]] == [{"log-driver": "local"}]
-    assert (found["wanted"], found["reload"]) == (None, True)
+    assert [json.loads(file["text"]) for file in result["write"]] == [{"log-driver": "local"}]
+    assert (result["wanted"], result["reload"]) == (None, True)
     assert planned(node(), state="absent")["changes"] is False
     assert planned(written(node()), state="absent")["remove"][-2:] == [ENGINE_FILE, MEMORY_FILE]
 
@@ -178,67 +178,67 @@ def limited(soft: int, hard: int | None = None) -> str:
 
 
 def test_absent_restores_the_administrators_own_limit() -> None:
-    there = node(files={ENGINE_FILE: limited(MIB, 2 * MIB)})
+    facts = node(files={ENGINE_FILE: limited(MIB, 2 * MIB)})
     # Twice with different limits: what was there first is what counts.
-    there = written(written(there, "8MiB"), "4MiB")
-    assert json.loads(there["files"][ENGINE_FILE]) == json.loads(limited(4 * MIB))
-    found = planned(there, state="absent")
-    assert [json.loads(each["text"]) for each in found["write"]] == [json.loads(limited(MIB, 2 * MIB))]
-    assert (found["remove"][-1], found["stays"]) == (MEMORY_FILE, [])
+    facts = written(written(facts, "8MiB"), "4MiB")
+    assert json.loads(facts["files"][ENGINE_FILE]) == json.loads(limited(4 * MIB))
+    result = planned(facts, state="absent")
+    assert [json.loads(file["text"]) for file in result["write"]] == [json.loads(limited(MIB, 2 * MIB))]
+    assert (result["remove"][-1], result["stays"]) == (MEMORY_FILE, [])
 
 
 @pytest.mark.parametrize("limit", [MIB, -1])
 def test_absent_leaves_a_limit_alone_that_nobody_says_is_ours(limit: int) -> None:
-    there = node(files={ENGINE_FILE: limited(limit)})
-    found = planned(there, state="absent")
-    assert (found["write"], found["remove"], found["changes"]) == ([], [], False)
-    [line] = found["stays"]
+    facts = node(files={ENGINE_FILE: limited(limit)})
+    result = planned(facts, state="absent")
+    assert (result["write"], result["remove"], result["changes"]) == ([], [], False)
+    [line] = result["stays"]
     assert line.startswith("default-ulimits.memlock in /etc/docker/daemon.json stays, because no ")
     # The one that is wanted is there already: it does not become ours.
     assert MEMORY_FILE not in written(node(files={ENGINE_FILE: limited(-1)}))["files"]
 
 
 def test_absent_leaves_a_limit_alone_that_was_changed_since() -> None:
-    there = written(node())
-    there["files"][ENGINE_FILE] = limited(MIB)
-    found = planned(there, state="absent")
-    assert ENGINE_FILE not in [*found["remove"], *(each["path"] for each in found["write"])]
-    assert found["remove"][-1] == MEMORY_FILE
-    assert "it was changed after" in found["stays"][0]
+    facts = written(node())
+    facts["files"][ENGINE_FILE] = limited(MIB)
+    result = planned(facts, state="absent")
+    assert ENGINE_FILE not in [*result["remove"], *(file["path"] for file in result["write"])]
+    assert result["remove"][-1] == MEMORY_FILE
+    assert "it was changed after" in result["stays"][0]
     # Written over, the administrator's is what comes back.
-    assert json.loads(written(there)["files"][MEMORY_FILE])["before"]["Soft"] == MIB
+    assert json.loads(written(facts)["files"][MEMORY_FILE])["before"]["Soft"] == MIB
 
 
 @pytest.mark.parametrize("memory", ["", "{", "[]", "{}", '{"wrote": 7}'])
 def test_a_memory_that_is_not_understood_is_none(memory: str) -> None:
-    there = node(files={ENGINE_FILE: limited(MIB), MEMORY_FILE: memory})
-    assert planned(there, state="absent")["stays"]
+    facts = node(files={ENGINE_FILE: limited(MIB), MEMORY_FILE: memory})
+    assert planned(facts, state="absent")["stays"]
 
 
 def test_check_mode_predicts_by_the_configuration_only() -> None:
-    there = written(node(engine=engine(container=None, stale=True)))
-    assert "docker.service" not in planned(there)["restart"]
+    facts = written(node(engine=engine(container=None, stale=True)))
+    assert "docker.service" not in planned(facts)["restart"]
     assert "docker.service" in planned(node(engine=engine(container=None)))["restart"]
     without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
-    there["engine"]["container"] = without
-    assert "docker.service" in planned(there)["restart"]
+    facts["engine"]["container"] = without
+    assert "docker.service" in planned(facts)["restart"]
 
 
 def test_a_lingering_users_manager_is_told_of_and_left_alone() -> None:
-    there = node(engine=None)
-    there["units"]["user@1000.service"] = {**SSH, "pid": 9}
+    facts = node(engine=None)
+    facts["units"]["user@1000.service"] = {**SSH, "pid": 9}
     login = {**LOGIN, "linger": True}
-    found = plan(there, login, "", "unlimited", "present", True)
-    assert "user@1000.service" not in found["restart"]
-    assert [line.partition(":")[0] for line in found["pending"]] == ["the service manager of ann keeps 8 MiB"]
-    assert plan(there, LOGIN, "", "unlimited", "present", True)["pending"] == []
+    result = plan(facts, login, "", "unlimited", "present", True)
+    assert "user@1000.service" not in result["restart"]
+    assert [line.partition(":")[0] for line in result["pending"]] == ["the service manager of ann keeps 8 MiB"]
+    assert plan(facts, LOGIN, "", "unlimited", "present", True)["pending"] == []
 
 
 def test_what_the_machine_cannot_do_is_refused_before_anything_is_written() -> None:
-    there = node(login={"hard": 8 * MIB, "can_raise": False})
+    facts = node(login={"hard": 8 * MIB, "can_raise": False})
     with pytest.raises(ValueError, match=r"nothing here can raise the limit above 8 MiB: root has no CAP_SYS_RESOURCE"):
-        planned(there)
-    assert planned(there, "8MiB")["wanted"] == 8 * MIB
+        planned(facts)
+    assert planned(facts, "8MiB")["wanted"] == 8 * MIB
 
 
 def test_an_engine_with_limits_on_its_command_line_is_refused() -> None:
@@ -290,8 +290,8 @@ def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) ->
 )
 def test_only_processes_are_a_proof(effective: int | None, container: int | None, problems: int) -> None:
     measured = engine(container={"image": "i", "soft": container, "hard": container, "why": None})
-    found = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, [])
-    assert len(found["problems"]) == problems
+    result = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, [])
+    assert len(result["problems"]) == problems
 
 
 def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
@@ -303,8 +303,8 @@ def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
         }
     assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not checked: this login is ann"]
     refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
-    found = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])
-    assert found["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
+    result = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])
+    assert result["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
 
 
 def test_what_waits_is_no_problem() -> None:

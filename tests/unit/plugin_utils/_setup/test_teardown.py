@@ -31,13 +31,13 @@ def test_per_node_what_went_and_what_stays() -> None:
         "no run to remove on n3",
     ]
     assert lines(answers, True, 100)[1] == "n1    would go  containers: muster-a-0"
-    assert not any(each.failed for each in answers)
+    assert not any(answer.failed for answer in answers)
 
 
 def test_nodes_without_an_answer_and_failures() -> None:
     silent = answer("n1", {"unreachable": True, "msg": "no\x1b[2J route"})
     failed = answer("n2", result(failed_on=["run a: Permission denied"], engine="no answer within 15 s"))
-    assert [each.failed for each in (silent, failed, answer("n3", None))] == [True, True, True]
+    assert [result.failed for result in (silent, failed, answer("n3", None))] == [True, True, True]
     assert lines([silent, failed], False, 120)[1:] == [
         "n1    no answer  no route",
         "n2    not asked  containers: the engine reports: no answer within 15 s",

@@ -45,7 +45,7 @@ def check(hcas: list[Hca] | None = None, **values: str) -> list[Finding]:
 INTERFACES = net(eth0="10.9.0.1/16", eth1="10.1.0.1/24", eth10="10.10.0.1/24")
 
 
-def seen(findings: list[Finding]) -> str:
+def observations(findings: list[Finding]) -> str:
     return "; ".join(finding.observed for finding in findings)
 
 
@@ -104,14 +104,14 @@ def test_lists_of_hcas(value: str, hcas: list[Hca], parts: list[str]) -> None:
 def test_lists_of_interfaces(value: str, parts: list[str]) -> None:
     findings = check(NCCL_SOCKET_IFNAME=value)
     assert len(findings) == len(parts)
-    assert all(part in finding.observed for finding, part in zip(findings, parts, strict=True)), seen(findings)
+    assert all(part in finding.observed for finding, part in zip(findings, parts, strict=True)), observations(findings)
 
 
 @pytest.mark.parametrize(
     ("value", "part"), [("=eth0", "named =eth0"), ("eth7", "eth7 is not an interface"), ("eth0", ""), ("eth0,eth1", "")]
 )
 def test_gloo_knows_plain_names_only(value: str, part: str) -> None:
-    assert part in seen(check(GLOO_SOCKET_IFNAME=value))
+    assert part in observations(check(GLOO_SOCKET_IFNAME=value))
     assert bool(check(GLOO_SOCKET_IFNAME=value)) is bool(part)
 
 
@@ -164,9 +164,9 @@ def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
     ],
 )
 def test_values(values: dict[str, str], part: str) -> None:
-    findings = [each for each in check(ELEVEN, **values) if not each.observed.startswith("set for every run")]
-    assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
-    assert all(str(each.remedy).endswith("it is used as set") for each in findings)
+    findings = [finding for finding in check(ELEVEN, **values) if not finding.observed.startswith("set for every run")]
+    assert [part in finding.observed for finding in findings] == [True] * bool(part), observations(findings)
+    assert all(str(finding.remedy).endswith("it is used as set") for finding in findings)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_values(values: dict[str, str], part: str) -> None:
 def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str, bad: bool, gpus: int) -> None:
     node = view(hcas=[], gpu=gpu(gpus), library=Library("rccl" if gpus else "nccl", None))
     findings = lint(node, [Variable(name, value, "-e env", "", layer="extra_vars")], TCP)
-    assert ["does not take" in each.observed for each in findings] == [True] * bad
+    assert ["does not take" in finding.observed for finding in findings] == [True] * bad
 
 
 @pytest.mark.parametrize("value", ["PHB", "SYS"])
@@ -194,7 +194,7 @@ def test_a_distance_by_its_word_is_no_fault_of_the_value(value: str) -> None:
 def test_nvl_is_no_word_of_rccls() -> None:
     amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
     findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "", layer="extra_vars")], TCP)
-    assert "RCCL does not know it and silently takes its default; RCCL's word is XGMI" in seen(findings)
+    assert "RCCL does not know it and silently takes its default; RCCL's word is XGMI" in observations(findings)
 
 
 GOOD = [roce("mlx5_0", "10.1.0.5"), roce("mlx5_1", "10.1.0.6")]
@@ -217,7 +217,7 @@ UNEVEN = [GOOD[0], roce("mlx5_1", "10.1.0.6", start=4)]
 )
 def test_a_forced_gid_index(hcas: list[Hca], value: str, part: str) -> None:
     findings = check(hcas, NCCL_IB_GID_INDEX=value)
-    assert [part in each.observed for each in findings] == [True] * bool(part), seen(findings)
+    assert [part in finding.observed for finding in findings] == [True] * bool(part), observations(findings)
 
 
 def test_a_gid_index_is_looked_at_on_the_named_hcas_only() -> None:
@@ -235,7 +235,7 @@ def test_a_gid_index_is_looked_at_on_the_named_hcas_only() -> None:
 )
 def test_more_at_least_than_at_most_stops(least: str, most: str) -> None:
     def stops(low: str, high: str) -> list[Finding]:
-        return [each for each in check(ELEVEN, **{least: low, most: high}) if each.stops]
+        return [finding for finding in check(ELEVEN, **{least: low, most: high}) if finding.stops]
 
     [finding] = stops("16", "8")
     assert f"{least}=16 ({CLUSTER}) is more than {most}=8 ({CLUSTER})" in finding.observed
@@ -247,8 +247,8 @@ def test_more_at_least_than_at_most_stops(least: str, most: str) -> None:
 def test_rdma_disabled_on_an_rdma_cluster(value: str) -> None:
     environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
     node = view(hcas=ELEVEN)
-    assert [each.status for each in lint(node, environment, RDMA)] == ["warn"]
-    assert [each.status for each in lint(node, environment, RDMA, MUST_RDMA)] == ["fail"]
+    assert [finding.status for finding in lint(node, environment, RDMA)] == ["warn"]
+    assert [finding.status for finding in lint(node, environment, RDMA, MUST_RDMA)] == ["fail"]
     assert lint(node, environment, TCP) == []
 
 
@@ -257,14 +257,14 @@ def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
     environment = [Variable("NCCL_IB_DISABLE", value, CLUSTER, "")]
     [finding] = lint(view(hcas=ELEVEN), environment, TCP)
     assert "although the fabric is tcp" in finding.observed
-    assert "where tcp" not in seen(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
+    assert "where tcp" not in observations(lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA))
 
 
 @pytest.mark.parametrize("value", ["^mlx5_", "=mlx5_99"])
 def test_a_list_that_leaves_nothing_is_no_rdma_either(value: str) -> None:
     environment = [Variable("NCCL_IB_HCA", value, CLUSTER, "")]
     findings = lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA)
-    assert [each.status for each in findings if each.stops] == ["fail"]
+    assert [finding.status for finding in findings if finding.stops] == ["fail"]
 
 
 def test_debugging_that_the_inventory_keeps_is_named_once_per_node() -> None:
@@ -289,7 +289,7 @@ def cluster(*values: str | None, name: str = "NCCL_ALGO", rule: str = "") -> lis
 
 def test_nodes_that_must_do_the_same() -> None:
     assert cluster("Ring", "Ring") == cluster(None, None) == []
-    assert [(each.node, each.status) for each in cluster("Ring", "Tree", None)] == [
+    assert [(finding.node, finding.status) for finding in cluster("Ring", "Tree", None)] == [
         ("node1", "warn"),
         ("node2", "warn"),
     ]
@@ -316,4 +316,4 @@ def test_nothing_makes_it_raise(name: str, value: str, known: bool) -> None:
 def test_names_are_looked_at_on_nodes_without_gpus_too_where_either_library_may_be_meant(name: str, part: str) -> None:
     node = view(hcas=[], gpu=gpu(0))
     findings = lint(node, [Variable(name, "1.0.0.0/8", CLUSTER, "")], TCP)
-    assert [part in each.observed for each in findings] == [True] * bool(part)
+    assert [part in finding.observed for finding in findings] == [True] * bool(part)
