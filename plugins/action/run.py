@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run`: passes the runner to a start as one file."""
+"""The action `run`: passes the module the runner as one file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         args = dict(self._task.args)
-        if args.get("state", "started") == "started":
-            args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+        args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
         if args.get("secrets"):
             args["secrets"] = json.dumps(transform_to_native_types(args["secrets"], redact=False))
         return {**result, **self._execute_module("muster.train.run", args, task_vars=task_vars)}

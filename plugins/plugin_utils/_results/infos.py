@@ -52,7 +52,7 @@ def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) ->
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
-    """Return each node's answer, from (node, result of `run_info`, `run` or `run_collect`, or None)."""
+    """Return each node's answer, from (node, result of `run_info`, `run`, `run_stop` or `run_collect`, or None)."""
     # A node that was skipped has no part in the run: a spare took its place.
     return [
         _read(node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modules run and run_info through main(), with real processes."""
+"""The modules run, run_stop and run_info through main(), with real processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def call(capsys: pytest.CaptureFixture[str], name: str, **args: Any) -> dict[str
 
 
 def stop(capsys: pytest.CaptureFixture[str], tmp_path: Path, **args: Any) -> dict[str, Any]:
-    return call(capsys, "run", state="stopped", workdir=str(tmp_path), run_id="test_run", grace=2, **args)
+    return call(capsys, "run_stop", workdir=str(tmp_path), run_id="test_run", grace=2, **args)
 
 
 def test_start_then_info_then_stop_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,11 +145,9 @@ def test_stop_removes_what_a_dead_launch_prepared(tmp_path: Path, capsys: pytest
     assert stop(capsys, tmp_path)["changed"] is False
 
 
-@pytest.mark.parametrize(("module", "more"), [("run", {"state": "stopped"}), ("run_info", {})])
-def test_a_run_id_that_is_a_path_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, more: dict[str, Any]
-) -> None:
-    refused = call(capsys, module, workdir=str(tmp_path), run_id="../../x", **more)
+@pytest.mark.parametrize("module", ["run_stop", "run_info"])
+def test_a_run_id_that_is_a_path_is_refused(module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = call(capsys, module, workdir=str(tmp_path), run_id="../../x")
     assert refused["msg"] == "run_id: '../../x' is not a valid run ID"
 
 
