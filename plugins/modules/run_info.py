@@ -84,9 +84,9 @@ run:
     gang:
       description: >-
         On the head, the state of all nodes - nodes, joined, started, attempt, and reports (node, node_rank, attempt,
-        phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, step, saved, stuck) of the
-        first 32 that did not succeed. At the end also phases (node to phase), and in each report cause, which is true
-        for the node that ended the run and comes first.
+        phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, oom_killed, step, saved,
+        stuck) of the first 32 that did not succeed. At the end also phases (node to phase), and in each report cause,
+        which is true for the node that ended the run and comes first.
       type: dict
     end:
       description: >-
@@ -98,7 +98,8 @@ run:
     first:
       description: >-
         The rank on this node that most likely failed first (rank, local_rank, exit_code, signal, exception (its type),
-        message, traceback, time in unix seconds, likeness (lower is more likely to be the cause) and log_tail).
+        message, traceback, time in unix seconds, likeness (lower is more likely to be the cause), oom_killed (true if
+        the kernel killed it because memory ran out) and log_tail).
       type: dict
     failures:
       description: The failed ranks on this node, the most likely cause first, each like C(first).

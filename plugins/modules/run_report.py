@@ -79,7 +79,8 @@ verdict:
     cause:
       description: >-
         Where the end began, as data - node, rank (null for a launcher or a node), exit_code or signal, exception (the
-        type of the uncaught one), message and traceback. Null where nothing failed.
+        type of the uncaught one), message, traceback and oom_killed (true if the kernel killed the rank because memory
+        ran out). Null where nothing failed.
       type: dict
     log_tail: {description: The last log lines of the rank or node that failed first., type: list, elements: str}
     consequences: {description: 'What followed from it, as one line each.', type: list, elements: str}

@@ -7,7 +7,7 @@ usage: agent.py NODE_RANK NPROC [deaf]
 
 What it has in common with torchrun: the head's takes the port where ranks meet; each rank has a session of its own; one
 that fails is reported and ends the other ranks; SIGTERM is passed on. Ranks are called rank0, rank1, …, write a
-line now and then, and exit with code 7 at SIGUSR1; deaf ones ignore SIGTERM.
+line now and then, exit with code 7 at SIGUSR1, and take 1 GiB of memory at SIGUSR2; deaf ones ignore SIGTERM.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import time
 
 CRASH = 7
+HOARD_BYTES = 1 << 30
 
 
 def rank(number: int, deaf: bool) -> None:
@@ -28,6 +29,7 @@ def rank(number: int, deaf: bool) -> None:
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else signal.SIG_DFL)
     signal.signal(signal.SIGUSR1, lambda *_: os._exit(CRASH))
+    signal.signal(signal.SIGUSR2, lambda *_: bytearray(b"x") * HOARD_BYTES)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     with open("/proc/self/comm", "w") as name:  # the last: who finds a rank by it finds a whole one
         name.write(f"rank{number}")

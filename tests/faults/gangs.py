@@ -166,10 +166,10 @@ def ranks_run(running: Running, nodes: Iterable[int]) -> bool:
     return all(len(ranks(running, node)) == NPROC for node in nodes)
 
 
-def send_to_a_rank(running: Running, node: int, turn: random.Random) -> int:
+def send_to_a_rank(running: Running, node: int, turn: random.Random, number: signal.Signals = signal.SIGUSR1) -> int:
     """Make a rank of a node fail; return the rank."""
     rank, process = turn.choice(sorted(ranks(running, node).items()))
-    process_tree.send(process, signal.SIGUSR1)
+    process_tree.send(process, number)
     return rank
 
 

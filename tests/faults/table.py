@@ -17,6 +17,7 @@ from ansible_collections.muster.train.tests.faults import (
     controller,
     disks,
     gangs,
+    memory,
     network,
     nodes,
     ports,
@@ -24,6 +25,7 @@ from ansible_collections.muster.train.tests.faults import (
     starting,
     torchrun,
 )
+from ansible_collections.muster.train.tests.support import memory as groups
 
 
 def never_skipped() -> str | None:
@@ -97,6 +99,14 @@ ROWS = [
             ),
         ),
         (f"{UNIT}/gang/test_base.py::test_attempts_without_progress_end_the_run",),
+    ),
+    Row(
+        "a rank needs more memory than its unit or container has, or than there is",
+        "the kernel kills it, not the runner: a unit has `OOMPolicy=continue`; all nodes are stopped or started again, "
+        "as above",
+        "`failed`, with node, rank and the kernel's words",
+        (Fault("memory runs out under a unit's control group", memory.runs_out, 15.0, skip_reason=groups.skip_reason),),
+        (f"{UNIT}/attempt/test_memory.py::test_memory_that_ran_out_is_a_cause_of_its_own",),
     ),
     Row(
         "a runner is killed",

@@ -178,7 +178,7 @@ class MemlockLimits(Document):
 class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
-    likeness is how much it looks like the cause (`cause.Likeness`).
+    likeness is how much it looks like the cause (`cause.Likeness`); oom_killed: the kernel ended it for its memory.
     """
 
     rank: int | None = None
@@ -190,6 +190,7 @@ class RankFailure(Document):
     traceback: list[str] = dataclasses.field(default_factory=list)
     time: float | None = None
     likeness: int | None = None
+    oom_killed: bool = False
     log_tail: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -212,6 +213,7 @@ class NodeReport(Document):
     time: float | None = None
     traceback: list[str] = dataclasses.field(default_factory=list)
     likeness: int | None = None
+    oom_killed: bool = False
     step: int | None = None
     saved: bool = False
     stuck: bool = False

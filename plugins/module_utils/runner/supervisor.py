@@ -162,7 +162,7 @@ class Supervisor:
             if attempt.failed and not failure_reported:
                 failure_reported = True
                 gang.report_failure(_outcome(attempt)[2])
-        attempt.output.close()
+        attempt.close()
         phase, fields, report = _outcome(attempt)
         gang.report_drained(report)
         self._beat(state)

@@ -32,7 +32,10 @@ _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a run ended, as data: a rank, else a launcher or a node; exception is its type."""
+    """Why a run ended, as data: a rank, else a launcher or a node; exception is its type.
+
+    oom_killed: the kernel killed the rank because memory ran out; message has its words.
+    """
 
     node: str
     rank: int | None = None
@@ -41,6 +44,7 @@ class Cause:
     exception: str | None = None
     message: str | None = None
     traceback: Sequence[str] = ()
+    oom_killed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -87,7 +91,9 @@ def _of_rank(node: str, rank: RankFailure) -> Failure:
     detail = f": {_SOURCE.sub('', rank.message)}" if rank.message else ""
     likeness = Likeness(rank.likeness) if rank.likeness in list(Likeness) else Likeness.UNCLEAR
     message = split_exception(rank.message)[1]
-    cause = Cause(node, rank.rank, rank.exit_code, rank.signal, rank.exception, message, rank.traceback)
+    cause = Cause(
+        node, rank.rank, rank.exit_code, rank.signal, rank.exception, message, rank.traceback, rank.oom_killed
+    )
     return Failure(one_line(f"rank {rank.rank} {how}{detail}"), likeness, cause, rank.time, rank.log_tail)
 
 

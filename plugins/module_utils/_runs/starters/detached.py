@@ -14,6 +14,8 @@ from .base import Starter, StartError
 from .docker import Docker
 
 START_S = 30.0
+# Added in systemd 243; an older one leaves a unit alone whose process the kernel kills.
+OOM_POLICY = "OOMPolicy"
 
 
 class Setsid(Starter):
@@ -47,6 +49,7 @@ class SystemdStarter(Starter):
             "KillMode": "mixed",
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
+            OOM_POLICY: "continue",  # a rank that the kernel kills is the runner's to report, and no reason to end it
             "WorkingDirectory": job.workdir,
             # Records how a killed runner ended; the dash: a failure here must not fail the unit.
             "ExecStopPost": "-" + quote([sys.executable, archive, job.run_dir, job.nonce, "ended"]),
@@ -59,7 +62,11 @@ class SystemdStarter(Starter):
         return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        result = host.run(self.command(job, argv), timeout=START_S)
+        command = self.command(job, argv)
+        result = host.run(command, timeout=START_S)
+        if result.rc != 0 and OOM_POLICY in result.err:
+            older = [word for word in command if not word.startswith(f"--property={OOM_POLICY}=")]
+            result = host.run(older, timeout=START_S)
         if result.rc != 0:
             raise StartError(f"systemd-run failed: {result.why(START_S)}")
         return None

@@ -17,6 +17,7 @@ from ..._records.run import Progress
 from .. import process_tree
 from . import launcher_failure, progress
 from .child import Child
+from .memory import KernelMemory
 from .output import Output
 
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
@@ -39,6 +40,7 @@ class Attempt:
         self.why: str | None = None  # of the stop request
         self._orphans_asked = False
         self.began, self.began_at = time.monotonic(), time.time()
+        self._memory = KernelMemory()
         ranks = range(job.first_rank, job.first_rank + job.nproc)
         self.output = Output(run_dir, ranks, self._own_rank, job.log_limit, selector)
         passed_files = () if self._own_rank is not None else (self.output.report_end,)
@@ -50,7 +52,7 @@ class Attempt:
         try:
             self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, passed_files)
         except OSError:
-            self.output.close()
+            self.close()
             raise
         self.output.hand_over()
 
@@ -106,6 +108,11 @@ class Attempt:
             return self.child.code is not None
         return self._killed_at is not None and time.monotonic() - self._killed_at > process_tree.UNKILLABLE_AFTER_S
 
+    def close(self) -> None:
+        """Write all output out, once nothing of the attempt is left."""
+        self.output.close()
+        self._memory.close()
+
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
         if self.child.code is None and self._killed_at is None:
@@ -130,10 +137,19 @@ class Attempt:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]
         failures = [dataclasses.replace(failure, log_tail=self.output.tail(failure.rank)) for failure in failures]
+        memory = self._memory.explain()
+        if memory is not None:
+            failures = launcher_failure.blame_memory(failures, self._memory.kills(), memory)
         failures = likeliest_first(judge_rank(failure, failures) for failure in failures)[:REPORTED_FAILURES]
+        if memory is not None and failures and not any(failure.oom_killed for failure in failures):
+            # A process that a rank had started, such as a data loader's worker.
+            message = "; ".join(filter(None, (failures[0].message, memory)))
+            failures[0] = dataclasses.replace(failures[0], message=message)
         first = failures[0] if failures else None
         tail = (first.log_tail if first else []) or self.output.tail(None)
         why = launcher_failure.explain(first, code, tail[-1] if tail else None)
+        if memory is not None and first is None:
+            why = f"{why}: {memory}"
         records = [failure.to_dict() for failure in failures]
         fields.update(first=records[0] if records else None, failures=records, log_tail=tail, why=why)
         return "failed", fields, False

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+from ..._records.cause import Likeness
 from ..._records.job import NO_MESSAGE
 from ..._records.known import parse_json
 from ..._records.run import RankFailure
@@ -78,6 +80,18 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
         when = None
     lines = str(extra.get("py_callstack") or "").strip().splitlines()
     return str(body.get("message") or "") or None, lines[-TRACEBACK_LINES:], when
+
+
+def blame_memory(failures: list[RankFailure], kills: int, why: str) -> list[RankFailure]:
+    """Return the failures with the kernel's: the first ranks to die by SIGKILL, as many as it killed processes."""
+    killed = sorted((failure for failure in failures if failure.signal == "SIGKILL"), key=lambda one: one.time or 0.0)
+    ranks = [failure.rank for failure in killed[:kills]]
+    return [
+        dataclasses.replace(failure, message=why, oom_killed=True, likeness=int(Likeness.OWN))
+        if failure.rank in ranks
+        else failure
+        for failure in failures
+    ]
 
 
 def explain(first: RankFailure | None, code: int, last_line: str | None) -> str:

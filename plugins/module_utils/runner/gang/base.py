@@ -88,6 +88,7 @@ def report_of(
         "exception": short(str(first["exception"]), MAX_EXCEPTION_BYTES) if first.get("exception") else None,
         "message": short(str(first["message"]), MAX_MESSAGE_BYTES) if first.get("message") else None,
         "likeness": first.get("likeness"),
+        "oom_killed": bool(first.get("oom_killed")),
         "time": first.get("time"),
         "traceback": traceback.splitlines(),
         "step": int(step) if isinstance(step, (int, float)) and math.isfinite(step) else None,

@@ -306,6 +306,7 @@ def test_the_cause_is_kept_as_data() -> None:
         "exception": "ValueError",
         "message": "bad loss",
         "traceback": traceback,
+        "oom_killed": False,
     }
     assert yaml.safe_load(experiment.dump(kept))["cause"] == kept["cause"]
     assert experiment.merge(kept, record([run("node0", "running"), run("node1", "running")]))["cause"] == kept["cause"]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
@@ -42,6 +45,20 @@ def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> N
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
     assert detached.SystemdStarter(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
+
+
+def test_the_kernels_kill_of_a_rank_does_not_end_the_unit(tmp_path: Path) -> None:
+    commands: list[list[str]] = []
+
+    def older(argv: Sequence[str], _timeout: float, _cwd: str | None) -> CommandResult:
+        commands.append(list(argv))
+        unknown = any("OOMPolicy" in word for word in argv)
+        return CommandResult(int(unknown), "", "Unknown assignment: OOMPolicy=continue\n" if unknown else "")
+
+    job, starter = make_job(tmp_path, ["true"]), detached.SystemdStarter(user=False)
+    assert "--property=OOMPolicy=continue" in starter.command(job, ["true"])
+    assert starter.start(Host(run=older), job, ["true"]) is None
+    assert commands[1] == [word for word in commands[0] if "OOMPolicy" not in word]
 
 
 def test_the_unit_records_how_a_killed_runner_ended(tmp_path: Path) -> None:

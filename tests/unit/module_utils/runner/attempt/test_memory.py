@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ranks that the kernel killed because memory ran out: its count, its words, and what the state says of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
+from ansible_collections.muster.train.tests.support import memory as groups
+from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of
+
+V1 = "9:name=systemd:/user.slice\n4:memory:/system.slice/muster-x.service\n0::/\n"
+V2 = "0::/system.slice/muster-x.service\n"
+MOUNTED_V1 = "30 25 0:26 / /sys/fs/cgroup/memory rw,nosuid shared:9 - cgroup cgroup rw,memory\n"
+MOUNTED_CPU = "31 25 0:27 / /sys/fs/cgroup/cpu rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+MOUNTED_V2 = "32 25 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+# Docker on version 1 without a namespace: the host's path, and a mount of the container's own group.
+DOCKER_V1 = "4:memory:/docker/0a1b\n"
+DOCKER_MOUNT = "30 25 0:26 /docker/0a1b /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n"
+OWN = "oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/a/b,task_memcg=/a/b,task=python3,pid=7,uid=0"
+FOREIGN = OWN.replace("/a/b", "/c")
+KILLED = "Memory cgroup out of memory: Killed process 7 (python3) total-vm:221356kB, anon-rss:65280kB"
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "mounts", "expected"),
+    [
+        (V1, MOUNTED_CPU + MOUNTED_V1, ["/sys/fs/cgroup/memory/system.slice/muster-x.service/memory.oom_control"]),
+        (V2, MOUNTED_V2, ["/sys/fs/cgroup/system.slice/muster-x.service/memory.events"]),
+        ("0::/\n", MOUNTED_V2, ["/sys/fs/cgroup/memory.events"]),
+        (DOCKER_V1, DOCKER_MOUNT, ["/sys/fs/cgroup/memory/memory.oom_control"]),
+        ("4:memory:/docker/0a1bc\n", DOCKER_MOUNT, []),
+        ("", MOUNTED_V2, []),
+        ("garbage\n::\n", "garbage - cgroup2\n - \n", []),
+    ],
+)
+def test_the_count_is_that_of_the_own_control_group(cgroups: str, mounts: str, expected: list[str]) -> None:
+    assert [file for file, _group in memory.counters(cgroups, mounts)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kills"),
+    [
+        ("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", 3),
+        ("low 0\noom 5\noom_kill 2\noom_group_kill 1\n", 2),
+        ("oom_kill_disable 0\nunder_oom 0\n", None),
+        ("", None),
+    ],
+)
+def test_the_count_of_both_versions(text: str, kills: int | None) -> None:
+    assert memory.parse_kills(text) == kills
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([OWN, KILLED, FOREIGN, KILLED.replace("7", "8")], KILLED),
+        ([FOREIGN, KILLED], None),
+        ([KILLED], KILLED),  # kernels before 5.0 do not name the control group
+        (["usb 1-1: new device"], None),
+    ],
+)
+def test_the_words_are_about_the_own_control_group(messages: list[str], words: str | None) -> None:
+    assert memory.last_words(messages, "/b") == words
+
+
+def test_the_first_killed_ranks_are_the_cause() -> None:
+    failures = [
+        RankFailure(rank=0, exit_code=1, message="RuntimeError: Connection closed by peer", time=1.0),
+        RankFailure(rank=1, signal="SIGKILL", time=2.0),
+        RankFailure(rank=2, signal="SIGKILL", time=9.0),  # torchrun's patience ended
+    ]
+    blamed = launcher_failure.blame_memory(failures, 1, "out of memory")
+    assert [failure.oom_killed for failure in blamed] == [False, True, False]
+    first = likeliest_first(judge_rank(failure, blamed) for failure in blamed)[0]
+    assert (first.rank, first.likeness, first.message) == (1, Likeness.OWN, "out of memory")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(groups.skip_reason() is not None, reason=str(groups.skip_reason()))
+@pytest.mark.parametrize("hungry", ["rank", "helper"])
+def test_memory_that_ran_out_is_a_cause_of_its_own(tmp_path: Path, hungry: str) -> None:
+    helper = "import subprocess, sys; raise SystemExit(subprocess.run([sys.executable, '-c', %r]).returncode != 0)"
+    code = groups.HUNGRY if hungry == "rank" else helper % groups.HUNGRY
+    job = make_job(tmp_path, [sys.executable, "-c", code], launcher="python")
+    with groups.small_group(128 << 20) as inside:
+        assert spawn(job, inside=inside).wait(90) == 1
+    state = state_of(job)
+    how = "killed by SIGKILL" if hungry == "rank" else "exited with code 1"
+    start = f"rank 0 {how}: out of memory, the kernel killed 1 process of this node's control group"
+    assert state["why"].startswith(start), state["why"]
+    assert (state["phase"], state["first"]["oom_killed"]) == ("failed", hungry == "rank")
+
+
+@pytest.mark.slow
+def test_a_rank_that_was_killed_otherwise_is_not_blamed_on_memory(tmp_path: Path) -> None:
+    job = make_job(tmp_path, [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], launcher="python")
+    assert spawn(job).wait(90) == 1
+    state = state_of(job)
+    assert (state["why"], state["first"]["oom_killed"]) == ("rank 0 killed by SIGKILL", False)
