@@ -23,6 +23,7 @@ from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
@@ -34,6 +35,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import
 COLLECTION = Path(__file__).resolve().parents[2]
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
 SAVING = ("launch", "detect", "preflight")
+# The verbs that are of no use where nothing can be written; `stop` is, and says afterwards what it could not record.
+RECORDING = ("launch", "follow", "collect")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 OPTIONS = {
     "verb": {"type": "str", "required": True, "choices": list(VERBS)},
@@ -83,6 +86,10 @@ class ActionModule(ControllerAction):
             lines += refused.lines
         if lines:
             raise UserError("\n".join(lines))
+        if args["verb"] in RECORDING:
+            try_writing(Path(where), "launch_experiments_dir", make=not self._task.check_mode)
+            if request["experiment"]:
+                try_writing(Path(request["experiment"]), "launch_experiments_dir", make=False)
         if warning:
             return {"request": request, "warnings": [warning + command("collect", request["run_id"], request["call"])]}
         return {"request": request}

@@ -25,7 +25,9 @@ def assert_nothing_started(cluster: Cluster, played: Played) -> None:
     assert played.rc not in (0, None)
     assert "Start the job" not in played.out
     assert cluster.processes() == []
-    assert sorted(path.name for path in cluster.home.iterdir() if not path.name.startswith("given")) == ["hosts.yml"]
+    names = {path.name for path in cluster.home.iterdir() if not path.name.startswith("given")}
+    assert names - {"experiments"} == {"hosts.yml"}
+    assert list(cluster.experiments.glob("*")) == []
 
 
 def refusal(cluster: Cluster, parameters: dict[str, Any], **environment: Any) -> list[str]:
@@ -65,6 +67,16 @@ def test_a_parameter(cluster: Cluster, parameters: dict[str, Any], line: str) ->
     lines = refusal(cluster, parameters)
     assert len(lines) == 1
     assert lines[0].startswith(line)
+
+
+def test_experiments_that_cannot_be_written(cluster: Cluster) -> None:
+    """Before any node is contacted: afterwards the ranks would run, and nobody would know their run ID."""
+    (cluster.home / "given-file").write_text("")
+    where = cluster.home / "given-file" / "experiments"
+    assert refusal(cluster, {"launch_experiments_dir": str(where)}) == [
+        f"launch_experiments_dir: {where} could not be written (Not a directory); expected a directory of yours, with "
+        "space; give another with -e launch_experiments_dir=PATH"
+    ]
 
 
 def test_a_variable_of_the_environment(cluster: Cluster) -> None:

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from .._findings.errors import UserError
+
+# What the first files of an experiment need; on a full disk an empty file can be made.
+TRIED_BYTES = 1 << 16
 
 
 @contextlib.contextmanager
@@ -19,6 +25,25 @@ def private_files() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+def try_writing(folder: Path, option: str, make: bool) -> None:
+    """Write a file that goes away again in a directory; raise UserError naming the option that chose the path.
+
+    A directory that does not exist is made, or else the nearest one above it is tried.
+    """
+    try:
+        with private_files():
+            if make:
+                folder.mkdir(parents=True, exist_ok=True)
+            tried = next(path for path in (folder, *folder.parents) if path.exists())
+            with tempfile.TemporaryFile(dir=tried) as stream:
+                stream.write(bytes(TRIED_BYTES))
+    except OSError as error:
+        raise UserError(
+            f"{option}: {folder} could not be written ({error.strerror or error}); expected a directory of yours, with "
+            f"space; give another with -e {option}=PATH"
+        ) from None
 
 
 def close_to_others(home: Path) -> None:

@@ -42,6 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         subset: str | None = None,
         task_vars: dict[str, Any] | None = None,
         options: dict[str, Any] | None = None,
+        check: bool = False,
     ) -> dict[str, Any]:
         argv = ["/venv/bin/ansible-playbook", f"{verb}.yml", *(word for text in extra_vars for word in ("-e", text))]
         monkeypatch.setattr(sys, "argv", argv)
@@ -49,7 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         monkeypatch.setattr(context, "CLIARGS", CLIArgs(given))
         monkeypatch.setattr(load_extra_vars, "extra_vars", None, raising=False)
         hosts = hostvars if hostvars is not None else {"node0": {"launch_defaults": {"script": "t.py"}}, "node1": {}}
-        task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=False)
+        task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=check)
         plugin = action.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), MagicMock(), None)
         variables = {"groups": {"nodes": list(hosts)} if hosts else {}, "hostvars": hosts, **(task_vars or {})}
         return result_of(plugin, variables)
@@ -189,18 +190,50 @@ def test_the_environment_of_the_controller(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_given_options_win_over_the_first_node_s_variables(run: Run, tmp_path: Path) -> None:
-    hostvars = {"a": {"launch_defaults": {"script": "a.py"}, "launch_experiments_dir": "/a"}, "b": {}}
+    hostvars = {"a": {"launch_defaults": {"script": "a.py"}, "launch_experiments_dir": f"{tmp_path}/a"}, "b": {}}
     assert value(run(hostvars=hostvars), "script") == "a.py"
-    assert run(hostvars=hostvars)["request"]["experiments"] == "/a"
+    assert run(hostvars=hostvars)["request"]["experiments"] == f"{tmp_path}/a"
     result = run(hostvars=hostvars, args={"defaults": {"module": "pkg"}, "experiments_dir": "runs"})
     assert value(result, "module") == "pkg"
     assert value(result, "script") is None
     assert result["request"]["experiments"] == f"{tmp_path}/runs"
 
 
-def test_the_home_directory(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    assert run(args={"experiments_dir": "~/runs"})["request"]["experiments"] == "/home/ada/runs"
+def test_the_home_directory(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", f"{tmp_path}/ada")
+    assert run(args={"experiments_dir": "~/runs"})["request"]["experiments"] == f"{tmp_path}/ada/runs"
+
+
+@pytest.mark.parametrize("verb", ["launch", "follow", "collect"])
+@pytest.mark.parametrize("check", [False, True])
+def test_experiments_that_cannot_be_written(run: Run, tmp_path: Path, verb: str, check: bool) -> None:
+    (tmp_path / "file").write_text("")
+    lines = run(verb=verb, args={"experiments_dir": "file/runs"}, check=check)["msg"]
+    assert lines == (
+        f"launch_experiments_dir: {tmp_path}/file/runs could not be written (Not a directory); expected a directory of "
+        "yours, with space; give another with -e launch_experiments_dir=PATH"
+    )
+
+
+def test_the_experiments_are_made(run: Run, tmp_path: Path) -> None:
+    run(check=True)
+    assert not (tmp_path / "experiments").exists()
+    run()
+    assert list((tmp_path / "experiments").iterdir()) == []
+    assert (tmp_path / "experiments").stat().st_mode & 0o777 == 0o700
+
+
+def test_an_experiment_that_is_in_the_way(run: Run, tmp_path: Path) -> None:
+    run_id = "multinode_42ch_256th_20261120_143052"
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / run_id).write_text("")
+    assert f"{run_id} could not be written (Not a directory)" in run(f"run_id={run_id}")["msg"]
+
+
+@pytest.mark.parametrize("verb", ["status", "stop", "logs"])
+def test_other_verbs_work_where_nothing_can_be_written(run: Run, tmp_path: Path, verb: str) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(verb=verb, args={"experiments_dir": "file/runs"})["request"]["verb"] == verb
 
 
 def test_list_reads_the_directory_where_no_node_is(run: Run, tmp_path: Path) -> None:
