@@ -60,11 +60,20 @@ def _nonces(directory: str, host: Host) -> set[str]:
     return nonces
 
 
-def _ask(directory: str, nonces: set[str], grace: float) -> None:
+def _ask(directory: str, nonces: set[str], grace: float) -> bool:
+    """Write the request for each launch; False where none could be written: then a signal is the request."""
+    written = False
     for nonce in nonces:
         # An empty file is a request too, with the run's own grace period.
         request = StopRequest("stop requested", grace)
-        files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
+        with contextlib.suppress(OSError):
+            files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
+            written = True
+    return written
+
+
+def _runners(processes: Sequence[process_tree.Process]) -> list[process_tree.Process]:
+    return [process for process in processes if process_tree.environment(process.pid).get("MUSTER_ROLE") == "runner"]
 
 
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[process_tree.Process]:
@@ -137,8 +146,11 @@ def stop(
         container = container or job_container.recorded(host, directory, docker, nonce)
         in_container = _runs_in(host, container, directory, nonce)
         if (alive or held or in_container) and not check:
-            _ask(directory, nonces, grace)
-            if held or "runner" in (process_tree.environment(process.pid).get("MUSTER_ROLE") for process in alive):
+            runners = _runners(alive)
+            if not _ask(directory, nonces, grace):
+                for runner in runners:
+                    process_tree.send(runner, signal.SIGTERM)
+            if held or runners:
                 _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)
                 grace = 0.0  # the runner has given it, or hangs
             ended, unkillable = _end_container(host, container, directory, nonce, grace)
@@ -234,4 +246,4 @@ def _record_lost(host: Host, directory: str, swept: int, container: ContainerRef
     document = as_dict(files.read_json(os.path.join(directory, STATE)))
     document.update(phase="lost", why=why, ended=utc(last))
     document.setdefault("run_id", os.path.basename(directory))
-    files.write_json(os.path.join(directory, STATE), document)
+    files.write_state(directory, STATE, document)

@@ -13,10 +13,9 @@ from typing import Any
 
 from .._records.known import parse_json
 
-RESERVE = "reserve"
-RESERVE_BYTES = 256 * 1024
-# Of it, what a request to the runner may take: some blocks of any file system.
-REQUEST_BYTES = 32 * 1024
+# Files whose space and inodes are kept for a run's last state and for a stop request, in bytes.
+RESERVE, REQUEST_RESERVE = "reserve", "reserve.stop"
+RESERVES = {RESERVE: 256 * 1024, REQUEST_RESERVE: 16 * 1024}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -58,7 +57,11 @@ def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
 
 def write_json(path: str, value: Any, durable: bool = True) -> None:
     """Write one JSON document, on one line, atomically."""
-    write_atomic(path, (json.dumps(value, sort_keys=True) + "\n").encode(), durable)
+    write_atomic(path, _line(value), durable)
+
+
+def _line(value: Any) -> bytes:
+    return (json.dumps(value, sort_keys=True) + "\n").encode()
 
 
 def read_json(path: str) -> Any:
@@ -72,46 +75,62 @@ def read_json(path: str) -> Any:
 
 
 def reserve(directory: str) -> None:
-    """Reserve some space, so that the final state can be written even if the disk is full by then."""
-    try:
-        with open(create(os.path.join(directory, RESERVE), os.O_WRONLY), "wb") as stream:
-            os.posix_fallocate(stream.fileno(), 0, RESERVE_BYTES)
-    except OSError:
-        release_reserve(directory)
+    """Reserve files, so that a request and the final state can be written when no room or no inode is left."""
+    for name, size in RESERVES.items():
+        path = os.path.join(directory, name)
+        try:
+            with open(create(path, os.O_WRONLY), "wb") as stream:
+                os.posix_fallocate(stream.fileno(), 0, size)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _write_into(reserved: str, path: str, data: bytes) -> None:
+    """Write into an existing file, which needs no inode and no new space, and put it in the place of `path`."""
+    with open(os.open(reserved, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as stream:
+        stream.write(data)
+        stream.truncate()
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(reserved, path)
 
 
 def write_request(path: str, value: Any) -> None:
-    """Write a small JSON document beside the reserve, of which it takes a part where the disk is full.
-
-    An empty file is written if even that space is taken by another process.
-    """
+    """Write a small JSON document, into what is reserved for it where there is no room or no inode."""
     try:
         write_json(path, value, durable=False)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        with contextlib.suppress(OSError):
-            os.truncate(os.path.join(os.path.dirname(path), RESERVE), RESERVE_BYTES - REQUEST_BYTES)
         try:
-            write_json(path, value, durable=False)
+            _write_into(os.path.join(os.path.dirname(path), REQUEST_RESERVE), path, _line(value))
         except OSError:
-            os.close(create(path, os.O_WRONLY))
+            os.close(create(path, os.O_WRONLY))  # an empty request, or an earlier one, is one too
 
 
 def release_reserve(directory: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(directory, RESERVE))
+    for name in RESERVES:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(directory, name))
 
 
 def write_state(directory: str, name: str, value: Any, last: bool = True) -> bool:
     """Write a state file, the last one even on a full disk at the cost of the reserve; False if there is no space."""
     path = os.path.join(directory, name)
-    for last_try in (not last, True):
-        try:
-            write_json(path, value)
-            return True
-        except OSError as error:
-            if last_try or error.errno not in NO_ROOM:
-                return False
-            release_reserve(directory)
-    return False
+    try:
+        write_json(path, value)
+        return True
+    except OSError as error:
+        if not last or error.errno not in NO_ROOM:
+            return False
+    try:
+        _write_into(os.path.join(directory, RESERVE), path, _line(value))
+        return True
+    except OSError:  # a file system that needs new space for what is overwritten
+        release_reserve(directory)
+    try:
+        write_json(path, value)
+        return True
+    except OSError:
+        return False

@@ -210,8 +210,8 @@ class Supervisor:
         self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
 
     def _write_last(self, state: State, phase: str, **fields: Any) -> None:
-        files.release_reserve(self.run_dir)
         state.change(phase, **fields)
+        files.release_reserve(self.run_dir)
         self._requests.remove()
 
     def _beat(self, state: State) -> None:

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -22,11 +26,11 @@ from ansible_collections.muster.train.tests.support.jobs import make_job, spawn,
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> object:
-    """A tmpfs of 1 MiB, where this user may mount one."""
+    """A tmpfs of 1 MiB and 100 inodes, where this user may mount one."""
     place = tmp_path / "small"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=100", "tmpfs", place], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
@@ -41,6 +45,16 @@ def fill(place: Path) -> None:
                 stream.write(b"x" * 4096)
         except OSError:
             pass
+
+
+def use_inodes(place: Path) -> None:
+    """Make empty files until there is no inode left."""
+    with contextlib.suppress(OSError):
+        while True:
+            os.close(os.open(place / os.urandom(8).hex(), os.O_CREAT | os.O_EXCL))
+
+
+EXHAUST = pytest.mark.parametrize("exhaust", [fill, use_inodes], ids=["space", "inodes"])
 
 
 def test_documents_are_replaced_whole(tmp_path: Path) -> None:
@@ -60,11 +74,17 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
         files.create(str(tmp_path / "link"), os.O_WRONLY)
 
 
-def test_the_reserve_makes_room_for_the_final_state(small_disk: Path) -> None:
+@EXHAUST
+def test_the_reserve_makes_room_for_a_request_and_the_final_state(
+    exhaust: Callable[[Path], None], small_disk: Path
+) -> None:
     files.reserve(str(small_disk))
-    fill(small_disk)
+    exhaust(small_disk)
     with pytest.raises(OSError, match="No space"):
         files.write_json(str(small_disk / "other.json"), {"x": "y" * 5000})
+    files.write_request(str(small_disk / "stop"), {"grace": 1})
+    assert files.read_json(str(small_disk / "stop")) == {"grace": 1}
+    exhaust(small_disk)
     assert files.write_state(str(small_disk), "state.json", {"phase": "failed"})
     assert files.read_json(str(small_disk / "state.json")) == {"phase": "failed"}
 
@@ -88,17 +108,38 @@ for number in range(20000):
     assert state["log_dropped"] > 0
 
 
-def test_a_run_on_a_full_disk_can_be_stopped(small_disk: Path) -> None:
+@EXHAUST
+def test_a_run_on_a_full_disk_can_be_stopped(exhaust: Callable[[Path], None], small_disk: Path) -> None:
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('deaf', 'w'); time.sleep(600)"
     job = make_job(small_disk, [sys.executable, "-c", deaf], stop_grace=60)
     runner = spawn(job)
     try:
         wait_for((small_disk / "deaf").exists, "it runs")
-        fill(small_disk)
+        wait_for(lambda: state_of(job).get("gang"), "its last state before the end is written")
+        exhaust(small_disk)
         changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])
         # By the runner's own hand, after the grace that was asked for and not its own, which is longer.
         assert (changed, run.phase, str(run.why).partition(";")[0]) == (True, "stopped", "stop requested")
         assert runner.wait(10) == 0
+    finally:
+        runner.kill()
+        runner.wait()
+
+
+def test_where_no_request_can_be_written_a_signal_is_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make_job(tmp_path, [sys.executable, "-c", "import time; time.sleep(600)"])
+    runner = spawn(job)
+    try:
+        wait_for(lambda: state_of(job).get("phase") == "running", "it runs")
+        monkeypatch.setattr(
+            files, "write_request", MagicMock(side_effect=OSError(errno.EROFS, "Read-only file system"))
+        )
+        changed, run, _swept = stop(Host(), job.node, job.workdir, job.run_id, None, 30.0, False, ["docker"])
+        assert (changed, run.phase) == (True, "stopped")
+        assert "the runner received SIGTERM" in str(run.why)
+        assert runner.wait(60) == 0
     finally:
         runner.kill()
         runner.wait()
