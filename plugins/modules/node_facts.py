@@ -144,13 +144,14 @@ ansible_facts:
             home: {description: The home directory., type: str}
         cpus: {description: The CPUs this user's processes may use., type: int}
         net:
-          description: Addresses, routes and listening ports, IPv4.
+          description: Addresses, routes and listening ports.
           type: dict
           contains:
             addresses:
               description: >-
                 The node's addresses (C(address), C(interface)). The interface is null if the kernel cannot be asked for
-                it and the routes do not determine it, as with several interfaces in one network.
+                it and the routes do not determine it, as with several interfaces in one network. IPv6 addresses of the
+                link alone, temporary ones and those that are not yet confirmed are left out.
               type: list
               elements: dict
             routes:
@@ -163,6 +164,12 @@ ansible_facts:
                 For each of the O(ports) on which a process listens, its C(pid), C(command), C(run_id) and C(uid). Of
                 another user's process only the uid is known.
               type: dict
+            rules:
+              description: >-
+                The rules of policy routing that new connections follow into other tables than the usual ones
+                (C(priority), C(destination) or null, C(table)); null where C(ip rule) cannot say.
+              type: list
+              elements: dict
         workdir:
           description: The work directory.
           type: dict

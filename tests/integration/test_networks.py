@@ -62,3 +62,15 @@ def test_addresses_that_are_networks_of_their_own(network: Network, tmp_path: Pa
     for environment in launch(cluster_in(network, tmp_path)).values():
         assert environment["GLOO_SOCKET_IFNAME"] == "eth0"
         assert environment["NCCL_SOCKET_IFNAME"] == "=eth0"
+
+
+def test_no_ipv4(network: Network, tmp_path: Path) -> None:
+    """A node network of IPv6 alone, as of some Kubernetes clusters."""
+    run_ip("-n", network.switch, "address", "add", "fd00::1/64", "dev", "bridge", "nodad")
+    for node, namespace in enumerate(network.nodes):
+        run_ip("-n", namespace, "address", "flush", "dev", "eth0", "scope", "global")
+        run_ip("-n", namespace, "address", "add", f"fd00::{node + 5}/64", "dev", "eth0", "nodad")
+        run_ip("-n", namespace, "route", "add", "default", "via", "fd00::1", "dev", "eth0")
+    for environment in launch(cluster_in(network, tmp_path)).values():
+        assert environment["GLOO_SOCKET_IFNAME"] == "eth0"
+        assert environment["NCCL_SOCKET_IFNAME"] == "=eth0"

@@ -31,7 +31,7 @@ _TOKEN = re.compile(
             f"(?P<guid>(?:{HEX}{{4}}:){{3}}{HEX}{{4}})",
             f"(?P<mac>(?:{HEX}{{2}}:){{5}}{HEX}{{2}})",
             f"(?P<hex64>0[xX]{HEX}{{16}})",
-            f"(?P<ipv6>{HEX}{{1,4}}(?::{HEX}{{0,4}}){{2,7}})",
+            f"(?P<ipv6>{HEX}{{1,4}}(?::{HEX}{{0,4}}){{2,7}}(?:/[0-9]{{1,3}})?)",
             r"(?P<ipv4>(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:/[0-9]{1,2})?)",
         )
     )
@@ -113,6 +113,19 @@ class Replacements:
             new << 64 | (self.eui64(low) if made or kept_prefix else self._flipped(low, 64, 0))
         )
 
+    def ipv6_network(self, text: str) -> str:
+        """Replace an address, or a network with its length; what is neither stays."""
+        address, slash, length = text.partition("/")
+        try:
+            old = ipaddress.IPv6Address(address)
+            bits = int(length) if slash else 128
+        except ValueError:
+            return text
+        new = self.ipv6(old)
+        if new == old or bits > 128:
+            return text
+        return f"{ipaddress.IPv6Address(int(new) >> (128 - bits) << (128 - bits))}{slash}{length}"
+
     def mac(self, value: int) -> int:
         """Replace the last three octets of a MAC."""
         if value in (0, (1 << 48) - 1):
@@ -163,12 +176,7 @@ class Replacements:
         return f"{text[:2]}{self.eui64(int(text, 16)):016x}"
 
     def _ipv6(self, text: str) -> str:
-        try:
-            old = ipaddress.IPv6Address(text)
-        except ValueError:
-            return text
-        new = self.ipv6(old)
-        return text if new == old else str(new)
+        return self.ipv6_network(text)
 
     def _ipv4(self, text: str) -> str:
         # Versions look like addresses: only what is known to be one is.

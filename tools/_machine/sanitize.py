@@ -48,6 +48,10 @@ def contents(path: str, text: str, replacements: Replacements, mounted: set[str]
         return _routes(text, replacements)
     elif name == "fib_trie":
         return _fib_trie(text, replacements)
+    elif name == "if_inet6":
+        return _ipv6_addresses(text, replacements)
+    elif name == "ipv6_route":
+        return _ipv6_routes(text, replacements)
     return replacements.text(text)
 
 
@@ -153,3 +157,29 @@ def _routes(text: str, replacements: Replacements) -> str:
 def _fib_trie(text: str, replacements: Replacements) -> str:
     leaves = [f"     |-- {replacements.ipv4(address)}\n        /32 host LOCAL\n" for address in parse_addresses(text)]
     return "Local:\n  +-- 0.0.0.0/0 2 0 2\n" + "".join(leaves)
+
+
+def _ipv6_addresses(text: str, replacements: Replacements) -> str:
+    """Keep the addresses in /proc/net/if_inet6; not the numbers of the interfaces, which differ from boot to boot."""
+    lines = [line.split() for line in text.splitlines()]
+    return "".join(
+        f"{_ipv6_digits(fields[0], 128, replacements)} 00 {' '.join(fields[2:5])} {replacements.text(fields[5]):>8}\n"
+        for fields in lines
+        if len(fields) == 6
+    )
+
+
+def _ipv6_routes(text: str, replacements: Replacements) -> str:
+    kept = []
+    for fields in (line.split() for line in text.splitlines()):
+        if len(fields) == 10:
+            for place in (0, 2):
+                fields[place] = _ipv6_digits(fields[place], int(fields[place + 1], 16), replacements)
+            fields[4] = _ipv6_digits(fields[4], 128, replacements)
+            kept.append(" ".join([*fields[:9], replacements.text(fields[9])]))
+    return "".join(f"{line}\n" for line in kept)
+
+
+def _ipv6_digits(digits: str, length: int, replacements: Replacements) -> str:
+    network = replacements.ipv6_network(f"{ipaddress.IPv6Address(bytes.fromhex(digits))}/{length}")
+    return ipaddress.IPv6Address(network.partition("/")[0]).packed.hex()

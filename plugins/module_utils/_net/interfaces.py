@@ -9,6 +9,7 @@ from .._host import sysfs
 from .._host.host import Host
 from .._records.health import Interface
 from .._text.order import natural
+from .ipv6 import ROUTES, parse_ipv6_routes
 
 NET = "/sys/class/net"
 ATTRIBUTES = ("operstate", "mtu", "speed", "carrier_changes")
@@ -25,6 +26,7 @@ def read_interfaces(host: Host) -> dict[str, Interface] | None:
     if names is None:
         return None
     routed = parse_routed(host.read_text("/proc/net/route") or "")
+    routed |= {route.interface for route in parse_ipv6_routes(host.read_text(ROUTES) or "")}
     interfaces = {}
     for name in sorted(names, key=natural):
         if name in routed or host.is_link(f"{NET}/{name}/device") or host.is_dir(f"{NET}/{name}/device"):

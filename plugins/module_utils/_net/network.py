@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A node's addresses and routes, its ports in use, and the processes that hold them.
 
-IPv4, from the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): no `ip` is needed.
+From the kernel's own tables (proc_pid_net(5), Documentation/networking/proc_net_tcp.rst): only policy routing needs
+`ip`. IPv6 is in `ipv6`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Callable
 from .._host.host import Host
 from .._host.live import LiveHost
 from .._records.node import Address, Net, PortHolder, Route
+from .ipv6 import ADDRESSES, ROUTES, RTF_GATEWAY, RTF_REJECT, RTF_UP, parse_ipv6_addresses, parse_ipv6_routes
+from .rules import read_rules
 
 LOOPBACK = Route("127.0.0.0/8", "lo", None, 0)
-# linux/route.h
-RTF_UP, RTF_GATEWAY, RTF_REJECT = 0x1, 0x2, 0x200
 # linux/tcp_states.h
 TCP_LISTEN = "0A"
 _LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
@@ -122,17 +123,23 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
     routes = [*parse_routes(table("/proc/net/route", "the routes of this node")), LOOPBACK]
     addresses = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
     known = host.ipv4_interfaces() or {}
+    # Absent without IPv6.
+    of_ipv6, routes_of_ipv6 = host.read_text(ADDRESSES) or "", host.read_text(ROUTES) or ""
     listeners = parse_listeners(table("/proc/net/tcp", "the ports in use"))
     listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
     sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
     return Net(
         addresses=[
-            Address(name, known.get(name) or interface_of(name, routes))
-            for name in sorted(addresses, key=socket.inet_aton)
+            *(
+                Address(name, known.get(name) or interface_of(name, routes))
+                for name in sorted(addresses, key=socket.inet_aton)
+            ),
+            *parse_ipv6_addresses(of_ipv6),
         ],
-        routes=routes,
+        routes=[*routes, *parse_ipv6_routes(routes_of_ipv6)],
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),
+        rules=read_rules(host),
     )
 
 

@@ -29,9 +29,14 @@ class User(Record):
     home: str
 
 
+def is_ipv6(text: str) -> bool:
+    """Return whether an address or a network is of IPv6."""
+    return ":" in text
+
+
 @dataclasses.dataclass(frozen=True)
 class Address(Record):
-    """One IPv4 address of this machine; the interface is None where neither the kernel nor the routes determine it."""
+    """One address of this machine; the interface is None where neither the kernel nor the routes determine it."""
 
     address: str
     interface: str | None
@@ -39,12 +44,21 @@ class Address(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Route(Record):
-    """One IPv4 route; gateway is None where the destination is on the link itself."""
+    """One route; gateway is None where the destination is on the link itself."""
 
     destination: str
     interface: str
     gateway: str | None
     metric: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule(Record):
+    """A rule of policy routing that new connections (to the destination only, if it has one) follow into a table."""
+
+    priority: int
+    destination: str | None
+    table: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,18 +73,22 @@ class PortHolder(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Net(Record):
-    """How this node reaches others. Holders are only of the requested ports that are in use."""
+    """How this node reaches others. Holders are only of the requested ports that are in use.
+
+    rules are those of policy routing that lead new connections into other tables than the usual ones, which routes has.
+    """
 
     addresses: list[Address]
     routes: list[Route]
     listening: list[int]
     holders: dict[str, PortHolder]
+    rules: list[Rule] | None = None
 
     @property
     def default_route(self) -> Route | None:
-        """The route to everywhere else; of several the one that the kernel prefers."""
+        """The route to everywhere else; of several the one that the kernel prefers, of IPv4 if there is one."""
         routes = [route for route in self.routes if route.destination.endswith("/0")]
-        return min(routes, key=lambda route: route.metric, default=None)
+        return min(routes, key=lambda route: (is_ipv6(route.destination), route.metric), default=None)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import Net, Route
+from ansible_collections.muster.train.plugins.module_utils._records.node import Net, Route, Rule, is_ipv6
 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
@@ -49,7 +49,11 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
         return Address(inventory, f"ansible_host of {head}, which is one of its addresses"), []
     default = net.default_route
     if default is not None:
-        on_it = [address.address for address in net.addresses if address.interface == default.interface]
+        on_it = [
+            address.address
+            for address in net.addresses
+            if address.interface == default.interface and is_ipv6(address.address) == is_ipv6(default.destination)
+        ]
         if on_it:
             return Address(on_it[0], f"address of {default.interface}, the interface of {head}'s default route"), []
     if together:
@@ -71,6 +75,18 @@ def interface_towards(address: str, net: Net) -> Interface | None:
         return None
     through = f" through {route.gateway}" if route.gateway else ""
     return Interface(route.interface, f"route to the head's address {address}: {route.destination}{through}")
+
+
+def rules_towards(address: str, net: Net) -> list[Rule]:
+    """Return the rules of policy routing that may take connections to this address of another node elsewhere."""
+    if not is_address(address) or address in [item.address for item in net.addresses]:
+        return []
+    target = ipaddress.ip_address(address)
+    return [
+        rule
+        for rule in net.rules or []
+        if rule.destination is None or target in ipaddress.ip_network(rule.destination, strict=False)
+    ]
 
 
 def is_reachable(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
-from .._cluster.head_address import choose_address, interface_towards, is_reachable
+from .._cluster.head_address import choose_address, interface_towards, is_reachable, rules_towards
 from .._cluster.machines import share_network
 from .._cluster.node import Answer, Node, UserLayer
 from .._cluster.policy import ClusterPolicy
@@ -156,6 +156,7 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
     resolution = resolve(list(views.values()), users.fabric)
     if head_address:
         findings += [_no_interface(view.name, head_address) for view in views.values() if view.interface is None]
+        findings += [finding for view in views.values() for finding in _policy_routing(view, head_address)]
     findings += resolution.findings
     environments = {}
     for view in views.values():
@@ -190,6 +191,17 @@ def _read(layers: Sequence[UserLayer], node: str | None, findings: list[Finding]
 def _no_interface(node: str, address: str) -> Finding:
     observed = f"no route says which interface leads to the head's address {address}"
     expected = "one interface, for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME"
-    to = " to an IPv4 address that the node has a route to"
+    to = " to an IP address that the node has a route to"
     remedy = sentence("set both in ", Option.NODE_ENV, ", or ", Option.HEAD_ADDRESS, to)
     return Finding("interface", node, "warn", observed, expected, "facts net", remedy)
+
+
+def _policy_routing(node: NodeView, address: str) -> list[Finding]:
+    if node.net is None or node.interface is None or not (rules := rules_towards(address, node.net)):
+        return []
+    shown = ", ".join(f"{rule.priority} (table {rule.table})" for rule in rules)
+    observed = f"rules of policy routing come before the route through {node.interface.name}: {shown}"
+    expected = f"the interface towards the head's address {address}"
+    both = "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME"
+    ask = f"run ip route get {address} there; if it names another interface, set {both} in "
+    return [Finding("interface", node.name, "warn", observed, expected, "ip rule", sentence(ask, Option.NODE_ENV))]

@@ -47,7 +47,7 @@ def resolve(node: NodeView, rails: Sequence[HcaPort]) -> tuple[list[Variable], l
 
 
 def interfaces(net: Net | None) -> set[str]:
-    """Return the names of the interfaces that have an IPv4 address or route."""
+    """Return the names of the interfaces that have an address or a route."""
     if net is None:
         return set()
     names = [address.interface for address in net.addresses] + [route.interface for route in net.routes]

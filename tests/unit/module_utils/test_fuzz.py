@@ -26,6 +26,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.amd.health impor
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.health import parse_nvlinks, parse_states
 from ansible_collections.muster.train.plugins.module_utils._host.pci import parse_generation, parse_width
 from ansible_collections.muster.train.plugins.module_utils._net.interfaces import parse_routed
+from ansible_collections.muster.train.plugins.module_utils._net.ipv6 import parse_ipv6_addresses, parse_ipv6_routes
 from ansible_collections.muster.train.plugins.module_utils._net.names import parse_hosts
 from ansible_collections.muster.train.plugins.module_utils._net.network import (
     parse_addresses,
@@ -33,6 +34,7 @@ from ansible_collections.muster.train.plugins.module_utils._net.network import (
     parse_routes,
 )
 from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target
+from ansible_collections.muster.train.plugins.module_utils._net.rules import parse_rules
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
 from ansible_collections.muster.train.plugins.module_utils._software.site_packages import (
     parse_pth,
@@ -89,6 +91,9 @@ HEALTH = [
     "feature mask: 0x1fff\n0x00000001 : 0x00001000 : R\n",
     "32.0 GT/s PCIe",
     "[fd00::1]:29500",
+    "fd000000000000000000000000000014 03 40 00 80     eth0\n",
+    f"fd{'0' * 30} 40 {'0' * 32} 00 {'0' * 32} 00000100 00000001 00000000 00000001     eth0\n",
+    "0:\tfrom all lookup local\n100:\tfrom all to 10.20.0.0/16 lookup 100\n32765:\tnot from all fwmark 0x1 lookup 5\n",
 ]
 SAMPLES = [
     *SITES,
@@ -136,7 +141,15 @@ PARSERS = [
     *(parse_cgroup, parse_environ, parse_chosen, parse_command_line, parse_cap_ipc_lock_alone, parse_limits),
     *(parse_hosts, parse_meminfo, parse_errors, parse_info, parse_image, parse_gpu_containers, parse_daemon),
     *(parse_users, parse_switches, parse_mark, parse_routed, parse_nvlinks, parse_states, parse_count, parse_features),
-    *(parse_bad_pages, parse_generation, parse_width, parse_target),
+    *(
+        parse_bad_pages,
+        parse_generation,
+        parse_width,
+        parse_target,
+        parse_ipv6_addresses,
+        parse_ipv6_routes,
+        parse_rules,
+    ),
     *(parse_pth, parse_pyvenv, parse_rccl_header, parse_torch_version, parse_version_of_docker),
 ]
 

@@ -104,11 +104,11 @@ def sockets(node: NodeView, variable: Variable) -> list[Fault]:
     devices = parse(variable.value)
     matched = sorted(name for name in known if devices.takes(name))
     if not matched:
-        observed = f"matches no interface that has an IPv4 address ({', '.join(sorted(known))}); NCCL will not start"
+        observed = f"matches no interface that has an address ({', '.join(sorted(known))}); NCCL will not start"
         return [*faults, (observed, "an interface of this node", "correct it, or remove it")]
     for entry in () if devices.exclude else devices.entries:
         if entry.name.split() == [entry.name] and not any(devices.names(entry, name) for name in known):
-            observed = f"{entry.name} names no interface that has an IPv4 address"
+            observed = f"{entry.name} names no interface that has an address"
             faults.append((observed, f"one of {', '.join(sorted(known))}", "correct it, or remove it"))
     faults += _prefixes(devices, sorted(known))
     to_head = node.interface.name if node.interface else None
@@ -129,7 +129,7 @@ def gloo(node: NodeView, variable: Variable) -> list[Fault]:
         if name[:1] in ("^", "="):
             faults.append((f"Gloo looks for an interface named {name}", "a plain name", "remove the sign"))
         elif known and name not in known:
-            observed = f"{name or 'nothing'} is not an interface that has an IPv4 address"
+            observed = f"{name or 'nothing'} is not an interface that has an address"
             faults.append((observed, "an interface", "correct it"))
     return faults
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route
+from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route, Rule
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import (
     choose_address,
     interface_towards,
+    rules_towards,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 
@@ -109,3 +110,33 @@ def test_no_route_no_interface() -> None:
 
 def test_an_own_address_whose_interface_is_in_doubt_is_not_guessed() -> None:
     assert interface_towards("10.0.0.5", net(addresses=[Address("10.0.0.5", None)])) is None
+
+
+IPV6 = [Address("::1", "lo"), Address("fd00::14", "eth0"), Address("fd00:1::14", "ib0")]
+ROUTES_OF_IPV6 = [Route("::/0", "eth0", "fd00::1", 1024), Route("fd00:1::/64", "ib0", None, 256)]
+
+
+def test_without_ipv4_the_default_route_of_ipv6_counts() -> None:
+    # The management network of IPv4 on the same interface has no way out.
+    addresses = [LOOPBACK, Address("10.0.0.5", "eth0"), *IPV6]
+    routes = [Route("10.0.0.0/24", "eth0", None, 0), *ROUTES_OF_IPV6]
+    assert choose_address("node0", "", "node0", net(addresses, routes), False)[0].value == "fd00::14"
+    both = net([*ADDRESSES, *IPV6], [*ROUTES_OF_IPV6, *ROUTES])
+    assert choose_address("node0", "", "node0", both, False)[0].value == "10.0.0.5"
+
+
+@pytest.mark.parametrize(
+    ("address", "interface"), [("fd00::14", "eth0"), ("fd00:1::9", "ib0"), ("2001:db8::1", "eth0"), ("10.0.0.9", None)]
+)
+def test_interface_of_ipv6(address: str, interface: str | None) -> None:
+    chosen = interface_towards(address, net(IPV6, ROUTES_OF_IPV6))
+    assert (chosen and chosen.name) == interface
+
+
+def test_rules_of_policy_routing() -> None:
+    rules = [Rule(100, "10.20.0.0/16", "rail0"), Rule(5270, None, "52")]
+    node = Net(addresses=ADDRESSES, routes=ROUTES, listening=[], holders={}, rules=rules)
+    assert rules_towards("10.20.7.1", node) == rules
+    assert rules_towards("10.0.0.9", node) == rules[1:]
+    # What is the node's own is in the table local, which comes first.
+    assert rules_towards("10.0.0.5", node) == rules_towards("head.example", node) == []

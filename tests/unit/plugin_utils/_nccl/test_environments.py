@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._records.node import Rule
 from ansible_collections.muster.train.plugins.module_utils._records.system import Container, Versions
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Environments, make
@@ -44,6 +45,17 @@ def test_what_is_detected_has_its_rule_and_reason() -> None:
         variable = of(result, name)["NCCL_IB_HCA"]
         assert (variable.value, variable.origin, variable.rule) == ("=mlx5_0,mlx5_1,mlx5_2,mlx5_3", "fabric", "D2")
         assert "NCCL_IB_GID_INDEX" in {variable.name for variable in result.nodes[name].not_set}
+
+
+def test_policy_routing_is_a_warning_where_it_may_change_the_interface() -> None:
+    nodes = [node(number, gpu=NVIDIA, hcas=HCAS) for number in range(2)]
+    assert nodes[1].facts.net is not None
+    ruled = dataclasses.replace(nodes[1].facts.net, rules=[Rule(5270, None, "52")])
+    nodes[1] = dataclasses.replace(nodes[1], facts=dataclasses.replace(nodes[1].facts, net=ruled))
+    [finding] = environments(nodes).findings
+    assert (finding.check, finding.node, finding.status) == ("interface", "node1", "warn")
+    assert "5270 (table 52)" in finding.observed
+    assert of(environments(nodes), "node1")["GLOO_SOCKET_IFNAME"].value == "eth0"
 
 
 @pytest.mark.parametrize("layer", ["cluster", "node", "run"])

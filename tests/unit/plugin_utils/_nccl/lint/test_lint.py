@@ -97,7 +97,7 @@ def test_lists_of_hcas(value: str, hcas: list[Hca], parts: list[str]) -> None:
         ("eth1", ["eth1 is a prefix and also matches eth10", "matches eth1, eth10, but eth0 leads to the head"]),
         ("eth", ["matches eth0, eth1, eth10; NCCL uses the first that the system lists"]),
         ("=eth0,absent", ["absent names no interface"]),
-        ("net1,net2", ["matches no interface that has an IPv4 address (eth0, eth1, eth10, lo)"]),
+        ("net1,net2", ["matches no interface that has an address (eth0, eth1, eth10, lo)"]),
         ("e", []),
     ],
 )

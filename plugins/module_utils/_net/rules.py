@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules of policy routing (ip-rule(8)); no file has them."""
+
+from __future__ import annotations
+
+import re
+import socket
+
+from .._host.host import Host
+from .._records.node import Rule
+
+COMMAND = ["ip", "rule", "show"]
+USUAL = ("local", "main", "default")
+_RULE = re.compile(r"([0-9]{1,10}):\s+(not )?from all(?: to (\S{1,60}))?((?: \S+)*?) lookup (\S{1,60})(?: .*)?")
+
+
+def parse_rules(text: str) -> list[Rule]:
+    """Return the rules that a new connection follows and that look in another table than the usual ones.
+
+    A connection has no source address, mark or incoming interface when its route is chosen: it follows the rules that
+    ask for none of them, and those that ask for their absence, as WireGuard's.
+    """
+    rules = []
+    for line in text.splitlines():
+        match = _RULE.fullmatch(line.strip())
+        if match is not None:
+            priority, absent, destination, selectors, table = match.groups()
+            known = destination is None or _is_network(destination)
+            if known and table not in USUAL and bool(absent) == bool(selectors):
+                rules.append(Rule(int(priority), destination, table))
+    return rules
+
+
+def read_rules(host: Host) -> list[Rule] | None:
+    """Return these rules of IPv4; None where they are not known, as without iproute2."""
+    result = host.run(COMMAND)
+    return parse_rules(result.out) if result.rc == 0 else None
+
+
+def _is_network(text: str) -> bool:
+    address, _slash, length = text.partition("/")
+    try:
+        socket.inet_pton(socket.AF_INET, address)
+    except OSError:
+        return False
+    return not length or (length.isdecimal() and int(length) <= 32)
