@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,3 +76,20 @@ def test_no_ipv4(network: Network, tmp_path: Path) -> None:
     for environment in launch(cluster_in(network, tmp_path)).values():
         assert environment["GLOO_SOCKET_IFNAME"] == "eth0"
         assert environment["NCCL_SOCKET_IFNAME"] == "=eth0"
+
+
+def test_a_head_whose_name_is_its_loopback_address(network: Network, tmp_path: Path) -> None:
+    """Debian writes 127.0.1.1 with the host's own name into /etc/hosts; the others know the head by its address."""
+    hosts = {network.nodes[0]: "127.0.1.1", network.nodes[1]: network.address(0)}
+    with contextlib.ExitStack() as stack:
+        for namespace, address in hosts.items():
+            # ip-netns(8) mounts the files of this folder over those of /etc.
+            folder = Path("/etc/netns") / namespace
+            folder.mkdir(parents=True)
+            stack.callback(shutil.rmtree, folder)
+            (folder / "hosts").write_text(f"127.0.0.1 localhost\n{address} trainer\n")
+        cluster = cluster_in(network, tmp_path, launch_head_address="trainer")
+        for environment in launch(cluster).values():
+            assert environment["GLOO_SOCKET_IFNAME"] == "eth0"
+    plan = json.loads((cluster.experiments / RUN_ID / "plan.json").read_text())
+    assert plan["head"]["address"] == network.address(0)

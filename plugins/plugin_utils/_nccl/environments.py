@@ -17,6 +17,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._cluster.head_address import choose_address, interface_towards, is_reachable, rules_towards
+from .._cluster.head_name import resolve_name
 from .._cluster.machines import share_network
 from .._cluster.node import Answer, Node, UserLayer
 from .._cluster.policy import ClusterPolicy
@@ -113,9 +114,11 @@ def _head_address(
     head = nodes.get(answers[0].name) if answers else None
     if head is None or head.facts.net is None:
         return policy.head_address, []
-    together = share_network({name: node.facts for name, node in nodes.items()})
+    facts = {name: node.facts for name, node in nodes.items()}
+    together = share_network(facts)
     address, findings = choose_address(head.name, policy.head_address, head.address, head.facts.net, together)
-    return address.value, findings
+    resolved, refused = resolve_name(address, facts)
+    return resolved.value, [*findings, *refused]
 
 
 def _library(detected: Library, policy: ClusterPolicy) -> Library:

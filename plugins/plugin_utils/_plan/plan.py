@@ -20,6 +20,7 @@ from .._checks import launch
 from .._checks.model import Cluster, Launch
 from .._checks.policy import BY_DEFAULT, CheckPolicy
 from .._cluster import head_address, ports
+from .._cluster.head_name import resolve_name
 from .._cluster.machines import machine as machine_of
 from .._cluster.machines import share_network
 from .._cluster.node import Node
@@ -60,6 +61,7 @@ def make_plan(
     address, address_findings = head_address.choose_address(
         head.name, policy.head_address, head.address, nets[head.name], share_network(facts)
     )
+    address, name_findings = resolve_name(address, facts)
     restarts, master_port = settings["max_restarts"]["value"], settings["master_port"]
     port, _checked_above = ports.pick(
         *(master_port["value"], master_port["origin"], policy.port_range, request["nonce"]),
@@ -73,7 +75,7 @@ def make_plan(
     inside = RUNTIMES[policy.runtime].facts_inside_runtime
     views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
-    findings += launch.with_levels([*count_findings, *address_findings, *environments.findings], checks)
+    findings += launch.with_levels([*count_findings, *address_findings, *name_findings, *environments.findings], checks)
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))
     jobs = {
         node.name: job_of(run, node, node_rank, environments.nodes[node.name].variables).to_dict()

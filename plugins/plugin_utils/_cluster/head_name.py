@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The head's address where launch_head_address is a name.
+
+On the head, /etc/hosts often maps the head's own name to 127.0.1.1 (Debian's installer writes that line): it would
+listen where no other node connects. So the address is the one that the other nodes resolve the name to.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+
+from ansible_collections.muster.train.plugins.module_utils._records.health import Resolution
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+
+from .._findings.finding import Finding
+from .._findings.remedy import Option, sentence
+from .._text.table import names
+from .head_address import Address, is_address
+from .machines import share_network
+
+CHECK = "head address"
+
+
+def resolve_name(chosen: Address, facts: Mapping[str, NodeFacts]) -> tuple[Address, list[Finding]]:
+    """Replace a name by the address that all nodes but the head, the first of facts, resolve it to.
+
+    It stays where they resolve it differently, and where no node was asked.
+    """
+    name = chosen.value
+    resolutions = {node: item.names[name] for node, item in facts.items() if item.names and name in item.names}
+    if not name or is_address(name) or share_network(facts) or not resolutions:
+        return chosen, []
+    head = next(iter(facts))
+    others = {node: _reachable(resolution) for node, resolution in resolutions.items() if node != head}
+    if bad := [node for node, addresses in others.items() if not addresses]:
+        return chosen, [_unresolved(name, node, resolutions[node]) for node in bad]
+    answers = list(others.values())
+    common = [address for address in answers[0] if all(address in answer for answer in answers)] if answers else []
+    if common:
+        return Address(common[0], f"{chosen.reason} {name}, as {names(list(others))} resolve it"), []
+    if head in resolutions and not _reachable(resolutions[head]):
+        return chosen, [_loopback(name, head, resolutions[head])]
+    return chosen, []
+
+
+def _reachable(resolution: Resolution) -> list[str]:
+    """Return the addresses that lead to another machine."""
+    return [
+        address
+        for address in resolution.addresses
+        if is_address(address) and not ipaddress.ip_address(address).is_loopback
+    ]
+
+
+def _unresolved(name: str, node: str, resolution: Resolution) -> Finding:
+    return Finding(
+        check=CHECK,
+        node=node,
+        status="fail",
+        observed=f"it resolves {name} to {_answer(resolution)}",
+        expected="an address of the head",
+        source=resolution.source or "the resolver",
+        remedy=sentence(
+            f"correct the line of {name} in /etc/hosts there, or set ", Option.HEAD_ADDRESS, " to an IP address"
+        ),
+    )
+
+
+def _loopback(name: str, head: str, resolution: Resolution) -> Finding:
+    return Finding(
+        check=CHECK,
+        node=head,
+        status="fail",
+        observed=f"it resolves {name} to {_answer(resolution)}, and the other nodes to different addresses",
+        expected="one address of the head on all nodes",
+        source=resolution.source or "the resolver",
+        remedy=sentence("set ", Option.HEAD_ADDRESS, " to an IP address of the head that all nodes reach"),
+    )
+
+
+def _answer(resolution: Resolution) -> str:
+    return ", ".join(resolution.addresses) or f"no address ({resolution.error})"
