@@ -170,6 +170,7 @@ ansible_facts:
                 (C(priority), C(destination) or null, C(table)); null where C(ip rule) cannot say.
               type: list
               elements: dict
+            speeds: {description: 'Speed in Mb/s of each interface that has an address and is up.', type: dict}
         workdir:
           description: The work directory.
           type: dict

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .._host import sysfs
 from .._host.host import Host
 from .._records.health import Interface
@@ -39,6 +41,17 @@ def read_interfaces(host: Host) -> dict[str, Interface] | None:
                 carrier_changes=sysfs.number(attributes.get("carrier_changes")),
             )
     return interfaces
+
+
+def read_speeds(host: Host, names: Iterable[str]) -> dict[str, int]:
+    """Return the speeds in Mb/s of those of these interfaces that are up and have one."""
+    speeds = {}
+    for name in names:
+        attributes = sysfs.texts(host, f"{NET}/{name}", ("operstate", "speed"))
+        speed = _speed(sysfs.number(attributes.get("speed")))
+        if attributes.get("operstate") == "up" and speed is not None:
+            speeds[name] = speed
+    return speeds
 
 
 def _speed(number: int | None) -> int | None:

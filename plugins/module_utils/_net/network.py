@@ -19,6 +19,7 @@ from typing import Callable
 from .._host.host import Host
 from .._host.live import LiveHost
 from .._records.node import Address, Net, PortHolder, Route
+from .interfaces import read_speeds
 from .ipv6 import ADDRESSES, ROUTES, RTF_GATEWAY, RTF_REJECT, RTF_UP, parse_ipv6_addresses, parse_ipv6_routes
 from .rules import read_rules
 
@@ -121,25 +122,24 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
         return text or ""
 
     routes = [*parse_routes(table("/proc/net/route", "the routes of this node")), LOOPBACK]
-    addresses = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
+    names = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
     known = host.ipv4_interfaces() or {}
     # Absent without IPv6.
     of_ipv6, routes_of_ipv6 = host.read_text(ADDRESSES) or "", host.read_text(ROUTES) or ""
     listeners = parse_listeners(table("/proc/net/tcp", "the ports in use"))
     listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
     sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
+    addresses = [
+        *(Address(name, known.get(name) or interface_of(name, routes)) for name in sorted(names, key=socket.inet_aton)),
+        *parse_ipv6_addresses(of_ipv6),
+    ]
     return Net(
-        addresses=[
-            *(
-                Address(name, known.get(name) or interface_of(name, routes))
-                for name in sorted(addresses, key=socket.inet_aton)
-            ),
-            *parse_ipv6_addresses(of_ipv6),
-        ],
+        addresses=addresses,
         routes=[*routes, *parse_ipv6_routes(routes_of_ipv6)],
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),
         rules=read_rules(host),
+        speeds=read_speeds(host, sorted({item.interface for item in addresses if item.interface})),
     )
 
 

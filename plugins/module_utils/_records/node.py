@@ -76,6 +76,7 @@ class Net(Record):
     """How this node reaches others. Holders are only of the requested ports that are in use.
 
     rules are those of policy routing that lead new connections into other tables than the usual ones, which routes has.
+    speeds are in Mb/s, of the interfaces with an address that are up.
     """
 
     addresses: list[Address]
@@ -83,6 +84,7 @@ class Net(Record):
     listening: list[int]
     holders: dict[str, PortHolder]
     rules: list[Rule] | None = None
+    speeds: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def default_route(self) -> Route | None:

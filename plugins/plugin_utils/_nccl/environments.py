@@ -43,6 +43,11 @@ class Users:
     run: Sequence[UserLayer] = ()
     tuning: variable_layers.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
+    def values(self, node: Node) -> dict[str, Any]:
+        """Return what users set for the ranks of a node, by name."""
+        layers = [values for values, _origin in (*self.cluster, *node.layers, *self.run)]
+        return {name: value for values in layers if isinstance(values, Mapping) for name, value in values.items()}
+
 
 @dataclasses.dataclass(frozen=True)
 class Environments:

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 
 from .._findings.finding import Finding, Status
 from .._findings.remedy import Option, Remedy, sentence
-from .gid_table import Address, AnyNetwork, Network, cover, network_of, parse_range, pick, unreadable_below, v2_entries
+from .gid_table import Address, Network, cover, network_of, parse_range, search, unreadable_below, v2_entries
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided, version_text
 
@@ -36,7 +36,7 @@ class AddressFilter:
     """The addresses that a user allows, by family (4 or 6) and network; None is any."""
 
     family: int | None
-    network: AnyNetwork | None
+    network: Network | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +65,8 @@ def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter
         network
         for node, ports in nodes.values()
         for nic in _roce(ports)
-        for network in {network_of(address, gid.ndev, node.net) for gid, address in v2_entries(nic.port.gids, 4)}
+        for family in (4, 6)
+        for network in {network_of(address, gid.ndev, node.net) for gid, address in v2_entries(nic.port.gids, family)}
         if network is not None
     )
 
@@ -127,13 +128,23 @@ def resolve(node: NodeView, ports: Sequence[HcaPort], on_ports: Networks) -> Gid
 
 def _set(node: NodeView, sources: list[Source], family: int) -> Gids:
     version = node.library.version
-    holes = any(unreadable_below(source.port.port.gids, source.gid.index) for source in sources)
-    if version is not None and (version < DYNAMIC or (version < TOLERANT and holes)):
+    if version is not None and (version < DYNAMIC or (version < TOLERANT and _stops(node, sources, family))):
         return _pinned(node, sources, version)
     gids = _left_to_nccl(node, sources, family)
     if version is None:
         gids.findings.append(_unknown_version(node, sources))
     return gids
+
+
+def _stops(node: NodeView, sources: list[Source], family: int) -> bool:
+    """Return whether the library's search ends at an entry whose type cannot be read.
+
+    On a host it is known which types it reads. In a container, it may see entries that sysfs does not show.
+    """
+    if node.container is False:
+        network = address_filter(node.user_values).network
+        return any(search(source.port.port.gids, family, network).unreadable for source in sources)
+    return any(unreadable_below(source.port.port.gids, source.gid.index) for source in sources)
 
 
 def _pinned(node: NodeView, sources: list[Source], version: tuple[int, ...]) -> Gids:
@@ -156,22 +167,22 @@ def _left_to_nccl(node: NodeView, sources: list[Source], family: int) -> Gids:
     if family == 6 and FAMILY not in node.user_values:
         why = f"{RANGE} is of IPv6" if RANGE in node.user_values else "the RoCE v2 GIDs are IPv6 only"
         gids.variables.append(decided(FAMILY, "AF_INET6", RULE, why))
-    if family == 6 or RANGE in node.user_values:
+    if RANGE in node.user_values:
         return gids
-    several = [source for source in sources if len(_addresses(source.port, 4)) > 1]
+    several = [source for source in sources if len(_addresses(source.port, family)) > 1]
     if not several:
         return gids
-    observed = "; ".join(f"{source.port.label} has {', '.join(_addresses(source.port, 4))}" for source in several)
+    observed = "; ".join(f"{source.port.label} has {', '.join(_addresses(source.port, family))}" for source in several)
     nets = [source.network for source in sources if source.network is not None]
     if len(nets) == len(sources):
         whole = cover(nets)
-        if all(pick(source.port.port.gids, 4, whole) == source.gid.index for source in sources):
-            gids.variables.append(decided(RANGE, str(whole), RULE, f"several IPv4 GIDs: {observed}"))
+        if all(search(source.port.port.gids, family, whole).index == source.gid.index for source in sources):
+            gids.variables.append(decided(RANGE, str(whole), RULE, f"several IPv{family} GIDs: {observed}"))
             return gids
-    right = all(pick(source.port.port.gids, 4) == source.gid.index for source in sources)
+    right = all(search(source.port.port.gids, family).index == source.gid.index for source in sources)
     takes = "NCCL takes the first" if right else "NCCL would take one that is not the fabric's"
-    observed = f"several IPv4 GIDs ({observed}) that no single network separates; {takes}"
-    expected = "one IPv4 address on each port, or addresses of the ranks in one network"
+    observed = f"several IPv{family} GIDs ({observed}) that no single network separates; {takes}"
+    expected = f"one IPv{family} address on each port, or addresses of the ranks in one network"
     remedy = sentence(f"set {RANGE} to the fabric's network in ", Option.ENV, ", or remove the other addresses")
     gids.findings.append(_finding(node, "warn" if right else "fail", observed, expected, remedy, "facts rdma, net"))
     return gids

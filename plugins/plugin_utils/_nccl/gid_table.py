@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import ipaddress
 from collections.abc import Sequence
+from typing import Any, cast
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import ROCE_V2, Gid
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network
-AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 UNSET = ipaddress.IPv6Address(0)
 
 
@@ -32,7 +33,7 @@ def _parsed(text: str) -> Address | None:
     return (address.ipv4_mapped or address) if address.version == 6 else address
 
 
-def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = None) -> list[tuple[Gid, Address]]:
+def v2_entries(gids: Sequence[Gid], family: int, inside: Network | None = None) -> list[tuple[Gid, Address]]:
     """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order, inside a network.
 
     169.254.0.0/16 is included: NCCL does not know that it is link-local.
@@ -45,27 +46,37 @@ def v2_entries(gids: Sequence[Gid], family: int, inside: AnyNetwork | None = Non
     ]
 
 
-def pick(gids: Sequence[Gid], family: int, network: Network | None = None) -> int:
-    """Return the index that NCCL finds, from 2.21 on (net_ib/connect.cc ncclIbGetGidIndex).
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """NCCL's search for an entry; unreadable: on its way it reads a type that the kernel does not tell (EINVAL)."""
+
+    index: int
+    unreadable: bool
+
+
+def search(gids: Sequence[Gid], family: int, network: Network | None = None) -> Search:
+    """Return what NCCL finds, from 2.21 on (net_ib/connect.cc ncclIbGetGidIndex).
 
     family is NCCL_IB_ADDR_FAMILY, network NCCL_IB_ADDR_RANGE. The first entry of the family replaces one of the other
-    family, whatever its RoCE version; then the first of RoCE version 2 replaces that.
+    family, whatever its RoCE version; then the first of RoCE version 2 replaces that. Only there are types read: those
+    of unset entries, which count as IPv6, do not matter for IPv4.
     """
     table = {gid.index: gid for gid in gids}
-    current = 0
+    current, unreadable = 0, False
     for index in range(1, max(table, default=0) + 1):
         before, after = (_entry(table.get(place)) for place in (current, index))
-        inside = network is None or (isinstance(after, ipaddress.IPv4Address) and after in network)
+        inside = network is None or after in network
         if after.version != before.version and after.version == family and inside:
             current = index
         elif after.version == family and _valid(after) and inside:
             versions = [table[place].type if place in table else None for place in (current, index)]
+            unreadable = unreadable or None in versions
             if (versions[0] != versions[1] or not _valid(before)) and versions[1] == ROCE_V2:
                 current = index
-    return current
+    return Search(current, unreadable)
 
 
-def parse_range(text: str) -> AnyNetwork | None:
+def parse_range(text: str) -> Network | None:
     """Return the network of NCCL_IB_ADDR_RANGE, address/bits; None for what NCCL ignores (envIbAddrRange)."""
     try:
         return ipaddress.ip_network(text, strict=False) if "/" in text else None
@@ -79,7 +90,7 @@ def unreadable_below(gids: Sequence[Gid], index: int) -> bool:
 
 
 def network_of(address: Address, interface: str | None, net: Net | None) -> Network | None:
-    """Return the IPv4 network of the link that an address is on, by the routes of its interface."""
+    """Return the network of the link that an address is on, by the routes of its interface."""
     best: Network | None = None
     for route in net.routes if net else []:
         if route.gateway is not None or interface not in (None, route.interface):
@@ -89,17 +100,17 @@ def network_of(address: Address, interface: str | None, net: Net | None) -> Netw
         except ValueError:
             continue
         # A default route on the link itself does not say which hosts are on it.
-        if isinstance(network, Network) and network.prefixlen and address in network:
+        if network.prefixlen and address in network:
             best = network if best is None else max(best, network, key=lambda item: item.prefixlen)
     return best
 
 
 def cover(networks: Sequence[Network]) -> Network:
-    """Return the smallest network that contains all of these."""
-    whole = networks[0]
+    """Return the smallest network that contains all of these, which are of one family."""
+    whole: Any = networks[0]
     while not all(network.subnet_of(whole) for network in networks):
         whole = whole.supernet()
-    return whole
+    return cast(Network, whole)
 
 
 def _entry(gid: Gid | None) -> Address:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 EMPTY_PORT_IS_ANY = (2, 30)
+ANY_PORT = -1
+MOST_HCAS = 32  # MAX_IB_DEVS: later entries of NCCL_IB_HCA are not read
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def parse(value: str, version: Sequence[int] | None = None) -> DeviceList:
         name, colon, fields = item.partition(":")
         if name:
             port = fields.partition(":")[0]
-            entries.append(Entry(name, (_atoi(port) if port else any_port) if colon else None))
+            number = (_atoi(port) if port else any_port) if colon else None
+            entries.append(Entry(name, None if number == ANY_PORT else number))
     return DeviceList(exclude, exact, tuple(entries))
 
 

@@ -56,7 +56,7 @@ def choose(node: NodeView) -> HcaChoice:
     if len(near) < len(group):
         why.append(f"{_labels(_in_order(nic for nic in group if nic not in near))}: not near any GPU (PIX or PXB)")
     chosen = _nameable(node, near, why, findings)
-    findings += _down(node, chosen)
+    findings += [*_down(node, chosen), *_unlike_sisters(node, candidates, chosen)]
     return HcaChoice(_in_order(chosen), why, findings)
 
 
@@ -83,13 +83,14 @@ def _without_default_route(
 ) -> list[HcaPort]:
     """Leave out the port of the default route, however fast: it is the node's own network, not the compute fabric.
 
-    It stays only if no other port is usable, on nodes with one NIC for everything.
+    It stays if no other port is usable, on nodes with one NIC for everything. InfiniBand stays in any case: IPoIB is on
+    the compute fabric itself.
     """
     route = node.net.default_route if node.net else None
     if route is None:
         return ports
     names = {route.interface, route.interface.partition(".")[0]}  # a VLAN is on the same wire as its parent
-    carriers = [nic for nic in ports if nic.netdevs & names]
+    carriers = [nic for nic in ports if nic.port.link_layer != INFINIBAND and nic.netdevs & names]
     if not carriers:
         return ports
     carries = f"{_labels(carriers)} carries the default route ({route.interface})"
@@ -185,6 +186,27 @@ def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
     expected = "all ACTIVE, on InfiniBand with a subnet manager, or deliberately not cabled"
     remedy = "check the cable, the switch port and, on InfiniBand, the subnet manager"
     return [Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy)]
+
+
+def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Sequence[HcaPort]) -> list[Finding]:
+    """Report ports of the chosen kind that were left out: with a lower rate (lost lanes), or with the default route."""
+    kinds = {_kind(nic) for nic in chosen} - {None}
+    cards = {nic.hca.name for nic in chosen}
+    sisters = [nic for nic in usable(node.rdma) if nic.hca.name not in cards and _kind(nic) in kinds]
+    rate = max((nic.rate for nic in chosen), default=0.0)
+    count = f"the {len(chosen)} in use"
+    findings = []
+    if slow := _in_order(nic for nic in sisters if nic in candidates and nic.rate < rate):
+        rates = ", ".join(f"{nic.label} {_rate(nic.rate)}" for nic in slow)
+        observed = f"ports of the same kind as {count} are slower and left out: {rates}"
+        remedy = "check the cable and the switch port: a link may have lost lanes, or both ends agreed on less"
+        findings.append(Finding("hcas", node.name, "warn", observed, _rate(rate), "facts rdma", remedy))
+    if carriers := _in_order(nic for nic in sisters if nic not in candidates and nic.rate == rate):
+        observed = f"{_labels(carriers)}, of the same kind as {count}, is left out because it has the default route"
+        expected = "the default route on the node's own network, or a port that is not meant for the ranks"
+        move = sentence(f"move the default route to another interface, or set {NAME} in ", Option.NODE_ENV)
+        findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma, net", move))
+    return findings
 
 
 def _unmanaged(nic: HcaPort) -> bool:

@@ -35,7 +35,7 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     for node in nodes:
         choice = choices[node.name]
         gids = gid.resolve(node, choice.ports, on_ports)
-        of_sockets, no_sockets, socket_findings = sockets.resolve(node, choice.ports)
+        of_sockets, no_sockets, socket_findings = sockets.resolve(node, choice.ports, not rdma and len(nodes) > 1)
         of_transport, no_transport = transport.variables(node, any_efa, fabric, policy)
         of_hcas, no_hcas = hcas.variables(node, choice)
         not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *kept_defaults(node, choice)]

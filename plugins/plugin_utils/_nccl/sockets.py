@@ -10,7 +10,7 @@ NCCL connects over TCP even if the data goes over RDMA. By default it takes the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
@@ -27,8 +27,13 @@ EXACTLY = "the second = means exactly this name"
 INSIDE = re.compile(r"docker|virbr|veth|cni|podman|br-[0-9a-f]{12}$")
 
 
-def resolve(node: NodeView, rails: Sequence[HcaPort]) -> tuple[list[Variable], list[NotSet], list[Finding]]:
-    """Name the interface towards the head: `=` is NCCL's exact match, Gloo supports exact names only."""
+def resolve(
+    node: NodeView, rails: Sequence[HcaPort], over_tcp: bool = False
+) -> tuple[list[Variable], list[NotSet], list[Finding]]:
+    """Name the interface towards the head: `=` is NCCL's exact match, Gloo supports exact names only.
+
+    over_tcp is whether the ranks send their data over TCP to other nodes.
+    """
     interface = node.interface
     if interface is None:
         reason = "no route says which interface leads to the head"
@@ -41,9 +46,10 @@ def resolve(node: NodeView, rails: Sequence[HcaPort]) -> tuple[list[Variable], l
         decided(GLOO, interface.name, RULE, interface.reason),
     ]
     shared = [nic for nic in rails if nic.port.link_layer == ETHERNET and interface.name in nic.netdevs]
-    if shared and interfaces(node.net) - {"lo", interface.name}:
+    others = {name for name in interfaces(node.net) - {"lo", interface.name} if not INSIDE.match(name)}
+    if shared and others:
         return variables, [], [_rail(node.name, interface.name, shared[0])]
-    return variables, [], []
+    return variables, [], _slower(node, interface.name) if over_tcp else []
 
 
 def interfaces(net: Net | None) -> set[str]:
@@ -52,6 +58,27 @@ def interfaces(net: Net | None) -> set[str]:
         return set()
     names = [address.interface for address in net.addresses] + [route.interface for route in net.routes]
     return {name for name in names if name}
+
+
+def _slower(node: NodeView, interface: str) -> list[Finding]:
+    """Report an interface that is faster than the one towards the head."""
+    speeds = node.net.speeds if node.net else {}
+    outside = {name: speed for name, speed in speeds.items() if not INSIDE.match(name)}
+    fastest = max(outside, key=lambda name: outside[name], default=interface)
+    if interface not in speeds or outside.get(fastest, 0) <= speeds[interface]:
+        return []
+    observed = (
+        f"the ranks communicate over TCP through {_speed(interface, speeds)}, while {_speed(fastest, speeds)} is up"
+    )
+    expected = "the fastest network that all nodes share"
+    remedy = sentence(
+        "set ", Option.HEAD_ADDRESS, f" to the head's address on the network of {fastest}, if all have it"
+    )
+    return [Finding("interface", node.name, "warn", observed, expected, "facts net", remedy)]
+
+
+def _speed(interface: str, speeds: Mapping[str, int]) -> str:
+    return f"{interface} ({speeds[interface] / 1000:g} Gb/s)"
 
 
 def _inside(node: str, interface: str) -> Finding:

@@ -5,12 +5,14 @@
 
 NCCL decides for each process separately: with RDMA on some nodes only, they could not connect. So NCCL_IB_DISABLE=1 is
 set on all nodes or on none, and only for TCP: 0 is the default. TCP that was not requested is a warning on every node
-with GPUs, because runs have been slow for days before anyone noticed.
+with GPUs, because runs have been slow for days before anyone noticed. If most nodes have RDMA, those without are
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
@@ -25,6 +27,7 @@ from .view import Fabric, FabricPolicy, NodeView, NotSet, decided
 
 RULE = "D1"
 Kind = Literal["verbs", "efa", "none", "unknown"]
+USABLE: tuple[Kind, ...] = ("verbs", "efa")
 
 
 def kind(node: NodeView) -> Kind:
@@ -59,6 +62,12 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
         expected = "usable RDMA, or mode=tcp if TCP is intended"
         slow = [node for node in without if node.has_gpus or not all(map(is_software, _hcas(node)))]
         findings += [_over_tcp(node, ": the nodes communicate over TCP", expected) for node in slow]
+    elif (most := _most(kinds)) is not None:
+        # A few nodes must not move all others to TCP: they are refused, and spares may take their places.
+        devices = "usable RDMA ports" if most == "verbs" else "EFA devices"
+        fabric = Fabric("rdma", f"most nodes have {devices}")
+        odd = [node for node in nodes if kinds[node.name] not in (most, "unknown")]
+        findings += [_in_minority(node, most) for node in odd]
     elif without:
         fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]
@@ -66,8 +75,15 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
         fabric = Fabric("tcp", f"{names([node.name for node in with_efa])} have EFA only, other nodes do not")
         findings += [_mixed(node) for node in with_efa]
     if fabric.value == "rdma":
-        findings += [_needs_plugin(node) for node in with_efa]
+        refused = {finding.node for finding in findings if finding.stops}
+        findings += [_needs_plugin(node) for node in with_efa if node.name not in refused]
     return fabric, findings
+
+
+def _most(kinds: Mapping[str, Kind]) -> Kind | None:
+    """Return the kind of RDMA that more than half of the nodes have."""
+    counts = Counter(kinds.values())
+    return next((kind for kind in USABLE if 2 * counts[kind] > len(kinds)), None)
 
 
 def has_efa(nodes: Sequence[NodeView]) -> bool:
@@ -123,6 +139,13 @@ def _mixed(node: NodeView) -> Finding:
 def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
     """Report TCP that was not requested, because of this node."""
     return Finding("fabric", node.name, "warn", f"{_observed(node)}{observed}", expected, "mode=auto", _remedy(node))
+
+
+def _in_minority(node: NodeView, most: Kind) -> Finding:
+    """Refuse a node without the RDMA that most nodes have."""
+    observed = {"verbs": "RDMA ports, and no usable EFA", "efa": "EFA only"}.get(kind(node)) or _observed(node)
+    expected = f"{'usable RDMA ports' if most == 'verbs' else 'EFA devices'}, as on most nodes"
+    return Finding("fabric", node.name, "fail", observed, expected, "mode=auto", _remedy(node))
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:

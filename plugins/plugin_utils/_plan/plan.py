@@ -56,7 +56,8 @@ def make_plan(
     if not nodes or len(nets) < len(nodes) or settings["launcher"]["value"] not in LAUNCHERS:
         _stop_at(findings)  # always raises here: nothing more can be decided without these
     head, facts = nodes[0], {node.name: node.facts for node in nodes}
-    gpus = {node.name: node.gpu.count if node.gpu else None for node in nodes}
+    users = users_of(settings, policy.env)
+    gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in nodes}
     count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
     address, address_findings = head_address.choose_address(
         head.name, policy.head_address, head.address, nets[head.name], share_network(facts)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
-from ..grammar import EMPTY_PORT_IS_ANY, DeviceList, parse, render
+from ..grammar import EMPTY_PORT_IS_ANY, MOST_HCAS, DeviceList, parse, render
 from ..hcas import NAME
 from ..hcas import choose as choose_hcas
 from ..ports import ACTIVE, HcaPort, explain, openable, ports_of, why_not
@@ -52,6 +52,10 @@ def hcas(node: NodeView, variable: Variable) -> list[Fault]:
     if node.rdma is None:
         return faults
     devices = parse(variable.value, version)
+    if ignored := devices.entries[MOST_HCAS:]:
+        observed = f"NCCL reads {MOST_HCAS} entries, so it ignores {', '.join(entry.text() for entry in ignored)}"
+        faults.append((observed, f"at most {MOST_HCAS} entries", "shorten the list, with a prefix or with ^"))
+        devices = dataclasses.replace(devices, entries=devices.entries[:MOST_HCAS])
     ports = ports_of(node.rdma)
     taken = [nic for nic in openable(node.rdma) if devices.takes(nic.hca.name, nic.port.port)]
     for entry in devices.entries:

@@ -25,8 +25,10 @@ def answer(*addresses: str) -> dict[str, Any]:
 def resolve(*answers: dict[str, Any] | None, chosen: str = NAME) -> tuple[Address, list[Finding]]:
     """Resolve with what each node, the head first, says of the name."""
     facts = {
-        f"node{number}": NodeFacts.from_dict(facts_dict(number, names=None if said is None else {NAME: said}))
-        for number, said in enumerate(answers)
+        f"node{number}": NodeFacts.from_dict(
+            facts_dict(number, names=None if resolution is None else {NAME: resolution})
+        )
+        for number, resolution in enumerate(answers)
     }
     return resolve_name(Address(chosen, "launch_head_address"), facts)
 

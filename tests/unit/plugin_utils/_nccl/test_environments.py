@@ -73,7 +73,7 @@ def test_users_win_in_every_layer_and_the_rest_is_decided_to_fit(layer: str) -> 
 
 
 def test_the_version_of_the_library_decides_of_the_gid() -> None:
-    old, new = versions(0, nccl="2.23.4"), versions(1, nccl="2.27.3")
+    old, new = versions(0, nccl="2.19.3"), versions(1, nccl="2.27.3")
     result = environments([old, new])
     assert of(result)["NCCL_IB_GID_INDEX"].value == "7"
     assert "NCCL_IB_GID_INDEX" not in of(result, "node1")

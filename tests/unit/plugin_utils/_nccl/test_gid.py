@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.gid_table import pick
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.gid_table import search
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
 from ansible_collections.muster.train.tests.support.rdma_parts import AUTO, gids, hca, net, port, roce, view
 
@@ -31,16 +31,17 @@ LINK = "fe80::1"
         (gids(LINK, "10.0.0.5", "192.168.1.5"), 4, "192.168.1.0/24", 5),
         (gids(LINK, "169.254.3.5", "10.0.0.5"), 4, None, 3),
         (gids(LINK, "::ffff:10.0.0.5"), 4, None, 3),
+        (gids(LINK, "fd00:1::5", "fd00:2::5"), 6, "fd00:2::/64", 5),
         ([], 4, None, 0),
     ],
 )
 def test_the_entry_that_nccl_takes(table: list[Gid], family: int, network: str | None, index: int) -> None:
-    assert pick(table, family, ipaddress.IPv4Network(network) if network else None) == index
+    assert search(table, family, ipaddress.ip_network(network) if network else None).index == index
 
 
 def test_an_address_that_is_not_told_is_read_from_the_gid() -> None:
     table = [Gid(0, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2", None, "eth2")]
-    assert pick([*gids(LINK), *[Gid(3, table[0].gid, "RoCE v2", None, "eth2")]], 4) == 3
+    assert search([*gids(LINK), *[Gid(3, table[0].gid, "RoCE v2", None, "eth2")]], 4).index == 3
 
 
 def decide(
@@ -96,14 +97,35 @@ def test_infiniband_needs_nothing(version: tuple[int, ...] | None) -> None:
 def test_the_index_is_pinned_where_the_library_cannot_find_it(
     table: list[Gid], version: tuple[int, ...], pinned: str | None, library: Literal["nccl", "rccl"]
 ) -> None:
-    values, findings = decide(*rails(table, table), version=version, library=library)
+    values, findings = decide(*rails(table, table), version=version, library=library, container=True)
     assert values == ({"NCCL_IB_GID_INDEX": pinned} if pinned else {})
     assert findings == []
 
 
+@pytest.mark.parametrize(
+    ("table", "version", "decided"),
+    [
+        # The types of unset entries, and of those of the link, are not read for IPv4.
+        (POD, MIDDLE, {}),
+        (HOLE, MIDDLE, {}),
+        (BLIND, MIDDLE, {}),
+        (POD, OLD, {"NCCL_IB_GID_INDEX": "7"}),
+        # Of the two entries with one IPv4 address it reads both.
+        ([*PLAIN[:2], Gid(2, "", None, "10.0.0.5", "eth2"), PLAIN[3]], MIDDLE, {"NCCL_IB_GID_INDEX": "3"}),
+        # For IPv6, an unset entry 0 is of the family, and its type is read.
+        (gids(LINK, "2001:db8::5"), MIDDLE, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}),
+        (gids(LINK, "2001:db8::5", start=4), MIDDLE, {"NCCL_IB_GID_INDEX": "7"}),
+    ],
+)
+def test_on_a_host_only_the_types_that_are_read_count(
+    table: list[Gid], version: tuple[int, ...], decided: dict[str, str]
+) -> None:
+    assert decide(*rails(table, table), version=version, container=False) == (decided, [])
+
+
 @pytest.mark.parametrize("version", [OLD, MIDDLE])
 def test_one_index_cannot_serve_two_tables(version: tuple[int, ...]) -> None:
-    values, [finding] = decide(*rails(PLAIN, POD), version=version)
+    values, [finding] = decide(*rails(PLAIN, POD), version=version, container=True)
     assert values == {}
     assert finding.status == "fail"
     assert "mlx5_0 3, mlx5_1 7" in finding.observed
@@ -175,6 +197,25 @@ def test_of_several_addresses_the_clusters_network_is_chosen_by_range(first: boo
     assert resolution.findings == []
 
 
+def test_of_several_ipv6_addresses_too() -> None:
+    network = net(eth0="10.9.0.1/16")
+    network.routes.extend(type(network.routes[0])(f"fd00:{number}::/64", "eth2", None, 256) for number in (1, 2))
+    nodes = [
+        view("a", [several("fd00:2::5", "fd00:1::5", first=False)], net=network),
+        view("b", [roce("mlx5_0", "fd00:2::6", netdev="eth2")], net=network),
+    ]
+    resolution = resolve(nodes, AUTO)
+    values = [
+        {variable.name: variable.value for variable in node.variables if variable.rule == "D3"}
+        for node in resolution.nodes.values()
+    ]
+    assert values == [
+        {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:2::/64"},
+        {"NCCL_IB_ADDR_FAMILY": "AF_INET6"},
+    ]
+    assert resolution.findings == []
+
+
 def test_a_link_local_address_before_the_fabrics_is_passed_over_by_range() -> None:
     network = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24")
     values, findings = decide(roce("mlx5_0", "169.254.3.5", "10.2.0.5", netdev="eth2"), version=NEW, net=network)
@@ -223,7 +264,7 @@ BOTH = gids(LINK, "10.0.0.5", "fd00::5")
 def test_a_users_family_and_range_lead_to_the_index(
     table: list[Gid], version: tuple[int, ...], user_values: dict[str, str], expected: dict[str, str]
 ) -> None:
-    assert decide(*rails(table), version=version, user_values=user_values) == (expected, [])
+    assert decide(*rails(table), version=version, user_values=user_values, container=True) == (expected, [])
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def taken(value: str, port: int = 1, version: tuple[int, ...] | None = None) -> 
         (" mlx5_0", []),
         ("=mlx5_0:1", ["mlx5_0"]),
         ("=mlx5_0:2", []),
+        ("=mlx5_0:-1", ["mlx5_0"]),
         ("=mlx5_0:1:0:0,mlx5_1:1:0:1", ["mlx5_0", "mlx5_1"]),
         ("^=mlx5_0:2", list(NAMES)),
         ("=:1,mlx5_0", ["mlx5_0"]),

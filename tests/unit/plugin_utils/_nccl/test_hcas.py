@@ -228,3 +228,31 @@ def test_names_that_the_list_cannot_hold_are_never_written(name: str) -> None:
     alone = view(hcas=[odd, BOND])
     assert value(alone) is None
     assert "NCCL takes every ACTIVE port" in findings(alone)[0].observed
+
+
+def test_infiniband_with_the_default_route_is_the_fabric_itself() -> None:
+    """IPoIB on one of the rails, as on nodes without any other network."""
+    rails = [hca(f"mlx5_{number}", port(netdev=f"ib{number}")) for number in range(4)]
+    node = view(hcas=rails, net=net(default="ib0", ib0="10.9.0.1/16"))
+    assert value(node) is None
+    assert findings(node) == []
+    assert len(resolve([node], AUTO).nodes["node0"].hcas) == 4
+
+
+def test_a_port_with_lost_lanes_is_named() -> None:
+    [finding] = findings(view(hcas=[hca("mlx5_3", port(rate=200.0)), *EIGHT[:3], *EIGHT[4:]]))
+    assert finding.status == "warn"
+    assert "the 7 in use are slower and left out: mlx5_3 200 Gb/s" in finding.observed
+    other = hca("mlx5_9", port(rate=200.0), board_id="MT_0000000455")
+    assert findings(view(hcas=[*EIGHT, other])) == []
+
+
+def test_a_rail_that_is_left_out_because_of_the_default_route_is_named() -> None:
+    rails = [roce(f"mlx5_{number}", f"10.2.{number}.5", netdev=f"eth{number}") for number in range(4)]
+    node = view(hcas=rails, net=net(default="eth0", eth0="10.2.0.5/24"))
+    assert value(node) == "=mlx5_1,mlx5_2,mlx5_3"
+    [finding] = findings(node)
+    assert (finding.status, finding.observed) == (
+        "warn",
+        "mlx5_0, of the same kind as the 3 in use, is left out because it has the default route",
+    )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.grammar import parse
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.hcas import choose as choose_hcas
@@ -90,6 +92,27 @@ def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interfa
         for network in (two, one)
     ]
     assert warned == [["interface"], ["hcas"]]
+
+
+def test_docker0_is_no_other_way_out() -> None:
+    rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
+    network = net(default="eth2", eth2="10.2.0.5/24", docker0="172.17.0.1/16")
+    node = view(hcas=rail, interface=Interface("eth2", "route"), net=network)
+    assert [finding.check for finding in resolve([node], AUTO).findings] == ["hcas"]
+
+
+def test_over_tcp_a_faster_interface_is_named() -> None:
+    def over_tcp(**speeds: int) -> list[Finding]:
+        networks = dataclasses.replace(net(eth0="10.9.0.1/16", eth2="10.2.0.5/24"), speeds=speeds)
+        return resolve([view("a", net=networks), view("b", net=networks)], MUST_TCP).findings
+
+    findings = over_tcp(eth0=1000, eth2=100000, docker0=400000)
+    assert [(finding.check, finding.node, finding.status) for finding in findings] == [
+        ("interface", "a", "warn"),
+        ("interface", "b", "warn"),
+    ]
+    assert "through eth0 (1 Gb/s), while eth2 (100 Gb/s) is up" in findings[0].observed
+    assert over_tcp(eth0=100000, eth2=100000, docker0=400000) == over_tcp(eth2=100000) == []
 
 
 def left(node: NodeView) -> dict[str, str]:

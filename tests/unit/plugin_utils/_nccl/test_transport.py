@@ -85,10 +85,33 @@ def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[
 
 
 @pytest.mark.parametrize(("bad", "why"), [(DEAD, "state DOWN"), (CLOSED, "uverbs0 is missing"), (IWARP, "iWARP")])
-def test_auto_with_usable_rdma_on_some_nodes_is_tcp_on_all_with_a_warning(bad: list[Hca], why: str) -> None:
+def test_auto_refuses_a_minority_without_rdma(bad: list[Hca], why: str) -> None:
     resolution = resolve(nodes(GOOD, bad, GOOD), AUTO)
+    assert resolution.fabric == Fabric("rdma", "most nodes have usable RDMA ports")
+    assert disabled(resolution) == [None, None, None]
+    [finding] = resolution.findings
+    assert (finding.check, finding.node, finding.status) == ("fabric", "node1", "fail")
+    assert why in line(finding)
+    assert "-e mode=tcp" in line(finding)
+
+
+def test_auto_refuses_a_minority_of_another_kind() -> None:
+    assert resolve(nodes(GOOD, GOOD, [efa("efa_0")]), AUTO).fabric.value == "rdma"
+    cases: list[tuple[list[list[Hca]], str]] = [
+        ([GOOD, GOOD, [efa("efa_0")]], "node2"),
+        ([[efa("efa_0")], [efa("efa_0")], GOOD], "node2"),
+        ([[], [efa("efa_0")], [efa("efa_0")]], "node0"),
+    ]
+    for hcas, odd in cases:
+        stops = [finding for finding in resolve(nodes(*hcas), AUTO).findings if finding.stops]
+        assert [(finding.check, finding.node) for finding in stops] == [("fabric", odd)]
+
+
+@pytest.mark.parametrize(("bad", "why"), [(DEAD, "state DOWN"), (CLOSED, "uverbs0 is missing"), (IWARP, "iWARP")])
+def test_auto_with_usable_rdma_on_half_of_the_nodes_is_tcp_on_all_with_a_warning(bad: list[Hca], why: str) -> None:
+    resolution = resolve(nodes(GOOD, bad), AUTO)
     assert resolution.fabric == Fabric("tcp", "no usable RDMA on node1")
-    assert disabled(resolution) == ["1", "1", "1"]
+    assert disabled(resolution) == ["1", "1"]
     [finding] = resolution.findings
     assert (finding.node, finding.status) == ("node1", "warn")
     assert why in line(finding)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
-from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import Count, count
+from ansible_collections.muster.train.plugins.plugin_utils._plan.ranks import Count, count, visible
 
 
 def test_the_parameter_wins_over_the_gpus() -> None:
@@ -49,3 +51,19 @@ def test_a_node_without_gpus_among_one_gpu_nodes_has_as_many_ranks() -> None:
 def test_unread_gpus_are_an_error_only_where_they_decide() -> None:
     _count, findings = count(None, "default", {"a": 8, "b": None})
     assert [(finding.node, finding.status) for finding in findings] == [("b", "error")]
+
+
+@pytest.mark.parametrize(
+    ("values", "number"),
+    [
+        ({}, 8),
+        ({"CUDA_VISIBLE_DEVICES": "0,1,2,3"}, 4),
+        ({"CUDA_VISIBLE_DEVICES": 0}, 1),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-1, GPU-2"}, 2),
+        ({"HIP_VISIBLE_DEVICES": "2,-1,3"}, 1),
+        ({"CUDA_VISIBLE_DEVICES": ""}, 0),
+        ({"ROCR_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7,8,9"}, 8),
+    ],
+)
+def test_ranks_have_the_gpus_that_they_see(values: dict[str, object], number: int) -> None:
+    assert visible(8, values) == number

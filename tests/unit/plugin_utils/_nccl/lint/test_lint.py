@@ -64,6 +64,7 @@ def observations(findings: list[Finding]) -> str:
         ("=^mlx5_1", ELEVEN, ["a device named with ^", "leaves no RDMA device"]),
         ("=mlx5_0,=mlx5_1", ELEVEN, ["^ and = are valid only"]),
         ("=mlx5_99", ELEVEN, ["mlx5_99 names no device here", "leaves no RDMA device"]),
+        ("=" + ",".join(["mlx5_0"] * 32 + ["mlx5_1"]), ELEVEN, ["NCCL reads 32 entries, so it ignores mlx5_1"]),
         ("=mlx5_0,mlx5_0:2", ELEVEN, ["mlx5_0:2 names no device here"]),
         ("^mlx5_", ELEVEN, ["leaves no RDMA device"]),
         ("^", ELEVEN, ["excludes every device", "leaves no RDMA device"]),
