@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
-from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, Found
+from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, NamedHost
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
@@ -85,7 +85,7 @@ class ActionModule(ControllerAction):
         return result
 
 
-def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> Found:
+def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, known: str) -> NamedHost:
     """Return a host with its facts, or with the finding that explains why it has none."""
     node, finding = None, Finding(**host["finding"]) if host["finding"] else None
     if finding is None:
@@ -95,10 +95,12 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
             node = Node.from_facts(host["name"], facts, host["host"])
         else:
             ssh = host["ssh"]
-            tried = unreachable.Connection(host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"])
+            tried = unreachable.ConnectionAttempt(
+                host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"]
+            )
             words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
             finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible")
-    return Found(
+    return NamedHost(
         name=host["name"],
         host=host["host"],
         address=host["address"],

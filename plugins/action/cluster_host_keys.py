@@ -227,7 +227,9 @@ def _refused(
     refused = {}
     for endpoint in endpoints:
         name, keys = endpoint.target.name, offered.get(endpoint.where) or []
-        tried = unreachable.Connection(name, endpoint.hostname, endpoint.port, endpoint.user, file, endpoint.where)
+        tried = unreachable.ConnectionAttempt(
+            name, endpoint.hostname, endpoint.port, endpoint.user, file, endpoint.where
+        )
         if endpoint.error is not None:
             refused[name] = unreachable.why(endpoint.error, tried, "this machine's network")
         elif not endpoint.scanned and not _of(endpoint.where, known):
@@ -239,7 +241,7 @@ def _refused(
     return refused
 
 
-def _behind_a_jump_host(tried: unreachable.Connection) -> Finding:
+def _behind_a_jump_host(tried: unreachable.ConnectionAttempt) -> Finding:
     return Finding(
         check="host key",
         node=tried.node,

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport, detect
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import DetectedNode, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.files import WRITERS, conf_name, with_shared_reasons
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
@@ -87,7 +87,7 @@ def _with_role_names(finding: Finding) -> Finding:
     return finding if isinstance(remedy, str) else dataclasses.replace(finding, remedy=remedy.text(OPTIONS_HERE))
 
 
-def _files(node: NodeReport, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:
+def _files(node: DetectedNode, kinds: Sequence[str]) -> tuple[list[dict[str, str]], list[Finding]]:
     written, refused = [], []
     if node.answered:
         for kind in kinds:

@@ -27,8 +27,12 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.private impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
-from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
-from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, Situation, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
+    InvalidRequest,
+    Situation,
+    make_request,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 
@@ -82,7 +86,7 @@ class ActionModule(ControllerAction):
                 situation=_situation(where),
                 earlier=earlier,
             )
-        except Refused as refused:
+        except InvalidRequest as refused:
             lines += refused.lines
         if lines:
             raise UserError("\n".join(lines))
@@ -140,9 +144,9 @@ def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
     return extra_vars, lines
 
 
-def _node(name: str, variables: Mapping[str, Any]) -> Host:
+def _node(name: str, variables: Mapping[str, Any]) -> InventoryHost:
     address = variables.get("ansible_host")
-    return Host(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
+    return InventoryHost(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
 
 
 def _situation(experiments: str) -> Situation:

@@ -11,7 +11,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Device, Gpu, NicLink
 from ansible_collections.muster.train.plugins.module_utils._records.node import Address, Net, Route
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr, Gid, Hca, Port, Rdma
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import HeadInterface
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, Layer, Origin
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import FabricPolicy, Library, NodeView
 
@@ -139,7 +139,7 @@ def view(name: str = "node0", hcas: Iterable[Hca] | None = (), **changes: Any) -
         "gpu": gpu(),
         "net": net(),
         "library": NEWEST,
-        "interface": Interface("eth0", "route to the head"),
+        "interface": HeadInterface("eth0", "route to the head"),
         "container": False,
     }
     return NodeView(name=name, **{**fields, **changes})

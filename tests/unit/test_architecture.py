@@ -24,6 +24,8 @@ LONGEST, MODULES = 300, "modules"
 SYSTEM = {"ctypes", "fcntl", "glob", "pathlib", "selectors", "shutil", "subprocess"}
 # Refuses a controller's Python that is too old, before any other import fails.
 GUARD = "plugin_utils/_action/__init__.py"
+# The names by which Ansible finds plugins.
+REQUIRED_CLASSES = {"ActionModule", "FilterModule", "ModuleDocFragment"}
 SOURCES = sorted(path.relative_to(PLUGINS).as_posix() for path in PLUGINS.rglob("*.py"))
 
 
@@ -119,6 +121,16 @@ def test_imports_inside_a_side_are_relative(path: str) -> None:
     tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
     modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert [name for name in modules if name.startswith(f"{COLLECTION}{side}")] == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    files: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files.setdefault(node.name, []).append(path)
+    assert files.keys() > REQUIRED_CLASSES
+    assert {name: paths for name, paths in files.items() if len(paths) > 1 and name not in REQUIRED_CLASSES} == {}
 
 
 def test_every_rule_names_a_test_that_exists() -> None:

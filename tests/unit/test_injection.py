@@ -36,16 +36,16 @@ from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import environment_of
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files as detect_files
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import DetectedNode
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render as render_text
 from ansible_collections.muster.train.plugins.plugin_utils._request import host_list
-from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
-from ansible_collections.muster.train.plugins.plugin_utils._request.request import Refused, make_request
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest, make_request
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, progress
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import target
@@ -76,7 +76,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = [(verb, parameter) for verb, parameters in VERBS.items() for parameter in parameters]
-TWO = Inventory((Host("node0"), Host("node1")), ("/clusters/lab/hosts.yml",), None)
+TWO = Inventory((InventoryHost("node0"), InventoryHost("node1")), ("/clusters/lab/hosts.yml",), None)
 Lines = tuple[str, ...]
 
 
@@ -94,7 +94,7 @@ def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | N
         given["defaults"] = {**given["defaults"], "script": "train.py"}
     try:
         made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
-    except Refused as refused:
+    except InvalidRequest as refused:
         return None, refused.lines
     return {name: setting["value"] for name, setting in made["parameters"].items()}, ()
 
@@ -182,11 +182,11 @@ def test_a_node_and_its_address(verb: str, texts: dict[str, str]) -> None:
     plain = re.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,250}[A-Za-z0-9])?")
     for text in texts.values():
         for bad, fine in (
-            (Host(text), plain.fullmatch(text)),
-            (Host("node1", text), text == "" or plain.fullmatch(text)),
-            (Host("node1", "10.0.0.2", text), text == "" or re.fullmatch("[0-9]{1,5}", text)),
+            (InventoryHost(text), plain.fullmatch(text)),
+            (InventoryHost("node1", text), text == "" or plain.fullmatch(text)),
+            (InventoryHost("node1", "10.0.0.2", text), text == "" or re.fullmatch("[0-9]{1,5}", text)),
         ):
-            asked = ask(verb, {}, inventory=dataclasses.replace(TWO, nodes=(Host("node0"), bad)))[1]
+            asked = ask(verb, {}, inventory=dataclasses.replace(TWO, nodes=(InventoryHost("node0"), bad)))[1]
             lines = [line for line in asked if line.startswith("inventory: ")]
             assert bool(lines) != bool(fine), text[:60]
             assert all(line.isprintable() and len(line) < 400 for line in asked)
@@ -443,7 +443,7 @@ def test_limits_for_a_name(texts: dict[str, str]) -> None:
 def test_files_of_the_environment(texts: dict[str, str], tmp_path: Path) -> None:
     taken = {f"X_{number}": text for number, text in enumerate(texts.values()) if accepted_value(text)}
     assert len(taken) > 60
-    report = NodeReport("node0", library=Library("nccl", (2, 27, 7)), environment=[])
+    report = DetectedNode("node0", library=Library("nccl", (2, 27, 7)), environment=[])
     variables = [Variable(name, text, "cluster", text) for name, text in taken.items()]
     file = tmp_path / "nccl.sh"
     file.write_text(detect_files.shell(dataclasses.replace(report, environment=variables)))

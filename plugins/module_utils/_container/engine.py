@@ -24,7 +24,16 @@ from .._records.health import Engine, Image
 from .._records.known import parse_json
 from .._system.limits import parse_memlock
 from .._text.printable import clean
-from .engine_output import GPU_NODES, IMAGE, INSPECT, Info, is_missing, parse_gpu_containers, parse_image, parse_info
+from .engine_output import (
+    GPU_NODES,
+    IMAGE,
+    INSPECT,
+    EngineInfo,
+    is_missing,
+    parse_gpu_containers,
+    parse_image,
+    parse_info,
+)
 
 CAP_S = 5.0
 # `kind` of a CDI specification, as YAML or as JSON.
@@ -64,7 +73,7 @@ def read_engine(host: Host, command: Sequence[str], images: Sequence[str]) -> En
     )
 
 
-def _state(command: list[str], result: CommandResult, info: Info) -> tuple[bool | None, str | None]:
+def _state(command: list[str], result: CommandResult, info: EngineInfo) -> tuple[bool | None, str | None]:
     """Return whether the engine runs (None: it may, but does not let this user ask), and why not."""
     if info.version is not None and not info.errors:
         return True, None
@@ -104,7 +113,7 @@ def _gpu_containers(host: Host, budget: Budget, command: list[str]) -> list[str]
     return None if answer.rc is None else parse_gpu_containers(answer.out, any(map(host.exists, GPU_NODES)))
 
 
-def _cdi(host: Host, info: Info) -> bool | None:
+def _cdi(host: Host, info: EngineInfo) -> bool | None:
     """Return whether a CDI specification in the engine's folders has NVIDIA's GPUs."""
     if info.version is None:
         return None

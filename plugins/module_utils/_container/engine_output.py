@@ -35,7 +35,7 @@ _MISSING = re.compile(
 
 
 @dataclasses.dataclass(frozen=True)
-class Info:
+class EngineInfo:
     """The answer of `docker info`; version is the engine's, None where it did not answer."""
 
     version: str | None = None
@@ -48,18 +48,18 @@ class Info:
     errors: list[str] = dataclasses.field(default_factory=list)
 
 
-def parse_info(text: str) -> Info:
+def parse_info(text: str) -> EngineInfo:
     """Return the fields of `docker info`; unexpected values are left out."""
     data = parse_json(text)
     if not isinstance(data, dict):
-        return Info()
+        return EngineInfo()
     client = data.get("ClientInfo")
     client = client if isinstance(client, dict) else {}
     plugins = [plugin for plugin in _list(client.get("Plugins")) if isinstance(plugin, dict)]
     compose = next((plugin.get("Version") for plugin in plugins if plugin.get("Name") == "compose"), None)
     running = data.get("ContainersRunning")
     runtimes = data.get("Runtimes")
-    return Info(
+    return EngineInfo(
         version=_text(data.get("ServerVersion")),
         client_version=_text(client.get("Version")),
         compose=(_text(compose) or "").lstrip("v") or None,

@@ -13,7 +13,7 @@ from functools import partial
 
 from .._host.live import LiveHost, LookedUp
 from .._host.probe import run_probes
-from .._records.health import Resolution
+from .._records.health import ResolvedName
 from .._system.machine import read_identity
 
 HOSTS = "/etc/hosts"
@@ -33,7 +33,7 @@ def parse_hosts(text: str) -> dict[str, list[str]]:
     return by_name
 
 
-def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, Resolution]:
+def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, ResolvedName]:
     """Return the addresses of the node's own name and of the given names.
 
     Below another root no resolver is asked: names that its /etc/hosts does not have are left out.
@@ -42,15 +42,15 @@ def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, Resolution]:
     of_hosts = parse_hosts(host.read_text(HOSTS) or "")
     live = host.live
     if live is None:
-        return {name: Resolution(of_hosts[name.lower()], HOSTS) for name in unique if name.lower() in of_hosts}
+        return {name: ResolvedName(of_hosts[name.lower()], HOSTS) for name in unique if name.lower() in of_hosts}
     answers = run_probes({name: partial(live.look_up, name) for name in unique}, LOOK_UP_S).answers
     return {name: _resolution(name, answers[name], of_hosts) for name in unique}
 
 
-def _resolution(name: str, answer: LookedUp | None, of_hosts: dict[str, list[str]]) -> Resolution:
+def _resolution(name: str, answer: LookedUp | None, of_hosts: dict[str, list[str]]) -> ResolvedName:
     if answer is None:
-        return Resolution(error=f"no answer within {LOOK_UP_S:g} s")
+        return ResolvedName(error=f"no answer within {LOOK_UP_S:g} s")
     if not answer.addresses:
-        return Resolution(error=answer.error or "no address")
+        return ResolvedName(error=answer.error or "no address")
     listed = of_hosts.get(name.lower())
-    return Resolution(answer.addresses, HOSTS if listed and set(listed) & set(answer.addresses) else "resolver")
+    return ResolvedName(answer.addresses, HOSTS if listed and set(listed) & set(answer.addresses) else "resolver")

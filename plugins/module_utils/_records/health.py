@@ -27,7 +27,7 @@ class Clock(Record):
 
 
 @dataclasses.dataclass(frozen=True)
-class Resolution(Record):
+class ResolvedName(Record):
     """The addresses of a name here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
     addresses: list[str] = dataclasses.field(default_factory=list)

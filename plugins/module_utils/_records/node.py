@@ -200,7 +200,7 @@ class NodeFacts(Record):
     kernel: Kernel | None = None
     timings: dict[str, int] = dataclasses.field(default_factory=dict)
     clock: health.Clock | None = None
-    names: dict[str, health.Resolution] | None = None
+    names: dict[str, health.ResolvedName] | None = None
     devices: list[health.DeviceFile] | None = None
     engine: health.Engine | None = None
     reach: list[health.Reach] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.health import Resolution
+from ansible_collections.muster.train.plugins.module_utils._records.health import ResolvedName
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 
 from .._cluster import starter
@@ -188,7 +188,7 @@ def names(cluster: Cluster) -> Outcomes:
         yield name, problem or passed("; ".join(texts) or "no name", "the resolver")
 
 
-def _loopback_name(self_names: Mapping[str, Resolution]) -> Outcome | None:
+def _loopback_name(self_names: Mapping[str, ResolvedName]) -> Outcome | None:
     for host, answer in self_names.items():
         for address in filter(_is_loopback, answer.addresses):
             return failed(

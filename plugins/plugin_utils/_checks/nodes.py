@@ -33,10 +33,12 @@ def answer(cluster: Cluster) -> Outcomes:
         yield name, dataclasses.replace(Outcome.of(cause), observed=why)
 
 
-def _connection(name: str, host: str, text: str) -> unreachable.Connection:
+def _connection(name: str, host: str, text: str) -> unreachable.ConnectionAttempt:
     port, file, key = _PORT.search(text), _KEYS.search(text), _KEY.search(text)
     known_hosts = file[1] if file else "~/.ssh/known_hosts"
-    return unreachable.Connection(name, host, int(port[1]) if port else 22, None, known_hosts, key[1] if key else host)
+    return unreachable.ConnectionAttempt(
+        name, host, int(port[1]) if port else 22, None, known_hosts, key[1] if key else host
+    )
 
 
 def machines(cluster: Cluster) -> Outcomes:

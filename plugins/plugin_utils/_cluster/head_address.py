@@ -20,7 +20,7 @@ _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Address:
+class HeadAddress:
     """The address at which all nodes reach the head, and why it was chosen."""
 
     value: str
@@ -28,25 +28,27 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Interface:
+class HeadInterface:
     """The interface that a node uses towards the head, and why."""
 
     name: str
     reason: str
 
 
-def choose_address(head: str, policy: str, inventory: str, net: Net, together: bool) -> tuple[Address, list[Finding]]:
+def choose_address(
+    head: str, policy: str, inventory: str, net: Net, together: bool
+) -> tuple[HeadAddress, list[Finding]]:
     """Choose the head's address.
 
     policy is launch_head_address (empty: not set); inventory is how Ansible reaches the head; together means that all
     nodes share one network stack, which alone makes a loopback address reachable for all of them.
     """
     if policy:
-        chosen = Address(policy, "launch_head_address")
+        chosen = HeadAddress(policy, "launch_head_address")
         return chosen, [] if together or not _is_loopback(policy) else [_loopback(head, policy)]
     addresses = [address.address for address in net.addresses]
     if inventory in addresses and (together or not _is_loopback(inventory)):
-        return Address(inventory, f"ansible_host of {head}, which is one of its addresses"), []
+        return HeadAddress(inventory, f"ansible_host of {head}, which is one of its addresses"), []
     default = net.default_route
     if default is not None:
         on_it = [
@@ -55,26 +57,26 @@ def choose_address(head: str, policy: str, inventory: str, net: Net, together: b
             if address.interface == default.interface and is_ipv6(address.address) == is_ipv6(default.destination)
         ]
         if on_it:
-            return Address(on_it[0], f"address of {default.interface}, the interface of {head}'s default route"), []
+            return HeadAddress(on_it[0], f"address of {default.interface}, the interface of {head}'s default route"), []
     if together:
-        return Address(LOOPBACK, "all nodes are on one machine"), []
-    return Address("", "not known"), [_unknown(head, addresses)]
+        return HeadAddress(LOOPBACK, "all nodes are on one machine"), []
+    return HeadAddress("", "not known"), [_unknown(head, addresses)]
 
 
-def interface_towards(address: str, net: Net) -> Interface | None:
+def interface_towards(address: str, net: Net) -> HeadInterface | None:
     """Find the interface that carries traffic to the head's address: its owner on the head itself, else the route's."""
     if not is_address(address):
         return None
     for local in net.addresses:
         if local.address == address:
-            return Interface(local.interface, f"has the head's address {address}") if local.interface else None
+            return HeadInterface(local.interface, f"has the head's address {address}") if local.interface else None
     target = ipaddress.ip_address(address)
     routes = [route for route in net.routes if target in ipaddress.ip_network(route.destination)]
     route = min(routes, key=_preference, default=None)
     if route is None:
         return None
     through = f" through {route.gateway}" if route.gateway else ""
-    return Interface(route.interface, f"route to the head's address {address}: {route.destination}{through}")
+    return HeadInterface(route.interface, f"route to the head's address {address}: {route.destination}{through}")
 
 
 def rules_towards(address: str, net: Net) -> list[Rule]:

@@ -12,19 +12,19 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.health import Resolution
+from ansible_collections.muster.train.plugins.module_utils._records.health import ResolvedName
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
 from .._text.table import names
-from .head_address import Address, is_address
+from .head_address import HeadAddress, is_address
 from .machines import share_network
 
 CHECK = "head address"
 
 
-def resolve_name(chosen: Address, facts: Mapping[str, NodeFacts]) -> tuple[Address, list[Finding]]:
+def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[HeadAddress, list[Finding]]:
     """Replace a name by the address that all nodes but the head, the first of facts, resolve it to.
 
     It stays where they resolve it differently, and where no node was asked.
@@ -40,13 +40,13 @@ def resolve_name(chosen: Address, facts: Mapping[str, NodeFacts]) -> tuple[Addre
     answers = list(others.values())
     common = [address for address in answers[0] if all(address in answer for answer in answers)] if answers else []
     if common:
-        return Address(common[0], f"{chosen.reason} {name}, as {names(list(others))} resolve it"), []
+        return HeadAddress(common[0], f"{chosen.reason} {name}, as {names(list(others))} resolve it"), []
     if head in resolutions and not _reachable(resolutions[head]):
         return chosen, [_loopback(name, head, resolutions[head])]
     return chosen, []
 
 
-def _reachable(resolution: Resolution) -> list[str]:
+def _reachable(resolution: ResolvedName) -> list[str]:
     """Return the addresses that lead to another machine."""
     return [
         address
@@ -55,7 +55,7 @@ def _reachable(resolution: Resolution) -> list[str]:
     ]
 
 
-def _unresolved(name: str, node: str, resolution: Resolution) -> Finding:
+def _unresolved(name: str, node: str, resolution: ResolvedName) -> Finding:
     return Finding(
         check=CHECK,
         node=node,
@@ -69,7 +69,7 @@ def _unresolved(name: str, node: str, resolution: Resolution) -> Finding:
     )
 
 
-def _loopback(name: str, head: str, resolution: Resolution) -> Finding:
+def _loopback(name: str, head: str, resolution: ResolvedName) -> Finding:
     return Finding(
         check=CHECK,
         node=head,
@@ -81,5 +81,5 @@ def _loopback(name: str, head: str, resolution: Resolution) -> Finding:
     )
 
 
-def _answer(resolution: Resolution) -> str:
+def _answer(resolution: ResolvedName) -> str:
     return ", ".join(resolution.addresses) or f"no address ({resolution.error})"

@@ -16,7 +16,7 @@ DEFAULT_RANGE = (29400, 29999)  # as the role launch has it
 
 
 @dataclass(frozen=True)
-class Port:
+class RendezvousPort:
     """A TCP port of the head, and why this one."""
 
     number: int
@@ -30,7 +30,7 @@ def of_gang(port: int) -> int:
 
 def pick(
     asked: int | None, origin: str, port_range: tuple[int, int], nonce: str, head: str, net: Net, restarts: int = 0
-) -> tuple[Port, list[Finding]]:
+) -> tuple[RendezvousPort, list[Finding]]:
     """Choose the ranks' port among those that are free on the head; the one below it, the runners', is free too.
 
     If none is requested, it is the first such port of the range (both ends included), from a start that the run's
@@ -40,15 +40,15 @@ def pick(
     listening = set(net.listening)
     if asked is not None:
         taken = [port for port in (asked, of_gang(asked)) if port in listening]
-        return Port(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
+        return RendezvousPort(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
     first, last = port_range
     size = last - first - restarts
     start = int(nonce, 16) % max(1, size)
     for step in range(size):
         number = first + 1 + (start + step) % size
         if not {of_gang(number), *range(number, number + restarts + 1)} & listening:
-            return Port(number, f"free on {head}, of launch_port_range {first}-{last}"), []
-    return Port(first + 1, "none is free"), [_none_free(first, last, head, restarts)]
+            return RendezvousPort(number, f"free on {head}, of launch_port_range {first}-{last}"), []
+    return RendezvousPort(first + 1, "none is free"), [_none_free(first, last, head, restarts)]
 
 
 def read_range(text: str) -> tuple[int, int]:

@@ -18,7 +18,7 @@ ORIGIN = "launch_starter"
 
 
 @dataclass(frozen=True)
-class Choice:
+class StarterChoice:
     """A starter, the reason for it, and the one that replaces it if it fails (a systemd that accepts no units)."""
 
     name: str
@@ -26,14 +26,14 @@ class Choice:
     fallback: str | None = None
 
 
-def choose(asked: str, facts: NodeFacts) -> Choice:
+def choose(asked: str, facts: NodeFacts) -> StarterChoice:
     """Choose how the runner is started on a node: as requested, or as suits the node."""
     if asked == SETSID:
-        return Choice(SETSID, ORIGIN)
+        return StarterChoice(SETSID, ORIGIN)
     unit, why = unit_of(facts)
     if asked != AUTO:
-        return Choice(unit or SYSTEM_UNIT, ORIGIN)
-    return Choice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
+        return StarterChoice(unit or SYSTEM_UNIT, ORIGIN)
+    return StarterChoice(unit or SETSID, f"{AUTO}: {why}", SETSID if unit else None)
 
 
 def unit_of(facts: NodeFacts) -> tuple[str | None, str]:

@@ -130,7 +130,7 @@ ERRNOS = {
 
 
 @dataclass(frozen=True)
-class Connection:
+class ConnectionAttempt:
     """A connection attempt: the node, its host, port and user; the known_hosts file and the name in it."""
 
     node: str
@@ -141,7 +141,7 @@ class Connection:
     key_name: str
 
 
-def why(message: str, tried: Connection, source: str) -> Finding:
+def why(message: str, tried: ConnectionAttempt, source: str) -> Finding:
     """Return the finding for a message; source is the program that wrote it."""
     words = {
         "host": tried.host,

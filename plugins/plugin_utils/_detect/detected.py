@@ -30,7 +30,7 @@ SCHEMA = 1
 
 
 @dataclasses.dataclass(frozen=True)
-class NodeReport:
+class DetectedNode:
     """A node's facts and the environment of its ranks; without an answer only `name`, `why` and `findings` are set.
 
     fabric is the cluster's, rdma or tcp.
@@ -43,7 +43,7 @@ class NodeReport:
     gpu: Gpu | None = None
     facts: NodeFacts | None = None
     library: Library | None = None
-    interface: head_address.Interface | None = None
+    interface: head_address.HeadInterface | None = None
     hcas: list[str] = dataclasses.field(default_factory=list)
     gids: dict[str, int] = dataclasses.field(default_factory=dict)
     environment: list[Variable] = dataclasses.field(default_factory=list)
@@ -66,7 +66,7 @@ class NodeReport:
 class ClusterReport:
     """All nodes in node-rank order; findings are those of the whole cluster."""
 
-    nodes: list[NodeReport]
+    nodes: list[DetectedNode]
     fabric: Fabric | None
     mode: str
     findings: list[Finding]
@@ -97,7 +97,7 @@ def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> Cl
     by_node = _by_node(findings)
     reports = []
     for answer in answers:
-        report = NodeReport(answer.name, findings=by_node.get(answer.name, []))
+        report = DetectedNode(answer.name, findings=by_node.get(answer.name, []))
         if isinstance(answer, Silent) or decided is None:
             report = dataclasses.replace(report, why=silent[answer.name].why)
         else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .topology import Chip, Cluster, Group, Nic, Socket
+from .topology import Chip, Group, Nic, PciCluster, Socket
 
 WIDE, NARROW = 1228, 368
 
@@ -202,11 +202,11 @@ def _group(group: Group, x: float, y: float, heights: Heights) -> list[Shape]:
     return [*wires, *boxes]
 
 
-def _half(cluster: Cluster) -> float:
+def _half(cluster: PciCluster) -> float:
     return (cluster.columns * (CELL + GAP) - GAP) / 2
 
 
-def _places(cluster: Cluster, x: float, count: int) -> list[float]:
+def _places(cluster: PciCluster, x: float, count: int) -> list[float]:
     """Return the centers of `count` devices of a cluster, spread over its width."""
     step = (cluster.columns * (CELL + GAP)) / count if count else 0
     return [x - GAP / 2 + step * (number + 0.5) for number in range(count)]

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._nccl.library import Library
 from .._nccl.view import version_text
-from .detected import NodeReport
+from .detected import DetectedNode
 from .rows import not_set_lines, remark
 
 COMMENT_WIDTH = 110
@@ -34,7 +34,7 @@ CONF_NAMES = ("NCCL_", "RCCL_")
 _NOT_LITERAL = re.compile(r"""['"`$\\]|\s#|^#|^\s|\s$""")
 
 
-def compose(report: NodeReport) -> str:
+def compose(report: DetectedNode) -> str:
     """Write KEY=value without quotes, as docker --env-file, compose env_file and podman read it."""
 
     def assignment(variable: Variable) -> str:
@@ -48,7 +48,7 @@ def compose(report: NodeReport) -> str:
     return _file(report, report.environment, assignment, comments=True)
 
 
-def shell(report: NodeReport) -> str:
+def shell(report: DetectedNode) -> str:
     """Write export KEY='value', as every POSIX shell reads it."""
 
     def assignment(variable: Variable) -> str:
@@ -58,7 +58,7 @@ def shell(report: NodeReport) -> str:
     return _file(report, report.environment, assignment, comments=True)
 
 
-def conf(report: NodeReport) -> str:
+def conf(report: DetectedNode) -> str:
     """Write NAME=value as in the library's configuration file, without trimming or quoting."""
 
     def assignment(variable: Variable) -> str:
@@ -81,15 +81,15 @@ def conf_name(library: Library | None) -> str:
     return f"{library.name if library else 'nccl'}.conf"
 
 
-WRITERS: dict[str, Callable[[NodeReport], str]] = {"compose": compose, "shell": shell, "conf": conf}
+WRITERS: dict[str, Callable[[DetectedNode], str]] = {"compose": compose, "shell": shell, "conf": conf}
 
 
-def with_shared_reasons(reports: Sequence[NodeReport]) -> list[NodeReport]:
+def with_shared_reasons(reports: Sequence[DetectedNode]) -> list[DetectedNode]:
     """Give nodes with the same variables the same reasons, those of all of them.
 
     Nodes may share the directory, where each would otherwise rewrite the file of the one before.
     """
-    alike: dict[object, list[NodeReport]] = {}
+    alike: dict[object, list[DetectedNode]] = {}
     for report in reports:
         values = tuple((variable.name, variable.value) for variable in report.environment)
         left = tuple(variable.name for variable in report.not_set)
@@ -120,7 +120,7 @@ def _all(reasons: Iterable[str]) -> str:
 
 
 def _file(
-    report: NodeReport, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
+    report: DetectedNode, variables: Sequence[Variable], assignment: Callable[[Variable], str], comments: bool
 ) -> str:
     """Return the file's text; raise ValueError for the first variable that the grammar cannot hold."""
     if not comments:

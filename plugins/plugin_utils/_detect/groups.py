@@ -18,7 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 
 from .._nccl.view import version_text
 from . import links, topology
-from .detected import NodeReport
+from .detected import DetectedNode
 
 ABSENT = "none"
 
@@ -44,7 +44,7 @@ class Alike:
     differences: tuple[Difference, ...]
 
 
-def groups(reports: Sequence[NodeReport]) -> list[Alike]:
+def groups(reports: Sequence[DetectedNode]) -> list[Alike]:
     """Group the nodes that answered, the largest group first, then by their first node."""
     by_features: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for report in reports:
@@ -65,7 +65,7 @@ def _differences(group: dict[str, str], usual: dict[str, str], node: str) -> Ite
         yield Difference(tuple(names), value, usual_value, node)
 
 
-def features(report: NodeReport) -> dict[str, str]:
+def features(report: DetectedNode) -> dict[str, str]:
     """Return what should be the same on all nodes, by name, in the order in which it is shown."""
     result = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
     if report.library:

@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 from .._findings.finding import Finding
 from .._text.table import names
 from . import links, rows
-from .detected import ClusterReport, NodeReport
+from .detected import ClusterReport, DetectedNode
 from .drawing import NARROW, WIDE, draw
 from .groups import groups
 from .text import BAD, difference_lines, group_title
@@ -81,15 +81,15 @@ def _findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def _kinds(nodes: Iterable[NodeReport]) -> list[dict[str, Any]]:
+def _kinds(nodes: Iterable[DetectedNode]) -> list[dict[str, Any]]:
     """Group the nodes by picture: nodes with the same one are one kind."""
-    kinds: dict[tuple[Any, ...], list[NodeReport]] = {}
+    kinds: dict[tuple[Any, ...], list[DetectedNode]] = {}
     for node in nodes:
         kinds.setdefault(_shape(node), []).append(node)
     return [_kind(alike) for alike in kinds.values()]
 
 
-def _shape(node: NodeReport) -> tuple[Any, ...]:
+def _shape(node: DetectedNode) -> tuple[Any, ...]:
     """Return what the picture and the matrices show. GPUs' serial numbers are only in tooltips."""
     matrices = _matrices(node)
     cells = tuple((data["caption"], *data["columns"], *map(str, data["rows"])) for data in matrices)
@@ -101,7 +101,7 @@ def _visible(shapes: Iterable[Any]) -> tuple[str, ...]:
     return tuple(f"{shape.x},{shape.y},{shape.text}" for shape in shapes if hasattr(shape, "text"))
 
 
-def _sockets(node: NodeReport) -> list[Socket]:
+def _sockets(node: DetectedNode) -> list[Socket]:
     return sockets(node.rdma, node.gpu, node.hcas)
 
 
@@ -110,7 +110,7 @@ def _direct_links(gpu: Gpu | None) -> str:
     return f"{links.kind(gpu.links)}: {links.summary(gpu)}" if gpu and links.all_to_all(gpu) else ""
 
 
-def _kind(alike: Sequence[NodeReport]) -> dict[str, Any]:
+def _kind(alike: Sequence[DetectedNode]) -> dict[str, Any]:
     node = alike[0]
     laid_out, direct_links = _sockets(node), _direct_links(node.gpu)
     facts = [("GPUs", rows.gpu_summary(node.gpu)), ("GPU links", rows.link_summary(node.gpu))]
@@ -130,7 +130,7 @@ def _kind(alike: Sequence[NodeReport]) -> dict[str, Any]:
     }
 
 
-def _node(node: NodeReport) -> dict[str, Any]:
+def _node(node: DetectedNode) -> dict[str, Any]:
     tables = [("GPUs", rows.GPU_HEADERS, rows.gpu_rows(node.gpu)), ("Ports", rows.PORT_HEADERS, rows.port_rows(node))]
     towards = f", {node.interface.name} towards the head" if node.interface else ""
     return {
@@ -145,7 +145,7 @@ def _node(node: NodeReport) -> dict[str, Any]:
     }
 
 
-def _matrices(node: NodeReport) -> list[dict[str, Any]]:
+def _matrices(node: DetectedNode) -> list[dict[str, Any]]:
     """Return the matrices GPU by NIC and GPU by GPU, as the tools print them, if they have any cell."""
     gpu = node.gpu
     if gpu is None or not gpu.devices:

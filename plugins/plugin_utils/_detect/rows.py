@@ -20,7 +20,7 @@ from .._nccl.library import Library
 from .._nccl.view import version_text
 from .._text.table import names
 from . import links
-from .detected import NodeReport
+from .detected import DetectedNode
 from .groups import Difference
 from .topology import chips, memory, rate, short_name
 
@@ -68,7 +68,7 @@ def link_summary(gpu: Gpu | None) -> str:
     return links.summary(gpu) if gpu else ""
 
 
-def hca_summary(report: NodeReport) -> str:
+def hca_summary(report: DetectedNode) -> str:
     """Return `10, 8 for a job`, or that there is none and what to do."""
     if report.rdma is None:
         return "not known: could not be read, see the warnings above"
@@ -112,13 +112,13 @@ def gpu_rows(gpu: Gpu | None) -> list[list[str]]:
     ]
 
 
-def port_rows(report: NodeReport) -> list[list[str]]:
+def port_rows(report: DetectedNode) -> list[list[str]]:
     """Return a row of PORT_HEADERS for each port, and one for a device without ports."""
     hcas = sorted(report.rdma.hcas, key=lambda hca: natural(hca.name)) if report.rdma else []
     return [row for hca in hcas for row in _of_hca(hca, report)]
 
 
-def _of_hca(hca: Hca, report: NodeReport) -> list[list[str]]:
+def _of_hca(hca: Hca, report: DetectedNode) -> list[list[str]]:
     numa = "" if hca.numa_node is None else str(hca.numa_node)
     if not hca.ports:
         return [[hca.name, "", "no port", "", ", ".join(hca.netdevs), numa, "", "no"]]
@@ -150,7 +150,7 @@ def _gid(port: Port) -> str:
     return f"{entry.index}: {entry.address or entry.gid}"
 
 
-def _use(hca: Hca, port: Port, report: NodeReport) -> str:
+def _use(hca: Hca, port: Port, report: DetectedNode) -> str:
     if not port.usable:
         return f"no: {'; '.join(port.reasons) or 'not usable'}"
     if report.fabric == "tcp":
@@ -169,7 +169,7 @@ def remark(variable: Variable) -> str:
     return f"{where}: {variable.reason}" if variable.reason else where
 
 
-def not_set_lines(report: NodeReport) -> list[tuple[str, str]]:
+def not_set_lines(report: DetectedNode) -> list[tuple[str, str]]:
     """Return for each variable that is deliberately not set its name and the reason."""
     return [(item.name, f"{item.rule}: {item.reason}" if item.rule else item.reason) for item in report.not_set]
 

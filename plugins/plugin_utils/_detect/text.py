@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.finding import Finding
 from .._text.table import names, table
 from . import rows
-from .detected import ClusterReport, NodeReport
+from .detected import ClusterReport, DetectedNode
 from .groups import Alike, groups
 
 BAD = ("fail", "error", "warn")
@@ -32,7 +32,7 @@ def render(report: ClusterReport, width: int) -> list[str]:
     return lines + cluster_lines(report, width)
 
 
-def node_lines(node: NodeReport, width: int) -> list[str]:
+def node_lines(node: DetectedNode, width: int) -> list[str]:
     """Return one node's table, without its name."""
     facts = [("GPUs", rows.gpu_summary(node.gpu))]
     if between := rows.link_summary(node.gpu):

@@ -67,7 +67,7 @@ class Nic:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class PciCluster:
     """GPUs and NICs with at most one PCI bridge between them (PIX), or a single device."""
 
     chips: tuple[Chip, ...]
@@ -84,7 +84,7 @@ class Group:
     """Devices that reach each other without the CPU: `relation` is PIX or PXB, or empty for devices that do not."""
 
     relation: str
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[PciCluster, ...]
 
     @property
     def columns(self) -> int:
@@ -233,9 +233,9 @@ def _components(
     return sorted((sorted(joined, key=rank.__getitem__) for joined in distinct.values()), key=lambda j: rank[j[0]])
 
 
-def _cluster(members: Iterable[Chip | Nic]) -> Cluster:
+def _cluster(members: Iterable[Chip | Nic]) -> PciCluster:
     devices = list(members)
-    return Cluster(
+    return PciCluster(
         chips=tuple(device for device in devices if isinstance(device, Chip)),
         nics=tuple(device for device in devices if isinstance(device, Nic)),
     )
@@ -247,4 +247,4 @@ def _loose(groups: Iterable[Group]) -> list[Group]:
     upper = [chip for cluster in alone for chip in cluster.chips]
     lower = [nic for cluster in alone for nic in cluster.nics]
     columns = max(len(upper), len(lower))
-    return [Group("", (Cluster(tuple(upper[n : n + 1]), tuple(lower[n : n + 1])),)) for n in range(columns)]
+    return [Group("", (PciCluster(tuple(upper[n : n + 1]), tuple(lower[n : n + 1])),)) for n in range(columns)]

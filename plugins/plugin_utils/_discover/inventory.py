@@ -38,7 +38,7 @@ MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class NamedHost:
     """A host that was named: where it is, and the node, or the finding that says why it gave no facts."""
 
     name: str
@@ -62,18 +62,18 @@ class Choice:
 class Discovered:
     """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
 
-    hosts: Sequence[Found]
+    hosts: Sequence[NamedHost]
     rows: list[tuple[str, ...]]
     choices: dict[str, Choice]
     findings: list[Finding]
 
     @property
-    def reached(self) -> list[Found]:
+    def reached(self) -> list[NamedHost]:
         """Those that answered."""
         return [host for host in self.hosts if host.node]
 
 
-def discover(hosts: Sequence[Found]) -> Discovered:
+def discover(hosts: Sequence[NamedHost]) -> Discovered:
     """Look at all hosts, the head first; what none of them says leads to a choice that says so."""
     findings = [host.finding for host in hosts if host.finding]
     answered = [host for host in hosts if host.node]
@@ -145,7 +145,7 @@ def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
     return Choice("~/muster", "on a disk of each node's own")
 
 
-def _head_address(head: Found, facts: Mapping[str, NodeFacts]) -> Choice:
+def _head_address(head: NamedHost, facts: Mapping[str, NodeFacts]) -> Choice:
     net = facts[head.name].net
     if net is None:
         return Choice(None, "not known: the head's network could not be read")

@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
-from .._cluster.head_address import Interface
+from .._cluster.head_address import HeadInterface
 from .._cluster.node import UserLayer
 from .._findings.finding import Finding
 from .._findings.origin import FABRIC, Origin
@@ -39,7 +39,7 @@ class NodeView:
     container: bool | None = None
     layers: Sequence[UserLayer] = ()
     machine: Sequence[Variable] = ()
-    interface: Interface | None = None
+    interface: HeadInterface | None = None
     user_values: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property

@@ -19,7 +19,7 @@ PORT = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
-class Host:
+class InventoryHost:
     """A host of these groups before it is contacted; without an address, the name is the address."""
 
     name: str
@@ -36,10 +36,10 @@ class Host:
 class Inventory:
     """The group `nodes` in node-rank order, the group `spares`, their sources, and the value of `--limit`."""
 
-    nodes: tuple[Host, ...]
+    nodes: tuple[InventoryHost, ...]
     sources: tuple[str, ...]
     limit: str | None
-    spares: tuple[Host, ...] = ()
+    spares: tuple[InventoryHost, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -47,7 +47,7 @@ class Inventory:
         return [node.name for node in self.nodes]
 
     @property
-    def hosts(self) -> tuple[Host, ...]:
+    def hosts(self) -> tuple[InventoryHost, ...]:
         """Nodes and spares."""
         return (*self.nodes, *self.spares)
 
@@ -97,7 +97,7 @@ def errors(inventory: Inventory, verb: str) -> list[str]:
     return lines
 
 
-def _address_errors(node: Host) -> list[str]:
+def _address_errors(node: InventoryHost) -> list[str]:
     """Return what is wrong with a node's address and port; an address that begins with a dash is an option of ssh."""
     lines = []
     if node.address and not ADDRESS.fullmatch(node.address):

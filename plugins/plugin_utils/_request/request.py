@@ -4,7 +4,7 @@
 """The request: what was asked of a verb, checked before any node is contacted.
 
 A pure function of the raw extra variables, the environment, the cluster's launch_defaults and the inventory. It returns
-the request, where every parameter has its value and its origin, or raises `Refused` with everything that is wrong.
+the request, where every parameter has its value and its origin, or raises `InvalidRequest` with all that is wrong.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Request(TypedDict):
     versions: dict[str, str]
 
 
-class Refused(UserError):
+class InvalidRequest(UserError):
     """Everything that is wrong with a request, one line each."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -86,7 +86,7 @@ def make_request(
     situation: Situation,
     earlier: object = None,
 ) -> Request:
-    """Return the request, or raise Refused. `earlier` is the plan of a run that is launched again, if it is known."""
+    """Return the request, or raise InvalidRequest. `earlier` is the plan of a run that is launched again, if known."""
     launch = verb == "launch"
     lines: list[str] = []
     if words := extra_vars.get("_raw_params"):
@@ -102,7 +102,7 @@ def make_request(
     lines += _launch_errors(settings, inventory) if launch else _node_errors(settings, inventory)
     lines += _discover_errors(settings) if verb == "discover" else []
     if lines:
-        raise Refused(lines)
+        raise InvalidRequest(lines)
     values = {name: setting["value"] for name, setting in settings.items()}
     # Only a launch distinguishes spares from nodes, all other verbs contact both.
     nodes = inventory.names if launch else [host.name for host in inventory.hosts]

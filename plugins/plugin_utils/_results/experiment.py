@@ -137,7 +137,7 @@ def dump(document: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExperimentSummary:
     """One line of the list. A problem says why `run.yml` could not be read, looked when a run was last seen going."""
 
     run_id: str
@@ -152,10 +152,10 @@ class Entry:
     looked: str = ""
 
 
-def summarize(name: str, text: str | None) -> Entry:
+def summarize(name: str, text: str | None) -> ExperimentSummary:
     """Return the line of the experiment in the directory of this name; None: it has no run.yml."""
     if text is None:
-        return Entry(name, problem="unreadable: no run.yml")
+        return ExperimentSummary(name, problem="unreadable: no run.yml")
     try:
         document = load(text)
         code = document.get("code") or {}
@@ -164,9 +164,9 @@ def summarize(name: str, text: str | None) -> Entry:
         chosen = [f"{key}={_value(item['value'])}" for key, item in settings if _listed(key, item)]
         loss = number((document.get("loss") or {}).get("last"))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
-        return Entry(name, problem=f"unreadable run.yml: {one_line(error, 80)}")
+        return ExperimentSummary(name, problem=f"unreadable run.yml: {one_line(error, 80)}")
     verdict = document.get("verdict")
-    return Entry(
+    return ExperimentSummary(
         run_id=name,
         label=str(document.get("label") or ""),
         commit=commit,
@@ -179,7 +179,7 @@ def summarize(name: str, text: str | None) -> Entry:
     )
 
 
-def unseen(entries: Iterable[Entry]) -> list[Entry]:
+def unseen(entries: Iterable[ExperimentSummary]) -> list[ExperimentSummary]:
     """Return the runs that had not ended when they were last collected, the newest last."""
     return sorted((entry for entry in entries if entry.verdict.endswith(UNSEEN)), key=_age)
 
@@ -196,11 +196,11 @@ def _value(value: object) -> str:
     return str(value)
 
 
-def _age(entry: Entry) -> tuple[bool, str, str]:
+def _age(entry: ExperimentSummary) -> tuple[bool, str, str]:
     return not entry.created, entry.created, entry.run_id
 
 
-def list_table(entries: Iterable[Entry], width: int) -> list[str]:
+def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
     """Return the table of experiments, the newest last: next to the prompt; after it what has no date.
 
     Each is one line. Where the width does not do, what the run ids tell as well is left out, and the rest is cut.
@@ -225,7 +225,7 @@ def _room(columns: Sequence[Sequence[str]], width: int) -> int:
     return width - sum(max(map(len, cells)) + len(GAP) for cells in texts if any(cells[1:]))
 
 
-def _parameters(entry: Entry, room: int) -> str:
+def _parameters(entry: ExperimentSummary, room: int) -> str:
     if entry.problem:
         return one_line(entry.problem, room)
     every = one_line(" ".join(entry.parameters), ARGUMENTS)

@@ -17,7 +17,7 @@ SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Answer:
+class PruneAnswer:
     """What a node answered to `run_prune`; result is None if it did not answer, and why is the reason."""
 
     node: str
@@ -30,16 +30,16 @@ class Answer:
         return self.result is None or bool(self.result.get("failed_on"))
 
 
-def answer(node: str, registered: object) -> Answer:
+def answer(node: str, registered: object) -> PruneAnswer:
     """Read what was registered for a node."""
     if not isinstance(registered, Mapping):
-        return Answer(node, None, "it was not asked")
+        return PruneAnswer(node, None, "it was not asked")
     if registered.get("removed") is None:
-        return Answer(node, None, one_line(registered.get("msg") or "it gave no answer"))
-    return Answer(node, registered)
+        return PruneAnswer(node, None, one_line(registered.get("msg") or "it gave no answer"))
+    return PruneAnswer(node, registered)
 
 
-def lines(answers: Sequence[Answer], check: bool, width: int) -> list[str]:
+def lines(answers: Sequence[PruneAnswer], check: bool, width: int) -> list[str]:
     """Return the table of what was removed and what stays, and a line that names the nodes without either."""
     rows = {answer.node: _rows(answer, "would go" if check else "removed") for answer in answers}
     lines = table(HEADERS, [row for of_node in rows.values() for row in of_node], width)
@@ -47,7 +47,7 @@ def lines(answers: Sequence[Answer], check: bool, width: int) -> list[str]:
     return [*lines, f"no run to remove on {names(idle)}"] if idle else lines
 
 
-def _rows(answer: Answer, action: str) -> list[Sequence[str]]:
+def _rows(answer: PruneAnswer, action: str) -> list[Sequence[str]]:
     if answer.result is None:
         return [(answer.node, "no answer", answer.why)]
     rows: list[Sequence[str]] = []

@@ -13,7 +13,7 @@ import json
 import re
 from typing import Any
 
-from .topology import BDF, Topology
+from .topology import BDF, ToolTables
 
 NO_JSON = "the answer is not valid JSON"
 _PEER = re.compile(r"gpu_(\d{1,4})")
@@ -21,12 +21,12 @@ _PEER = re.compile(r"gpu_(\d{1,4})")
 _BEGIN = re.compile(r"[\[{][ \t]*(?:$|[\[{\]}\"])")
 
 
-def parse_topology(text: str) -> Topology:
+def parse_topology(text: str) -> ToolTables:
     """Return the output of `amd-smi topology --json`; only a complaint if it is not JSON.
 
     Trailing commas and lines of `...` are skipped, with a complaint: what is between them is complete.
     """
-    topology = Topology()
+    topology = ToolTables()
     gpus, valid = _gpus(text)
     if not valid:
         topology.complaints.append(NO_JSON)
@@ -94,13 +94,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10000
 
 
-def _see(topology: Topology, number: int, address: Any) -> None:
+def _see(topology: ToolTables, number: int, address: Any) -> None:
     if number not in topology.gpus:
         topology.gpus.append(number)
     if isinstance(address, str) and BDF.fullmatch(address):
         topology.addresses[number] = address.lower()
 
 
-def _put(topology: Topology, name: str, a: int, b: int, value: Any) -> None:
+def _put(topology: ToolTables, name: str, a: int, b: int, value: Any) -> None:
     if isinstance(value, (str, int)):
         topology.tables.setdefault(name, {})[a, b] = str(value)

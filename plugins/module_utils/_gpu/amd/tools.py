@@ -18,7 +18,7 @@ from typing import Callable
 from ..._host.budget import Budget
 from ..._host.host import Host
 from . import smi_output
-from .topology import Topology, link_types, parse_tables
+from .topology import ToolTables, link_types, parse_tables
 
 TIMEOUT_S = 5.0
 # All pairs of 64 GPUs are 1.5 MB of JSON; the rest of a longer answer is not read.
@@ -99,7 +99,7 @@ def _links(budget: Budget, reasons: dict[str, None]) -> dict[tuple[str, str], st
     return links
 
 
-def _by_address(topology: Topology) -> dict[tuple[str, str], str]:
+def _by_address(topology: ToolTables) -> dict[tuple[str, str], str]:
     """Return the links between GPUs whose addresses are known: the tools' numbers differ from ROCm's."""
     relations = {}
     for pair, word in link_types(topology).items():
@@ -109,7 +109,7 @@ def _by_address(topology: Topology) -> dict[tuple[str, str], str]:
     return relations
 
 
-def _series(topology: Topology) -> dict[str, str]:
+def _series(topology: ToolTables) -> dict[str, str]:
     """Return the product names that rocm-smi printed, by PCI address."""
     names = {}
     for number, details in topology.devices.items():

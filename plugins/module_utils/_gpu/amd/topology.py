@@ -26,7 +26,7 @@ Table = dict[tuple[int, int], str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Topology:
+class ToolTables:
     """What a tool printed: its GPUs by its own numbers, its tables (heading -> pair -> cell) and its complaints.
 
     devices has the `GPU[n] : name: value` lines, names in lower case.
@@ -39,9 +39,9 @@ class Topology:
     complaints: list[str] = dataclasses.field(default_factory=list)
 
 
-def parse_tables(text: str) -> Topology:
+def parse_tables(text: str) -> ToolTables:
     """Return the tables of rocm-smi or `amd-smi topology`; truncated or damaged parts are left out."""
-    topology = Topology()
+    topology = ToolTables()
     numbers = _Numbers()
     name, table = "", {}
     columns: list[int] = []
@@ -75,7 +75,7 @@ def parse_tables(text: str) -> Topology:
     return topology
 
 
-def link_types(topology: Topology) -> Table:
+def link_types(topology: ToolTables) -> Table:
     """Return XGMI or PCIE for the pairs a < b whose link the tool knows; a pair with two types is unknown.
 
     The link types are the table with these words in it: rocm-smi can print them below another one's heading.

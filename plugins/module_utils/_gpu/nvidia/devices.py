@@ -24,7 +24,7 @@ from ..._host.host import Host
 from ..._host.probe import run_probes
 from ..._records.gpu import Device, Gpu, Link, NicLink
 from . import driver, smi_output
-from .smi_output import Answer, SmiGpu
+from .smi_output import SmiAnswer, SmiGpu
 from .topology import Topology, nic_relation, nvlinks, parse_topology
 
 Warn = Callable[[str], None]
@@ -163,7 +163,7 @@ class _Smi:
 
 
 def _devices(
-    host: Host, answer: Answer, topology: Topology, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
+    host: Host, answer: SmiAnswer, topology: Topology, partitions: Mapping[str, Sequence[tuple[str, str]]], warn: Warn
 ) -> tuple[list[Device], dict[str, list[int]]]:
     """Return the devices, MIG devices included, and for each label of the topology the indexes of its devices."""
     labeled: list[tuple[str, Device]] = []

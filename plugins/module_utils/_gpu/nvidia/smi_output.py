@@ -44,7 +44,7 @@ class SmiGpu:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class SmiAnswer:
     """The answer of one call; versions are None where it does not contain them."""
 
     gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
@@ -52,7 +52,7 @@ class Answer:
     runtime_version: str | None = None
 
 
-def parse_query(text: str) -> Answer:
+def parse_query(text: str) -> SmiAnswer:
     """Return the rows of --query-gpu=QUERY --format=csv,noheader,nounits; other lines (errors) are left out."""
     gpus: dict[int, SmiGpu] = {}
     driver = None
@@ -62,7 +62,7 @@ def parse_query(text: str) -> Answer:
             gpu = _gpu(int(values[0]), values[1:6])
             gpus.setdefault(gpu.index, gpu)
             driver = driver or _version(values[6])
-    return Answer([gpus[index] for index in sorted(gpus)], driver)
+    return SmiAnswer([gpus[index] for index in sorted(gpus)], driver)
 
 
 def other_lines(text: str) -> str:
@@ -117,21 +117,21 @@ def text_of(element: ElementTree.Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
 
 
-def parse_xml(text: str) -> Answer:
+def parse_xml(text: str) -> SmiAnswer:
     """Return the GPUs of -q -x, numbered in its order, which is that of the indexes."""
     log = parse_document(text)
     if log is None:
-        return Answer()
+        return SmiAnswer()
     paths = ("product_name", "uuid", "pci/pci_bus_id", "fb_memory_usage/total", "mig_mode/current_mig")
     gpus = [_gpu(index, [text_of(gpu, path) for path in paths]) for index, gpu in enumerate(log.findall("gpu"))]
     driver = text_of(log, "driver_version") or text_of(log, "kmd_version")
-    return Answer(gpus, _version(driver), _version(text_of(log, "cuda_version") or text_of(log, "cuda_umd_version")))
+    return SmiAnswer(gpus, _version(driver), _version(text_of(log, "cuda_version") or text_of(log, "cuda_umd_version")))
 
 
-def parse_log(text: str) -> Answer:
+def parse_log(text: str) -> SmiAnswer:
     """Return the versions at the head of any -q: the driver's, and the newest CUDA it has a runtime for."""
     versions = {name.split()[0]: _version(value) for name, value in _LOG_LINE.findall(text)}
-    return Answer([], versions.get("Driver") or versions.get("KMD"), versions.get("CUDA"))
+    return SmiAnswer([], versions.get("Driver") or versions.get("KMD"), versions.get("CUDA"))
 
 
 def parse_list(text: str) -> dict[str, list[tuple[str, str]]]:

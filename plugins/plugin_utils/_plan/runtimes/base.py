@@ -12,7 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._cluster.policy import ClusterPolicy
-from ..._cluster.starter import Choice
+from ..._cluster.starter import StarterChoice
 
 ORIGIN = "launch_runtime"
 
@@ -33,7 +33,7 @@ class Execution:
     """How a node's command runs: the interpreter, the starter of its runner, and its container if any."""
 
     python: str
-    starter: Choice
+    starter: StarterChoice
     container: JobContainer | None = None
 
 

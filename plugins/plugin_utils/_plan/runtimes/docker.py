@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from ..._cluster.policy import ClusterPolicy
-from ..._cluster.starter import Choice
+from ..._cluster.starter import StarterChoice
 from .base import ORIGIN, Execution, Part
 
 NAME = "docker"
@@ -41,7 +41,7 @@ def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
             "muster.workdir": facts.workdir.path,
         },
     )
-    return Execution(python=facts.python.command, starter=Choice(NAME, ORIGIN), container=container)
+    return Execution(python=facts.python.command, starter=StarterChoice(NAME, ORIGIN), container=container)
 
 
 def facts_inside_runtime(facts: NodeFacts) -> NodeFacts:

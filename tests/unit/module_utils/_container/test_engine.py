@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._container.engine imp
 from ansible_collections.muster.train.plugins.module_utils._container.engine_output import (
     IMAGE,
     INSPECT,
-    Info,
+    EngineInfo,
     parse_gpu_containers,
     parse_image,
     parse_info,
@@ -198,16 +198,16 @@ def test_this_machine() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", Info()),
-        ("[1]", Info()),
+        ("", EngineInfo()),
+        ("[1]", EngineInfo()),
         (
             '{"ServerVersion": 1, "ClientInfo": [], "Runtimes": [], "ContainersRunning": true, "CDISpecDirs": null}',
-            Info(),
+            EngineInfo(),
         ),
-        (json.dumps({"ServerVersion": "", "ClientInfo": {"Plugins": [1, {"Name": "compose"}]}}), Info()),
+        (json.dumps({"ServerVersion": "", "ClientInfo": {"Plugins": [1, {"Name": "compose"}]}}), EngineInfo()),
     ],
 )
-def test_info(text: str, expected: Info) -> None:
+def test_info(text: str, expected: EngineInfo) -> None:
     assert parse_info(text) == expected
 
 

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.live import LookedUp
 from ansible_collections.muster.train.plugins.module_utils._net import names
 from ansible_collections.muster.train.plugins.module_utils._net.names import parse_hosts, read_names
-from ansible_collections.muster.train.plugins.module_utils._records.health import Resolution
+from ansible_collections.muster.train.plugins.module_utils._records.health import ResolvedName
 from ansible_collections.muster.train.tests.support.machines import Machine
 from ansible_collections.muster.train.tests.support.this_machine import FakeSystem, OwnMachine
 
@@ -38,16 +38,16 @@ def test_the_own_name_on_a_loopback_address_and_names_of_others(tmp_path: Path) 
     host = OwnMachine(MANIFEST, tmp_path)
     host.system.names = {"gpu01": LookedUp(["127.0.1.1"]), "gpu02": LookedUp(["10.0.0.2", "fd00::2"])}
     assert read_names(host, ["gpu02", "gpu09", "gpu02"]) == {
-        "gpu01": Resolution(["127.0.1.1"], "/etc/hosts"),
-        "gpu02": Resolution(["10.0.0.2", "fd00::2"], "resolver"),
-        "gpu09": Resolution([], None, "Name or service not known"),
+        "gpu01": ResolvedName(["127.0.1.1"], "/etc/hosts"),
+        "gpu02": ResolvedName(["10.0.0.2", "fd00::2"], "resolver"),
+        "gpu09": ResolvedName([], None, "Name or service not known"),
     }
 
 
 def test_a_resolver_that_asks_others_although_hosts_has_the_name(tmp_path: Path) -> None:
     host = OwnMachine(MANIFEST, tmp_path)
     host.system.names = {"gpu01": LookedUp(["10.0.0.1"])}
-    assert read_names(host, [])["gpu01"] == Resolution(["10.0.0.1"], "resolver")
+    assert read_names(host, [])["gpu01"] == ResolvedName(["10.0.0.1"], "resolver")
 
 
 def test_a_resolver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,12 +67,12 @@ def test_a_resolver_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     gone.set()
     assert asked.is_set()
     assert result["gpu01"].addresses == ["10.0.0.1"]
-    assert result["gpu02"] == Resolution([], None, "no answer within 0.2 s")
+    assert result["gpu02"] == ResolvedName([], None, "no answer within 0.2 s")
 
 
 def test_a_tree_knows_what_is_in_its_hosts(tmp_path: Path) -> None:
     assert read_names(Machine(MANIFEST, tmp_path / "a"), ["localhost", "gpu02"]) == {
-        "gpu01": Resolution(["127.0.1.1"], "/etc/hosts"),
-        "localhost": Resolution(["127.0.0.1", "::1"], "/etc/hosts"),
+        "gpu01": ResolvedName(["127.0.1.1"], "/etc/hosts"),
+        "localhost": ResolvedName(["127.0.0.1", "::1"], "/etc/hosts"),
     }
     assert read_names(Machine({}, tmp_path / "b"), ["localhost"]) == {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Address
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import HeadAddress
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_name import resolve_name
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
@@ -22,7 +22,7 @@ def answer(*addresses: str) -> dict[str, Any]:
     return {"addresses": list(addresses), "source": "/etc/hosts"}
 
 
-def resolve(*answers: dict[str, Any] | None, chosen: str = NAME) -> tuple[Address, list[Finding]]:
+def resolve(*answers: dict[str, Any] | None, chosen: str = NAME) -> tuple[HeadAddress, list[Finding]]:
     """Resolve with what each node, the head first, says of the name."""
     facts = {
         f"node{number}": NodeFacts.from_dict(
@@ -30,7 +30,7 @@ def resolve(*answers: dict[str, Any] | None, chosen: str = NAME) -> tuple[Addres
         )
         for number, resolution in enumerate(answers)
     }
-    return resolve_name(Address(chosen, "launch_head_address"), facts)
+    return resolve_name(HeadAddress(chosen, "launch_head_address"), facts)
 
 
 @pytest.mark.parametrize("of_head", [["127.0.1.1"], ["10.0.0.1"], []])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net, PortHolder
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import Port, pick, read_range
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import RendezvousPort, pick, read_range
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line
 
 
@@ -47,7 +47,7 @@ def test_no_free_port_is_an_error() -> None:
 
 def test_a_requested_port_may_be_outside_the_range() -> None:
     assert pick(1234, "-e master_port", (29400, 29409), "0" * 32, "node0", net(29400)) == (
-        Port(1234, "-e master_port"),
+        RendezvousPort(1234, "-e master_port"),
         [],
     )
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ERRNOS, Connection, why
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ERRNOS, ConnectionAttempt, why
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
 
-TRIED = Connection("gpu01", "10.0.0.1", 2222, "ann", "inventories/lab/known_hosts.txt", "[10.0.0.1]:2222")
+TRIED = ConnectionAttempt("gpu01", "10.0.0.1", 2222, "ann", "inventories/lab/known_hosts.txt", "[10.0.0.1]:2222")
 VIA = "Failed to connect to the host via ssh: "
 # Messages, verbatim: OpenSSH 9.2 and 9.6, ansible-core 2.19.
 MESSAGES = [
@@ -76,5 +76,5 @@ def test_what_nobody_knows_is_shown_harmless() -> None:
 
 
 def test_without_a_user() -> None:
-    finding = why("Permission denied (publickey).", Connection("n", "h", 22, None, "k", "h"), "Ansible")
+    finding = why("Permission denied (publickey).", ConnectionAttempt("n", "h", 22, None, "k", "h"), "Ansible")
     assert finding.observed == "this user may not log in to h"

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, DetectedNode
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
     LAUNCH_ENV,
     LAUNCH_NODE_ENV,
@@ -28,7 +28,7 @@ from ansible_collections.muster.train.tests.support.detect_parts import (
 )
 
 
-def variables(node: NodeReport) -> dict[str, tuple[str, str]]:
+def variables(node: DetectedNode) -> dict[str, tuple[str, str]]:
     return {variable.name: (variable.value, variable.origin) for variable in node.environment}
 
 

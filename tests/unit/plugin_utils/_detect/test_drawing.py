@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.drawing impor
     Wire,
     draw,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._detect.topology import Cluster, Group, Nic, sockets
+from ansible_collections.muster.train.plugins.plugin_utils._detect.topology import Group, Nic, PciCluster, sockets
 from ansible_collections.muster.train.tests.support.detect_parts import NO_GPU, NO_RDMA, dgx_a100, dgx_h100, mi300x
 
 MACHINES = {"dgx_h100": dgx_h100, "dgx_a100": dgx_a100, "mi300x": mi300x}
@@ -149,7 +149,7 @@ def test_long_words_about_a_link_stay_below_their_own_device() -> None:
 
 
 def test_no_group_stands_alone_in_a_row_where_two_rows_could_be_alike() -> None:
-    groups = [Group("PIX", (Cluster((), (NIC,) * 3),)) for _number in range(4)]
+    groups = [Group("PIX", (PciCluster((), (NIC,) * 3),)) for _number in range(4)]
     assert [len(row) for row in drawing._rows(groups, 10)] == [2, 2]
     assert [len(row) for row in drawing._rows(groups, 12)] == [4]
     assert [len(row) for row in drawing._rows(groups, 2)] == [1, 1, 1, 1]

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files
-from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import NodeReport
+from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import DetectedNode
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import NotSet
 
@@ -23,8 +23,8 @@ LEFT = NotSet("NCCL_ALGO", "D6", "NCCL tunes it")
 OLD, NEW = Library("nccl", (2, 25, 1)), Library("nccl", (2, 26, 2))
 
 
-def node(*variables: Variable, library: Library | None = OLD, not_set: list[NotSet] | None = None) -> NodeReport:
-    return NodeReport("node0", library=library, environment=list(variables), not_set=not_set or [])
+def node(*variables: Variable, library: Library | None = OLD, not_set: list[NotSet] | None = None) -> DetectedNode:
+    return DetectedNode("node0", library=library, environment=list(variables), not_set=not_set or [])
 
 
 def mine(value: str, name: str = "NCCL_MINE", reason: str = "") -> Variable:

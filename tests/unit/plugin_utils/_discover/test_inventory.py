@@ -14,7 +14,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
-from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, Found, discover
+from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, NamedHost, discover
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
@@ -32,12 +32,12 @@ ABOUT: dict[str, Any] = {
 LOST = Finding("gpu02", "gpu02", "error", "nothing listens", "an SSH server", "network", "start it")
 
 
-def host(number: int, machine: dict[str, Any], **changes: Any) -> Found:
+def host(number: int, machine: dict[str, Any], **changes: Any) -> NamedHost:
     name, facts = f"gpu{number:02}", {**machine, "node": facts_dict(number, **changes)}
-    return Found(name, name, f"10.0.0.{number + 1}", "ann", None, Node.from_facts(name, facts, name))
+    return NamedHost(name, name, f"10.0.0.{number + 1}", "ann", None, Node.from_facts(name, facts, name))
 
 
-def renamed(named: Found, name: str) -> Node:
+def renamed(named: NamedHost, name: str) -> Node:
     assert named.node is not None
     return dataclasses.replace(named.node, name=name)
 
@@ -110,15 +110,15 @@ def test_a_home_on_the_network_gives_each_node_a_work_directory_of_its_own() -> 
 
 def test_two_names_of_one_machine() -> None:
     same = host(0, laptop())
-    other = Found("also", "also", "10.0.0.9", None, None, renamed(same, "also"))
+    other = NamedHost("also", "also", "10.0.0.9", None, None, renamed(same, "also"))
     [finding] = discover([same, other]).findings
     assert (finding.status, finding.node) == ("fail", "also")
     assert "another name stands for too" in finding.observed
 
 
 def test_the_order_and_the_hosts_that_did_not_answer() -> None:
-    lost = Found("gpu02", "gpu02", None, None, 2222, None, LOST)
-    ported = Found("a-2222", "a", "10.0.0.5", "bob", 2222, renamed(host(3, laptop()), "a-2222"))
+    lost = NamedHost("gpu02", "gpu02", None, None, 2222, None, LOST)
+    ported = NamedHost("a-2222", "a", "10.0.0.5", "bob", 2222, renamed(host(3, laptop()), "a-2222"))
     result = discover([host(1, laptop()), lost, ported, host(0, laptop())])
     assert result.findings == [LOST]
     text = written(result)["hosts"]
@@ -132,7 +132,7 @@ def test_the_order_and_the_hosts_that_did_not_answer() -> None:
 
 
 def test_nobody_answered() -> None:
-    result = discover([Found("gpu02", "gpu02", None, None, None, None, LOST)])
+    result = discover([NamedHost("gpu02", "gpu02", None, None, None, None, LOST)])
     assert (result.rows, result.choices, result.findings) == ([], {}, [LOST])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, Hca
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import Interface
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.head_address import HeadInterface
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.grammar import parse
@@ -72,20 +72,20 @@ def test_an_unknown_interface_sets_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["docker0", "virbr0", "veth12ab", "cni0", "podman1", "br-0123456789ab"])
 def test_bridges_of_the_machine_are_never_named(name: str) -> None:
-    resolution = resolve([view(hcas=[], interface=Interface(name, "route"))], MUST_TCP)
+    resolution = resolve([view(hcas=[], interface=HeadInterface(name, "route"))], MUST_TCP)
     assert interfaces(resolution.nodes["node0"]) == {}
     assert [(finding.check, finding.status) for finding in resolution.findings] == [("interface", "warn")]
 
 
 @pytest.mark.parametrize("name", ["lo", "bond0", "br-ex", "ib0"])
 def test_other_interfaces_are(name: str) -> None:
-    environment = environment_of(view(hcas=[], interface=Interface(name, "route")))
+    environment = environment_of(view(hcas=[], interface=HeadInterface(name, "route")))
     assert set(interfaces(environment).values()) == {f"={name}", name}
 
 
 def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interface() -> None:
     rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
-    towards = Interface("eth2", "route")
+    towards = HeadInterface("eth2", "route")
     two, one = net(eth0="10.9.0.1/16", eth2="10.2.0.5/24"), net(default="eth2", eth2="10.2.0.5/24")
     warned = [
         [finding.check for finding in resolve([view(hcas=rail, interface=towards, net=network)], AUTO).findings]
@@ -97,7 +97,7 @@ def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interfa
 def test_docker0_is_no_other_way_out() -> None:
     rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
     network = net(default="eth2", eth2="10.2.0.5/24", docker0="172.17.0.1/16")
-    node = view(hcas=rail, interface=Interface("eth2", "route"), net=network)
+    node = view(hcas=rail, interface=HeadInterface("eth2", "route"), net=network)
     assert [finding.check for finding in resolve([node], AUTO).findings] == ["hcas"]
 
 
@@ -208,7 +208,7 @@ def random_node(choose: random.Random, name: str) -> NodeView:
         gpu=choose.choice((None, gpu(0), gpu(2, links))),
         net=choose.choice((None, net(), net(default="eth2", eth0="10.9.0.1/16", eth2="10.0.0.5/24"))),
         library=Library(choose.choice(("nccl", "rccl")), version),
-        interface=choose.choice((None, Interface("eth0", "route"), Interface("docker0", "route"))),
+        interface=choose.choice((None, HeadInterface("eth0", "route"), HeadInterface("docker0", "route"))),
         container=choose.choice((None, True, False)),
     )
 

@@ -14,9 +14,9 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
 from ansible_collections.muster.train.plugins.plugin_utils._request import verbs
-from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Host, Inventory
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
-    Refused,
+    InvalidRequest,
     Request,
     Situation,
     command_line,
@@ -27,7 +27,7 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
 
 
 def inventory(*names: str, limit: str | None = None) -> Inventory:
-    return Inventory(tuple(Host(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
+    return Inventory(tuple(InventoryHost(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
 
 
 SITUATION = Situation(
@@ -70,7 +70,7 @@ def make(
 
 
 def refused(*args: Any, **kwargs: Any) -> tuple[str, ...]:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         make(*args, **kwargs)
     assert all(line and line.isprintable() for line in caught.value.lines)
     assert str(caught.value) == "\n".join(caught.value.lines)
@@ -512,14 +512,14 @@ def test_limit_is_refused(verb: str) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        (Host("a", "10.0.0.1"), Host("b", "10.0.0.1")),
-        (Host("a", "10.0.0.1", 22), Host("b", "10.0.0.1")),
-        (Host("a", "10.0.0.1", "2222"), Host("b", "10.0.0.1", 2222)),
-        (Host("a"), Host("b", "a")),
-        (Host("a", "Head.Example"), Host("b", "head.example")),
+        (InventoryHost("a", "10.0.0.1"), InventoryHost("b", "10.0.0.1")),
+        (InventoryHost("a", "10.0.0.1", 22), InventoryHost("b", "10.0.0.1")),
+        (InventoryHost("a", "10.0.0.1", "2222"), InventoryHost("b", "10.0.0.1", 2222)),
+        (InventoryHost("a"), InventoryHost("b", "a")),
+        (InventoryHost("a", "Head.Example"), InventoryHost("b", "head.example")),
     ],
 )
-def test_two_names_for_one_machine(pair: tuple[Host, Host]) -> None:
+def test_two_names_for_one_machine(pair: tuple[InventoryHost, InventoryHost]) -> None:
     line = only_line(nodes=Inventory(pair, (), None))
     assert line.startswith("inventory: a and b are the same machine (")
     assert "one of its names" in line
@@ -528,21 +528,24 @@ def test_two_names_for_one_machine(pair: tuple[Host, Host]) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        (Host("a", "10.0.0.1", 2201), Host("b", "10.0.0.1", 2202)),
-        (Host("a", "10.0.0.1"), Host("b", "10.0.0.2")),
-        (Host("node0"), Host("node1")),
+        (InventoryHost("a", "10.0.0.1", 2201), InventoryHost("b", "10.0.0.1", 2202)),
+        (InventoryHost("a", "10.0.0.1"), InventoryHost("b", "10.0.0.2")),
+        (InventoryHost("node0"), InventoryHost("node1")),
     ],
 )
-def test_two_machines(pair: tuple[Host, Host]) -> None:
+def test_two_machines(pair: tuple[InventoryHost, InventoryHost]) -> None:
     assert make(nodes=Inventory(pair, (), None))["nodes"] == [pair[0].name, pair[1].name]
 
 
 def test_duplicate_names_do_not_prevent_a_stop() -> None:
-    assert make(verb="stop", nodes=Inventory((Host("a", "x"), Host("b", "x")), (), None))["hosts"] == "nodes"
+    assert (
+        make(verb="stop", nodes=Inventory((InventoryHost("a", "x"), InventoryHost("b", "x")), (), None))["hosts"]
+        == "nodes"
+    )
 
 
 def test_a_launch_separates_spares_and_other_verbs_do_not() -> None:
-    inventory = Inventory((Host("a"), Host("b"), Host("c")), (), None, (Host("s"),))
+    inventory = Inventory((InventoryHost("a"), InventoryHost("b"), InventoryHost("c")), (), None, (InventoryHost("s"),))
     launch = make({"nnodes": 2}, nodes=inventory)
     assert (launch["nodes"], launch["spares"], launch["hosts"]) == (["a", "b"], ["s"], "nodes[0:1]:spares")
     status = make(verb="status", nodes=inventory)
@@ -552,9 +555,9 @@ def test_a_launch_separates_spares_and_other_verbs_do_not() -> None:
 
 
 def test_a_host_is_a_node_or_a_spare() -> None:
-    line = only_line(nodes=Inventory((Host("a"), Host("b")), (), None, (Host("b"),)))
+    line = only_line(nodes=Inventory((InventoryHost("a"), InventoryHost("b")), (), None, (InventoryHost("b"),)))
     assert line == "inventory: b: in both groups 'nodes' and 'spares'; keep each in one of them"
-    line = only_line(nodes=Inventory((Host("a", "x"),), (), None, (Host("b", "x"),)))
+    line = only_line(nodes=Inventory((InventoryHost("a", "x"),), (), None, (InventoryHost("b", "x"),)))
     assert line.startswith("inventory: a and b are the same machine (x port 22)")
 
 
@@ -641,7 +644,7 @@ def kept_or_refused(name: str, literal: object, *args: Any, **kwargs: Any) -> No
     """Either one line that begins with the parameter's name, or the value to the letter."""
     try:
         value, lines = make(*args, **kwargs)["parameters"][name]["value"], None
-    except Refused as refusal:
+    except InvalidRequest as refusal:
         value, lines = None, refusal.lines
     if lines is None:
         assert value == literal

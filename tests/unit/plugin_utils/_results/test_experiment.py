@@ -206,7 +206,7 @@ def test_of_a_run_that_goes_on_it_is_kept_when_it_was_looked_at() -> None:
 
 def test_the_line_of_an_experiment() -> None:
     entry = experiment.summarize(RUN_ID, experiment.dump(record(DONE)))
-    assert entry == experiment.Entry(
+    assert entry == experiment.ExperimentSummary(
         run_id=RUN_ID,
         label="base",
         commit="01234567+",
@@ -222,7 +222,7 @@ def test_the_line_of_a_run_that_nobody_has_seen_end() -> None:
     going = record([run("node0", "running"), run("node1", "running")], created="2026-11-20T14:31:00Z")
     entry = experiment.summarize(RUN_ID, experiment.dump(going))
     assert (entry.verdict, entry.looked) == ("running?", "2026-11-20T14:31:00Z")
-    assert experiment.unseen([entry, experiment.Entry("b", verdict="failed")]) == [entry]
+    assert experiment.unseen([entry, experiment.ExperimentSummary("b", verdict="failed")]) == [entry]
     unknown = experiment.summarize(RUN_ID, "{}")
     assert (unknown.verdict, experiment.unseen([unknown])) == ("unknown", [])
 
@@ -245,14 +245,16 @@ def test_what_can_not_be_read_is_listed_all_the_same(text: str | None, problem: 
 
 
 def test_an_experiment_with_little_in_it() -> None:
-    assert experiment.summarize("name", "{}") == experiment.Entry("name", verdict="unknown")
+    assert experiment.summarize("name", "{}") == experiment.ExperimentSummary("name", verdict="unknown")
 
 
 def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
     entries = [
-        experiment.Entry("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
-        experiment.Entry("run_c", problem="unreadable: no run.yml"),
-        experiment.Entry("run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters=("channels=42",)),
+        experiment.ExperimentSummary("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
+        experiment.ExperimentSummary("run_c", problem="unreadable: no run.yml"),
+        experiment.ExperimentSummary(
+            "run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters=("channels=42",)
+        ),
     ]
     assert experiment.list_table(entries, 100) == [
         "run id  commit     verdict    created (UTC)     parameters",
@@ -267,8 +269,10 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
     chosen = ("channels=42", "nproc=2", "script_args=[--override training.steps=100 --override training.lr=0.02]")
     full = {"label": "base", "commit": "01234567+", "verdict": "succeeded", "loss": "1.93", "elapsed": "12 min 31 s"}
     entries = [
-        experiment.Entry(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
-        experiment.Entry(RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters=chosen[:1]),
+        experiment.ExperimentSummary(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
+        experiment.ExperimentSummary(
+            RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters=chosen[:1]
+        ),
     ]
     # What the run id tells goes first: when it was created, its label, its channels.
     assert experiment.list_table(entries, 100) == [
@@ -284,7 +288,11 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
 
 
 def test_a_label_that_no_run_id_tells_stays_in_the_list() -> None:
-    entries = [experiment.Entry(RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,))]
+    entries = [
+        experiment.ExperimentSummary(
+            RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,)
+        )
+    ]
     assert "label" in experiment.list_table(entries, 100)[0]
 
 

@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.amd.kfd import (
     read_nodes,
 )
 from ansible_collections.muster.train.plugins.module_utils._gpu.amd.smi_output import NO_JSON, parse_topology
-from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import Topology, link_types, parse_tables
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import ToolTables, link_types, parse_tables
 from ansible_collections.muster.train.plugins.module_utils._host.pci import physical
 from ansible_collections.muster.train.tests.support.captures import captures, expected, text
 from ansible_collections.muster.train.tests.support.machines import Machine
@@ -40,7 +40,7 @@ ALIASES = {"link_type": "link", "links": "link", "weights": "weight"}
 REMARKS = ("made_by", "kind", "note", "resolver")
 
 
-def cells(topology: Topology, fact: str) -> dict[tuple[int, int], str]:
+def cells(topology: ToolTables, fact: str) -> dict[tuple[int, int], str]:
     """Return one fact's cells off the diagonal; a table of link types is none of weights, whatever its heading."""
     if fact == "link":
         return link_types(topology)
@@ -48,7 +48,7 @@ def cells(topology: Topology, fact: str) -> dict[tuple[int, int], str]:
     return {pair: cell for pair, cell in result[0].items() if pair[0] != pair[1]} if result else {}
 
 
-def check_topology(topology: Topology, key: str, value: Any) -> None:
+def check_topology(topology: ToolTables, key: str, value: Any) -> None:
     fact = ALIASES.get(key, key)
     if key in ("gpu_count", "gpu_count_columns"):
         assert len(topology.gpus) == value

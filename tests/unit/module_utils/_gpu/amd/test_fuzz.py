@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.amd.kfd import K
 from ansible_collections.muster.train.plugins.module_utils._gpu.amd.smi_output import parse_names, parse_topology
 from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import (
     BDF,
-    Topology,
+    ToolTables,
     link_types,
     parse_tables,
 )
@@ -44,7 +44,7 @@ def mutate(sample: str, chance: random.Random) -> str:
     return "".join(parts)
 
 
-def check_topology(result: Topology) -> None:
+def check_topology(result: ToolTables) -> None:
     assert set(result.addresses) <= set(result.gpus)
     assert all(BDF.fullmatch(address) for address in result.addresses.values())
     assert all(a < b and word in ("XGMI", "PCIE") for (a, b), word in link_types(result).items())

@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.amd.smi_output i
     parse_names,
     parse_topology,
 )
-from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import Topology, link_types
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import ToolTables, link_types
 
 OLD = [
     {"gpu": 0, "link_type": {"gpu_0": "SELF", "gpu_1": "XGMI"}, "hops": {"gpu_0": 0, "gpu_1": 1}},
@@ -68,12 +68,12 @@ def test_an_excerpt_is_no_json_but_what_it_shows_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "ERROR: no driver", "[", '[{"gpu": 0, "bdf": "0000', "[" * 100000, "{" * 100000])
 def test_no_json_is_a_complaint(text: str) -> None:
-    assert parse_topology(text) == Topology(complaints=[NO_JSON])
+    assert parse_topology(text) == ToolTables(complaints=[NO_JSON])
 
 
 @pytest.mark.parametrize("data", [[], {}, ["x"], {"gpu_data": 7}, [{"gpu": True}], [{"gpu": "0"}], [{"gpu": -1}]])
 def test_json_of_another_kind_tells_nothing(data: object) -> None:
-    assert parse_topology(json.dumps(data)) == Topology()
+    assert parse_topology(json.dumps(data)) == ToolTables()
     assert parse_names(json.dumps(data)) == {}
 
 

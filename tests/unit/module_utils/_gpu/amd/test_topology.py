@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import Topology, link_types, parse_tables
+from ansible_collections.muster.train.plugins.module_utils._gpu.amd.topology import ToolTables, link_types, parse_tables
 
 ROCM_SMI = """\
 WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status
@@ -86,6 +86,6 @@ def test_what_is_cut_is_left_out() -> None:
 
 
 def test_a_pair_told_in_two_ways_is_not_known() -> None:
-    assert link_types(Topology(tables={"link_type": {(0, 1): "XGMI", (1, 0): "PCIE", (2, 0): "PCIE"}})) == {
+    assert link_types(ToolTables(tables={"link_type": {(0, 1): "XGMI", (1, 0): "PCIE", (2, 0): "PCIE"}})) == {
         (0, 2): "PCIE"
     }

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.driver import parse_information
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.smi_output import (
-    Answer,
+    SmiAnswer,
     SmiGpu,
     other_lines,
     parse_list,
@@ -52,7 +52,7 @@ GPU 1: NVIDIA A100-SXM4-80GB (UUID: {uuid(1)})
 
 
 def test_query() -> None:
-    assert parse_query(row(1, mig="Enabled") + "\n" + row(0) + "\n") == Answer(
+    assert parse_query(row(1, mig="Enabled") + "\n" + row(0) + "\n") == SmiAnswer(
         [SmiGpu(0, NAME, uuid(0), "0000:1b:00.0", 81559), SmiGpu(1, NAME, uuid(1), "0000:2c:00.0", 81559, mig=True)],
         DRIVER,
     )
@@ -83,28 +83,28 @@ def test_query_with_a_line_of_another_kind() -> None:
     text = f"{row(0)}\n{lost}\n{row(2)}\n"
     assert [gpu.index for gpu in parse_query(text).gpus] == [0, 2]
     assert other_lines(text) == lost
-    assert parse_query("No devices were found\n") == Answer()
+    assert parse_query("No devices were found\n") == SmiAnswer()
 
 
 def test_xml() -> None:
-    assert parse_xml(XML) == Answer(
+    assert parse_xml(XML) == SmiAnswer(
         [SmiGpu(0, NAME, uuid(0), "0000:1b:00.0", 81559, mig=True), SmiGpu(1, NAME, uuid(1), "0000:2c:00.0")],
         DRIVER,
         CUDA,
     )
     newer = XML.replace("cuda_version", "cuda_umd_version").replace("driver_version", "kmd_version")
     assert parse_xml(newer) == parse_xml(XML)
-    assert parse_xml(XML[:700]) == parse_xml("No devices were found") == parse_xml("") == Answer()
+    assert parse_xml(XML[:700]) == parse_xml("No devices were found") == parse_xml("") == SmiAnswer()
     assert parse_xml(
         '<!DOCTYPE x [<!ENTITY a "b">]><nvidia_smi_log><cuda_version>1.0</cuda_version></nvidia_smi_log>'
-    ) == (Answer())
+    ) == (SmiAnswer())
 
 
 def test_versions() -> None:
-    assert parse_log(LOG) == Answer([], DRIVER, CUDA)
-    assert parse_log("KMD Version      : 610.57.04\nCUDA UMD Version : 13.3\n") == Answer([], "610.57.04", "13.3")
-    assert parse_log("Driver Version : 390.48\n") == Answer([], "390.48")
-    assert parse_log("CUDA Version : N/A\n") == parse_log("") == Answer()
+    assert parse_log(LOG) == SmiAnswer([], DRIVER, CUDA)
+    assert parse_log("KMD Version      : 610.57.04\nCUDA UMD Version : 13.3\n") == SmiAnswer([], "610.57.04", "13.3")
+    assert parse_log("Driver Version : 390.48\n") == SmiAnswer([], "390.48")
+    assert parse_log("CUDA Version : N/A\n") == parse_log("") == SmiAnswer()
 
 
 def test_mig_devices() -> None:
