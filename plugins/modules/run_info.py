@@ -73,6 +73,10 @@ run:
       type: list
       elements: str
     heartbeat_age_s: {description: Seconds since the runner's last heartbeat. There is one per second., type: float}
+    stalled:
+      description: "On the head, a dictionary (node, seconds) for each node whose storage does not answer."
+      type: list
+      elements: dict
     log_dropped: {description: 'Number of log bytes that were lost, for example because of a full disk.', type: int}
     starter: {description: 'How the runner was started - V(setsid), V(systemd) or V(systemd-user).', type: str}
     memlock:

@@ -17,11 +17,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.state import HEARTBEAT
 from ansible_collections.muster.train.tests.faults import gangs
+from ansible_collections.muster.train.tests.support.gang import Running
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 FULL, HANGING = "1m", 16 << 20
-SHORT_S = 5.0
+# Longer than `lost_after`, which is 12 s.
+SHORT_S = 15.0
+# As long as the failover of a file server takes.
+STALL_S = 60.0
+# Between two disks that come back.
+LAST_THAW_S = 8.0
+# `launch_disk_wait` of a run whose disk does not come back, shortened.
+DISK_WAIT_S = 8
 WRITES = "import sys, time\nwhile True:\n    open(sys.argv[1], 'w').write('x')\n    time.sleep(0.01)"
 
 
@@ -92,11 +101,12 @@ def full(home: Path, turn: random.Random) -> float:
 
 
 def hangs(head: bool) -> Callable[[Path, random.Random], float]:
-    """Return the fault that a node's disk hangs until the other nodes have given the node up."""
+    """Return the fault that a node's disk hangs until the node has given it up, and the other nodes have ended."""
 
     def fault(home: Path, turn: random.Random) -> float:
         bad = 0 if head else turn.randrange(1, gangs.NODES)
-        with freezable(home / f"node{bad}") as freeze, gangs.running_gang(home, turn) as running:
+        disk = freezable(home / f"node{bad}")
+        with disk as freeze, gangs.running_gang(home, turn, disk_wait=DISK_WAIT_S) as running:
             began = time.monotonic()
             freeze(True)
             try:
@@ -104,7 +114,9 @@ def hangs(head: bool) -> Callable[[Path, random.Random], float]:
             finally:
                 freeze(False)
             running.runners[bad].wait(gangs.PATIENCE_S)
-            gangs.check(running, ["lost"], bad)
+            verdict = gangs.check(running, ["failed"], bad)
+            assert f"has not answered for {DISK_WAIT_S} s" in str(verdict.why), verdict.why
+            assert running.state(bad)["phase"] == "failed", "its last state is written once the disk answers"
             return seconds
 
     return fault
@@ -145,8 +157,21 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
             return seconds
 
 
+def go_on(running: Running, turn: random.Random) -> float:
+    """Check that every node writes again and runs, then stop the run; return the seconds until it has ended."""
+    beats = [Path(job.run_dir, HEARTBEAT) for job in running.jobs]
+    thawed = time.time()
+    wait_for(lambda: all(beat.stat().st_mtime > thawed for beat in beats), "they write again", gangs.PATIENCE_S)
+    assert gangs.all_run(running), f"it ended the run: {running.phases()}"
+    began = time.monotonic()
+    gangs.request_stop(running, turn.randrange(gangs.NODES))
+    seconds = gangs.wait_for_end(running, began)
+    gangs.check(running, ["stopped"])
+    return seconds
+
+
 def hangs_shortly(home: Path, turn: random.Random) -> float:
-    """A disk hangs for less than `lost_after`: the run continues."""
+    """A disk hangs for longer than `lost_after`: the run continues."""
     bad = turn.randrange(gangs.NODES)
     with freezable(home / f"node{bad}") as freeze, gangs.running_gang(home, turn) as running:
         freeze(True)
@@ -154,10 +179,19 @@ def hangs_shortly(home: Path, turn: random.Random) -> float:
             time.sleep(SHORT_S)
         finally:
             freeze(False)
-        time.sleep(1.0)
-        assert gangs.all_run(running), f"it ended the run: {running.phases()}"
-        began = time.monotonic()
-        gangs.request_stop(running, turn.randrange(gangs.NODES))
-        seconds = gangs.wait_for_end(running, began)
-        gangs.check(running, ["stopped"])
-        return seconds
+        return go_on(running, turn)
+
+
+def all_stall(home: Path, turn: random.Random) -> float:
+    """All disks stall for a minute and come back in any order: the run continues."""
+    with contextlib.ExitStack() as disks:
+        freezes = [disks.enter_context(freezable(home / f"node{node}")) for node in range(gangs.NODES)]
+        lost_after = turn.choice([gangs.LOST_S, 12])
+        running = disks.enter_context(gangs.running_gang(home, turn, lost_after=lost_after))
+        for freeze in turn.sample(freezes, gangs.NODES):
+            freeze(True)
+        time.sleep(STALL_S)
+        for freeze in turn.sample(freezes, gangs.NODES):
+            freeze(False)
+            time.sleep(LAST_THAW_S * turn.random())
+        return go_on(running, turn)

@@ -120,7 +120,7 @@ ROWS = [
         ),
     ),
     Row(
-        "a node or its container dies, freezes, hangs on its disk, or is cut off",
+        "a node or its container dies, freezes, or is cut off",
         "the others are stopped at once if the connection breaks, else after `launch_lost_after` (12 s); the "
         "node ends itself when it returns",
         "`lost`, names the node",
@@ -128,7 +128,6 @@ ROWS = [
             Fault("a node is killed", nodes.hit(signal.SIGKILL, head=False), 30.0),
             Fault("a container is killed at any moment", containers.killed, 30.0, skip_reason=containers.skip_reason),
             Fault("a node freezes", nodes.hit(signal.SIGSTOP, head=False), 30.0, at_once=IDLE),
-            Fault("a node's disk hangs", disks.hangs(head=False), 30.0, "rounds", IDLE, disks.skip_reason),
             Fault("a node is cut off", network.cut_off(head=False), 30.0, "rounds", IDLE, network.skip_reason),
         ),
         ("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
@@ -163,23 +162,47 @@ ROWS = [
         ),
     ),
     Row(
-        "the head dies, freezes, hangs on its disk, or is cut off",
+        "the head dies, freezes, or is cut off",
         "every other node ends itself after the same time",
         "`lost`, from the other nodes; a head that was cut off names the nodes it lost",
         (
             Fault("the head is killed", nodes.hit(signal.SIGKILL, head=True), 30.0),
             Fault("the head freezes", nodes.hit(signal.SIGSTOP, head=True), 30.0, at_once=IDLE),
-            Fault("the head's disk hangs", disks.hangs(head=True), 30.0, "rounds", IDLE, disks.skip_reason),
             Fault("the head is cut off", network.cut_off(head=True), 30.0, "rounds", IDLE, network.skip_reason),
         ),
     ),
     Row(
-        "a node or its disk pauses for less than `launch_lost_after`",
+        "a node pauses for less than `launch_lost_after`",
         "nothing: its ranks wait or continue",
         "`running`",
+        (Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),),
+    ),
+    Row(
+        "the storage of one node or of all does not answer for less than `launch_disk_wait` (300 s), as when a file "
+        "server fails over",
+        "nothing: `status` and `follow` name the nodes; output waits in memory (8 MiB a node) and in the pipes (1 MiB "
+        "a rank), after which the ranks wait too; a restart waits until all storage has answered",
+        "`running`",
         (
-            Fault("a node pauses, then a stop", nodes.pauses, 5.0, "rounds", IDLE),
             Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.skip_reason),
+            Fault("all disks stall for 60 s, then a stop", disks.all_stall, 5.0, "rounds", 2, disks.skip_reason),
+        ),
+        (f"{UNIT}/test_stalled_storage.py::test_output_waits_in_bounded_memory_while_the_storage_does_not_answer",),
+    ),
+    Row(
+        "the storage of a node does not answer for longer",
+        "its ranks and those of all other nodes are stopped; a spare can take its rank. The node writes its last state "
+        "if the storage answers within the same time again",
+        "`failed`, names the node",
+        (
+            Fault(
+                f"a node's disk hangs, given up after {disks.DISK_WAIT_S} s",
+                *(disks.hangs(head=False), 30.0, "rounds", IDLE, disks.skip_reason),
+            ),
+            Fault(
+                f"the head's disk hangs, given up after {disks.DISK_WAIT_S} s",
+                *(disks.hangs(head=True), 30.0, "rounds", IDLE, disks.skip_reason),
+            ),
         ),
     ),
     Row(

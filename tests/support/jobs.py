@@ -57,6 +57,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         stop_grace=10,
         abort_grace=2,
         join_timeout=10,
+        disk_wait=300,
         log_limit=1 << 20,
         label=None,
         created="2026-11-20T14:30:52Z",

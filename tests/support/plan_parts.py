@@ -44,6 +44,7 @@ POLICY: dict[str, Any] = {
     "launch_abort_grace": 10,
     "launch_join_timeout": 20,
     "launch_lost_after": 12,
+    "launch_disk_wait": 300,
     "launch_log_limit_mib": 256,
 }
 

@@ -114,6 +114,7 @@ class Job:
     stop_grace: int
     abort_grace: int
     join_timeout: int
+    disk_wait: int
     log_limit: int
     label: str | None
     created: str

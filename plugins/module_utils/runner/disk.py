@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import errno
 import os
 import selectors
 import threading
@@ -26,6 +27,14 @@ class Answer:
     done: bool = False
     value: Any = None
     error: OSError | None = None
+
+    def result(self) -> Any:
+        """Return the value; raise OSError where the call failed, or has not been made yet."""
+        if not self.done:
+            raise TimeoutError(errno.ETIMEDOUT, "the storage does not answer")
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 @dataclasses.dataclass(frozen=True)

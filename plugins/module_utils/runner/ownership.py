@@ -10,13 +10,14 @@ import math
 import os
 import stat
 import time
+from collections.abc import Callable
 
 
-def give_back(directory: str, seconds: float = math.inf) -> None:
+def give_back(directory: str, seconds: float = math.inf, note_answer: Callable[[], None] = lambda: None) -> None:
     """Give all files below a directory, written by a container's root, to the directory's owner.
 
     Links are not followed, and a file with several names stays as it is: it may be one outside. What
-    fails, or would take longer than `seconds`, waits for the next time.
+    fails, or would take longer than `seconds`, waits for the next time. `note_answer` is called as the work goes on.
     """
     until = time.monotonic() + seconds
     if os.geteuid() != 0:
@@ -28,6 +29,7 @@ def give_back(directory: str, seconds: float = math.inf) -> None:
         for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
             for name in (*folders, *names):
                 _give(name, folder, owner)
+                note_answer()
             if time.monotonic() > until:
                 return
 

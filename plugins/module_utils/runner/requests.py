@@ -8,11 +8,16 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import time
 
 from .._records.job import Job
 from .._records.run import StopRequest
 from . import files
+from .disk import DiskThread
 from .process_tree import signal_name
+
+# How often the file is looked for.
+LOOK_S = 0.2
 
 
 class StopRequests:
@@ -23,6 +28,8 @@ class StopRequests:
         self._default_grace = job.stop_grace
         self._file = os.path.join(run_dir, "stop." + job.nonce)
         self._signal: int | None = None
+        self._request: StopRequest | None = None
+        self._next_look = 0.0
 
     def note_signal(self, number: int, _frame: object) -> None:
         self._signal = number
@@ -33,7 +40,7 @@ class StopRequests:
         return self._signal is not None
 
     def look(self) -> StopRequest | None:
-        """Return the stop request, None where there is none; without a grace period the job's own applies."""
+        """Look for a stop request and return it, if any; without a grace period the job's own applies."""
         if self._signal is not None:
             return StopRequest(f"{self._node}: the runner received {signal_name(self._signal)}")
         if not os.path.exists(self._file):
@@ -41,7 +48,18 @@ class StopRequests:
         # An empty file is a request too.
         request = StopRequest.from_dict(files.read_json(self._file))
         grace = request.grace if request.grace is not None and 0 <= request.grace < math.inf else None
-        return StopRequest(request.why or "stop requested", grace)
+        self._request = StopRequest(request.why or "stop requested", grace)
+        return self._request
+
+    def poll(self, disk: DiskThread) -> StopRequest | None:
+        """Return what the last look has shown, without waiting for the storage."""
+        if self._signal is not None:
+            return self.look()
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_S
+            disk.put(self._file, self.look)
+        return self._request
 
     def grace(self, request: StopRequest) -> float:
         """Return the seconds from SIGTERM to SIGKILL."""

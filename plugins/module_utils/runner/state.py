@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import functools
 import os
 import resource
+from collections.abc import Callable
 from typing import Any
 
 from .._records.job import ENDED, Job
-from .._records.run import Heartbeat, Progress
+from .._records.run import Heartbeat, Progress, StalledNode
 from .._text.stamps import utc
 from . import files, process_tree
 
@@ -36,11 +39,20 @@ def identity(job: Job) -> dict[str, Any]:
     return {name: getattr(job, name) for name in IDENTITY}
 
 
-class State:
-    """The state document of one run on one node; each change is written at once."""
+def write_now(_document: str, write: Callable[[], None]) -> None:
+    """Write a document without a disk thread."""
+    write()
 
-    def __init__(self, run_dir: str, fields: dict[str, Any]) -> None:
+
+class State:
+    """The state document of one run on one node; `put` gets the name of a document and the call that writes it."""
+
+    def __init__(
+        self, run_dir: str, fields: dict[str, Any], put: Callable[[str, Callable[[], None]], None] = write_now
+    ) -> None:
         self._run_dir = run_dir
+        self._put = put
+        self._unwritten = False
         me = process_tree.look(os.getpid())
         self.fields: dict[str, Any] = {
             "schema": 1,
@@ -61,16 +73,40 @@ class State:
     def phase(self) -> str:
         return str(self.fields["phase"])
 
-    def change(self, phase: str, **fields: Any) -> bool:
-        """Move to a phase; False when it could not be written."""
+    def change(self, phase: str, **fields: Any) -> None:
+        """Move to a phase."""
         self.fields.update(fields, phase=phase)
         if phase in ENDED:
             self.fields["ended"] = utc()
-        return files.write_state(self._run_dir, STATE, self.fields, last=phase in ENDED)
+        self._write()
 
-    def beat(self, progress: Progress | None, elapsed_s: float, log_dropped: int) -> None:
-        """Write the next heartbeat; a full disk costs this beat only."""
+    def beat(
+        self,
+        read_progress: Callable[[], Progress | None],
+        elapsed_s: float,
+        log_dropped: int,
+        stalled: list[StalledNode],
+    ) -> None:
+        """Write the next heartbeat, and the state again if it could not be written."""
+        self._put(HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled))
+        if self._unwritten:
+            self._write()
+
+    def _write(self) -> None:
+        # A copy: what it refers to goes on changing.
+        self._put(STATE, functools.partial(self._save, copy.deepcopy(self.fields), self.phase in ENDED))
+
+    def _save(self, fields: dict[str, Any], last: bool) -> None:
+        self._unwritten = not files.write_state(self._run_dir, STATE, fields, last)
+
+    def _save_beat(
+        self,
+        read_progress: Callable[[], Progress | None],
+        elapsed_s: float,
+        log_dropped: int,
+        stalled: list[StalledNode],
+    ) -> None:
         self._beats += 1
-        document = Heartbeat(self._beats, progress, round(elapsed_s, 1), log_dropped).to_dict()
-        with contextlib.suppress(OSError):
+        document = Heartbeat(self._beats, read_progress(), round(elapsed_s, 1), log_dropped, stalled).to_dict()
+        with contextlib.suppress(OSError):  # a full disk costs this beat only
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)

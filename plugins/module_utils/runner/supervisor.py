@@ -5,20 +5,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import selectors
-import shutil
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .._records.job import Job
-from .._records.run import Progress, StopRequest
+from .._records.run import StopRequest
 from .._text.stamps import utc
 from . import files, process_tree
-from .attempt.attempt import Attempt
+from .attempt.attempt import Attempt, lay_out
 from .attempt.child import adopt_orphans, wake_at_signals
+from .disk import Answer, DiskThread
 from .gang.base import Gang, end_order, report_of
 from .gang.head import Head
 from .gang.member import Member
@@ -31,10 +33,12 @@ TICK_S = 0.2
 HEARTBEAT_S = 1.0
 # How often files that the ranks wrote as root are given to their owner, so that a runner that is killed leaves few.
 GIVE_BACK_S = 10.0
-# How long one such turn may take while the run goes on: the gang must not wait for it.
+# How long one such turn may take while the run goes on: logs and heartbeats must not wait for it.
 GIVE_BACK_LIMIT_S = 0.5
 # How much longer than the grace period a node waits for the gang's last order after a stop request.
 END_S = 3.0
+# How long the gang waits for the storage of a node that has ended; its report is sent again once that answers.
+DRAIN_S = 2.0
 
 
 class Supervisor:
@@ -46,6 +50,7 @@ class Supervisor:
         self._private = private
         self._requests = requests
         self._selector = selectors.DefaultSelector()
+        self._disk = DiskThread()
         self._attempt: Attempt | None = None
         self._request: StopRequest | None = None
         self._stop_deadline = math.inf
@@ -55,17 +60,19 @@ class Supervisor:
     def run(self) -> int:
         """Run the job to its end; every way out leaves a terminal state and no process. Return the exit code."""
         job = self.job
-        files.reserve(self.run_dir)
+        self._disk.add(functools.partial(files.reserve, self.run_dir))
         starter = os.environ.get("MUSTER_STARTER", "setsid")
-        state = State(self.run_dir, {**identity(job), "starter": starter})
+        state = State(self.run_dir, {**identity(job), "starter": starter}, self._disk.put)
         state.change("waiting")
         request = self._requests.look()
         if request is not None and job.node_rank == 0:  # any other node still has to pass the request to the head
             end = _end_of(end_order("stopped", str(request.why)))
             self._write_last(state, "stopped", why="stopped before it started", end=end)
+            self._disk.wait(job.disk_wait)
             return 0
         adopt_orphans()
         wake_at_signals(self._selector)
+        self._disk.wake(self._selector)
         try:
             return self._follow_gang(state)
         except Exception as error:
@@ -73,6 +80,7 @@ class Supervisor:
             for process in process_tree.descendants(os.getpid()):
                 process_tree.send(process, signal.SIGKILL)
             state.change("failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
+            self._disk.wait(job.disk_wait)
             raise
 
     def _follow_gang(self, state: State) -> int:
@@ -84,6 +92,7 @@ class Supervisor:
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
             # The verdict for the whole run: the other nodes are only stopped because of this.
             state.change("failed", why=why, end=_end_of(end_order("failed", why, self.job.node)))
+            self._disk.wait(self.job.disk_wait)
             return 1
         phase: str | None = None
         fields: dict[str, Any] = {}
@@ -94,10 +103,14 @@ class Supervisor:
                 phase, fields = self._run_attempt(state, gang, int(order["attempt"]), job)
             elif order["type"] == "end":
                 break
-        self._write_end(state, gang, phase, fields, order)
-        while not gang.leave():
+        written = self._write_end(state, gang, phase, fields, order)
+        deadline = time.monotonic() + DRAIN_S
+        while not written.done and self._turn(gang) < deadline:
+            pass
+        while not gang.leave():  # the others must not wait for this node's storage
             self._turn(gang)
         gang.close()
+        self._disk.wait(self.job.disk_wait)
         return 0 if state.phase in ("succeeded", "stopped") else 1
 
     def _join(self) -> Gang:
@@ -110,15 +123,27 @@ class Supervisor:
         """Handle what has arrived, waiting at most one tick; return the time."""
         for key, events in self._selector.select(TICK_S):
             key.data(events)
+        self._disk.check()
         now = time.monotonic()
+        gang.stalled_s = int(self._disk.stalled_s(now))
         gang.tick(now)
         return now
+
+    def _wait_for_disk(self, gang: Gang, answer: Answer, seconds: float, *orders: str) -> None:
+        """Take turns until the storage has answered, one of these orders has come, or so many seconds have passed."""
+        deadline = time.monotonic() + seconds
+        while not answer.done and not any(order["type"] in orders for order in gang.orders):
+            now = self._turn(gang)
+            self._handle_request(gang, self._requests.poll(self._disk), now)
+            if now >= deadline:
+                return
 
     def _next_order(self, state: State, gang: Gang) -> dict[str, Any]:
         while not gang.orders:
             now = self._turn(gang)
             self._report_waiting(state, gang, now)
-            if not self._handle_request(gang, self._requests.look(), now) and now >= self._stop_deadline:
+            request = self._requests.poll(self._disk)
+            if not self._handle_request(gang, request, now) and now >= self._stop_deadline:
                 return end_order("stopped", "stop requested; not all nodes have answered")
         return gang.orders.popleft()
 
@@ -130,21 +155,27 @@ class Supervisor:
             if why != state.fields["why"]:
                 state.change("waiting", why=why)
         if now >= self._next_beat:
-            self._beat(state)
+            self._beat(state, gang)
 
     def _run_attempt(self, state: State, gang: Gang, number: int, job: Job) -> tuple[str, dict[str, Any]]:
         """Make one attempt with the node rank of this job; return its phase and the state's fields."""
-        shutil.rmtree(os.path.join(self.run_dir, "errors"), ignore_errors=True)
-        files.make_dir(os.path.join(self.run_dir, "errors"))
+        made = self._disk.ask(functools.partial(lay_out, job, self.run_dir))
+        self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
         places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
         fields: dict[str, Any] = {**places, **NOT_ENDED}
         try:
             environment = environment_of(job, self._private)
-            attempt = self._attempt = Attempt(job, self.run_dir, number, environment, self._selector)
+            attempt = self._attempt = Attempt(
+                job, self.run_dir, number, environment, made.result(), self._disk, self._selector
+            )
         except OSError as error:
-            fields["why"] = f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
-            gang.report_drained(report_of("failed", fields))
-            return "failed", fields
+            if gang.orders and not made.done:
+                phase, why = "stopped", f"stopped before it started: {gang.orders[0].get('why')}"
+            else:
+                phase, why = "failed", f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
+            fields["why"] = why
+            self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields))
+            return phase, fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._started = attempt.began if self._started is None else self._started
         state.change("running", started=state.fields["started"] or utc(), launcher=launcher, **fields)
@@ -155,23 +186,34 @@ class Supervisor:
             attempt.tick(now)
             self._handle_orders(state, gang, attempt, now)
             if now >= self._next_beat:
-                self._beat(state)
+                self._beat(state, gang)
+            if self._disk.stalled_s(now) > job.disk_wait:
+                attempt.give_up(f"the storage of {self.run_dir} has not answered for {job.disk_wait} s")
             summary = None if running_written else gang.summary()
             if summary is not None and summary["started"] == summary["nodes"]:
-                running_written = state.change(state.phase, gang=summary)
+                running_written = True
+                state.change(state.phase, gang=summary)
             if attempt.failed and not failure_reported:
                 failure_reported = True
                 gang.report_failure(_outcome(attempt)[2])
         attempt.close()
-        phase, fields, report = _outcome(attempt)
-        gang.report_drained(report)
-        self._beat(state)
+        self._report_drained(gang, self._disk.ask(attempt.look_at_end), lambda: _outcome(attempt)[2])
+        phase, fields, _report = _outcome(attempt)
+        self._beat(state, gang)
         state.change("drained", gang=gang.summary(), **fields)
         return phase, fields
 
+    def _report_drained(self, gang: Gang, answer: Answer, report: Callable[[], dict[str, Any]]) -> None:
+        """Report that nothing of the attempt is left; again once the storage has answered, before which none starts."""
+        self._wait_for_disk(gang, answer, DRAIN_S, "end")
+        gang.report_drained({**report(), "stalled": not answer.done})
+        if not answer.done:
+            self._wait_for_disk(gang, answer, self.job.disk_wait, "end")
+            gang.report_drained({**report(), **({} if answer.done else {"stuck": True})})
+
     def _handle_orders(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """Stop the attempt where a stop request, the time limit or the gang demands it."""
-        request = self._requests.look()
+        request = self._requests.poll(self._disk)
         if request is None and self.job.time_limit and now - (self._started or now) >= self.job.time_limit:
             request = StopRequest(f"time limit of {self.job.time_limit} s reached")
         if self._handle_request(gang, request, now) and request is not None:
@@ -198,7 +240,7 @@ class Supervisor:
 
     def _write_end(
         self, state: State, gang: Gang, phase: str | None, fields: dict[str, Any], order: dict[str, Any]
-    ) -> None:
+    ) -> Answer:
         """Write the terminal state: how this node's part ended, and how the whole run ended."""
         end = _end_of(order)
         if phase is None and self.job.is_spare:
@@ -206,28 +248,35 @@ class Supervisor:
         elif phase is None:  # nothing was started here
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
             fields = {"why": end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"}
-        self._give_back()
-        self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
+        self._disk.add(self._give_back)
+        return self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
 
-    def _write_last(self, state: State, phase: str, **fields: Any) -> None:
+    def _write_last(self, state: State, phase: str, **fields: Any) -> Answer:
+        """Write the terminal state after all else; return the answer to wait for."""
         state.change(phase, **fields)
-        files.release_reserve(self.run_dir)
-        self._requests.remove()
+        self._disk.add(functools.partial(files.release_reserve, self.run_dir))
+        return self._disk.ask(self._requests.remove)
 
-    def _beat(self, state: State) -> None:
+    def _beat(self, state: State, gang: Gang) -> None:
         now = time.monotonic()
         self._next_beat = now + HEARTBEAT_S
         if now >= self._next_give_back:
             self._next_give_back = now + GIVE_BACK_S
-            self._give_back(GIVE_BACK_LIMIT_S)
-        if self._attempt is None:
-            state.beat(None, 0.0, 0)
+            self._disk.put("give back", functools.partial(self._give_back, GIVE_BACK_LIMIT_S))
+        attempt = self._attempt
+        if attempt is None:
+            state.beat(_nothing, 0.0, 0, gang.stalled_nodes())
         else:
-            state.beat(self._attempt.progress(), now - (self._started or now), self._attempt.output.dropped())
+            elapsed_s = now - (self._started or now)
+            state.beat(attempt.look, elapsed_s, attempt.output.dropped(), gang.stalled_nodes())
 
     def _give_back(self, seconds: float = math.inf) -> None:
         for name in ("errors", "outputs"):
-            give_back(os.path.join(self.run_dir, name), seconds)
+            give_back(os.path.join(self.run_dir, name), seconds, self._disk.note_answer)
+
+
+def _nothing() -> None:
+    """Show that the storage has made all calls before this one."""
 
 
 def _end_of(order: dict[str, Any]) -> dict[str, Any]:
@@ -239,5 +288,5 @@ def _end_of(order: dict[str, Any]) -> dict[str, Any]:
 def _outcome(attempt: Attempt) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return how an attempt has ended or is ending: its phase, the state's fields, and the report for the gang."""
     phase, fields, stuck = attempt.verdict()
-    step = (attempt.progress() or Progress()).step
-    return phase, fields, report_of(phase, fields, step, attempt.has_saved(), stuck)
+    step = attempt.progress.step if attempt.progress else None
+    return phase, fields, report_of(phase, fields, step, attempt.saved, stuck)

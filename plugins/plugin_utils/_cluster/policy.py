@@ -33,6 +33,7 @@ VARIABLES = (
     Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_join_timeout", "int", minimum=1, maximum=DAY),
     Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
+    Parameter("launch_disk_wait", "int", minimum=1, maximum=DAY),
     Parameter("launch_log_limit_mib", "int", minimum=1, maximum=1 << 20),
 )
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
@@ -64,6 +65,7 @@ class ClusterPolicy:
     abort_grace: int = 10
     join_timeout: int = 600
     lost_after: int = 12
+    disk_wait: int = 300
     log_limit_mib: int = 256
     library: str = ""
     version: str = ""

@@ -16,7 +16,7 @@ from pathlib import Path
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner needs of the nodes' side besides its own package.
 _BESIDE = (
-    *(f"_records/{name}.py" for name in ("__init__", "cause", "job", "known", "layout", "run")),
+    *(f"_records/{name}.py" for name in ("__init__", "cause", "document", "job", "known", "layout", "run")),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
 _MAIN = b"""\

@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
-from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, Progress, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import (
+    Heartbeat,
+    Progress,
+    RunRecord,
+    StalledNode,
+)
 
 from .._text.table import one_line
 from .verdict import NO_METRICS
@@ -21,7 +27,7 @@ class Sample:
     """One read of the head: seconds since the launcher's start, and the workload's progress if it has any.
 
     begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
-    verdict: the run's, once it has ended. attempt: counted from 0.
+    verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer.
     """
 
     phase: str
@@ -32,6 +38,7 @@ class Sample:
     why: str = ""
     verdict: str | None = None
     attempt: int = 0
+    stalled: str = ""
 
     @property
     def shown(self) -> str:
@@ -68,6 +75,7 @@ def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
         why=one_line(run.why or ""),
         verdict=run.end.verdict if over and run.end and run.end.verdict in ENDED else None,
         attempt=run.attempt or 0,
+        stalled="" if over else stall_text(heartbeat.stalled),
     )
 
 
@@ -94,8 +102,18 @@ def eta_s(first: Sample, now: Sample) -> float | None:
     return max(0.0, remaining) if math.isfinite(remaining) else None
 
 
+def stall_text(stalled: Sequence[StalledNode]) -> str:
+    """Return e.g. ``storage does not answer: node1 for 37 s``, empty where all does."""
+    nodes = ", ".join(f"{one_line(node.node or '?')} for {node.seconds} s" for node in stalled)
+    return f"storage does not answer: {nodes}" if nodes else ""
+
+
 def status_text(now: Sample) -> str:
     """Return the line without the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
+    return "  ".join(filter(None, [_phase_text(now), now.stalled]))
+
+
+def _phase_text(now: Sample) -> str:
     if now.progress is None:
         ends = {"succeeded": NO_METRICS, **dict.fromkeys(ENDED[1:], "")}
         if now.phase == "waiting" and now.why:

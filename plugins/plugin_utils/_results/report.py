@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._text.table import names, one_line, table
 from .causes import ordered
 from .infos import Info
+from .progress import stall_text
 from .verdict import NO_METRICS, Verdict, is_idle_spare, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
@@ -79,7 +80,9 @@ def _remarks(run: RunRecord) -> str:
     remarks = [one_line(why, LONGEST)] if why else []
     age = run.heartbeat_age_s
     if run.alive and age is not None and age > HEARTBEAT_STALE_S:
-        remarks.append(f"no sign of life for {duration(age)}")
+        remarks.append(f"nothing written for {duration(age)}: its storage is full or does not answer")
+    if run.stalled:
+        remarks.append(stall_text(run.stalled))
     if run.left:
         many = run.left != 1
         left = f"{run.left} process{'es' * many} of it {'are' if many else 'is'} left"

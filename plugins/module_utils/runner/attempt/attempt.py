@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import selectors
+import shutil
 import signal
 import time
 from typing import Any
@@ -14,11 +17,12 @@ from typing import Any
 from ..._records.cause import judge_rank, likeliest_first
 from ..._records.job import Job
 from ..._records.run import Progress
-from .. import process_tree
+from .. import files, process_tree
+from ..disk import DiskThread
 from . import launcher_failure, progress
 from .child import Child
 from .memory import KernelMemory
-from .output import Output
+from .output import Output, make_pipes
 
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
 REPORTED_FAILURES = 32
@@ -26,11 +30,32 @@ REPORTED_FAILURES = 32
 CLOSING_S = 10.0
 
 
+def lay_out(job: Job, run_dir: str) -> list[int]:
+    """Make what an attempt needs in the run directory; return the ranks' pipes. Waits for the storage."""
+    for path in (job.code_dir, job.argv[0]):
+        with contextlib.suppress(OSError):  # its start says what is wrong
+            os.stat(path)
+    errors = os.path.join(run_dir, "errors")
+    shutil.rmtree(errors, ignore_errors=True)
+    files.make_dir(errors)
+    return make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
+
+
 class Attempt:
-    """The launcher, its ranks and their output; `stop` and `tick` advance it, `over` returns whether it has ended."""
+    """The launcher, its ranks and their output; `stop` and `tick` advance it, `over` returns whether it has ended.
+
+    progress and saved are what the last `look` has found: how far its ranks are, and whether they saved a checkpoint.
+    """
 
     def __init__(
-        self, job: Job, run_dir: str, number: int, environment: dict[str, str], selector: selectors.BaseSelector
+        self,
+        job: Job,
+        run_dir: str,
+        number: int,
+        environment: dict[str, str],
+        pipes: list[int],
+        disk: DiskThread,
+        selector: selectors.BaseSelector,
     ) -> None:
         """Start the launcher; raise OSError where it can't be started."""
         self._job = job
@@ -39,10 +64,13 @@ class Attempt:
         self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
         self.why: str | None = None  # of the stop request
         self._orphans_asked = False
+        self._given_up: str | None = None
+        self.progress: Progress | None = None
+        self.saved = False
         self.began, self.began_at = time.monotonic(), time.time()
         self._memory = KernelMemory()
         ranks = range(job.first_rank, job.first_rank + job.nproc)
-        self.output = Output(run_dir, ranks, self._own_rank, job.log_limit, selector)
+        self.output = Output(run_dir, ranks, self._own_rank, pipes, job.log_limit, disk, selector)
         passed_files = () if self._own_rank is not None else (self.output.report_end,)
         environment = {**environment, **place_of(job, number)}
         if passed_files:
@@ -63,17 +91,28 @@ class Attempt:
 
     @property
     def failed(self) -> bool:
-        """Whether a rank or the launcher failed before a stop request."""
+        """Whether a rank or the launcher failed before a stop request, or the node has to be given up."""
+        if self._given_up is not None:
+            return True
         if self.child.code is None:
             return self.why is None and launcher_failure.is_closing(self.output.report)
         return self.child.code != 0 and (self.why is None or bool(launcher_failure.parse_report(self.output.report)))
 
-    def progress(self) -> Progress | None:
-        """Return the progress that its ranks have written, None before the first record."""
-        return progress.read_progress(self._job.output_dir, self.began_at)
+    def look(self) -> Progress | None:
+        """Read the progress that its ranks have written, None before the first record. Waits for the storage."""
+        self.progress = progress.read_progress(self._job.output_dir, self.began_at) or self.progress
+        return self.progress
 
-    def has_saved(self) -> bool:
-        return progress.has_saved(self._job.output_dir, self.began_at)
+    def look_at_end(self) -> None:
+        """Read how far it came. Waits for the storage."""
+        self.look()
+        self.saved = progress.has_saved(self._job.output_dir, self.began_at)
+
+    def give_up(self, why: str) -> None:
+        """End it because this node cannot take part in a run any more."""
+        if self.why is None and self.child.code is None:
+            self._given_up = why
+            self.stop(why, self._job.abort_grace)
 
     def stop(self, why: str, grace: float) -> None:
         """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""
@@ -85,6 +124,7 @@ class Attempt:
 
     def tick(self, now: float) -> None:
         """Let time pass: collect what ended, kill what had its grace."""
+        self.output.tick()
         self.child.reap()
         if self.child.code is None and self._kill_at is None and self.failed:
             self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
@@ -115,6 +155,8 @@ class Attempt:
 
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
+        if self._given_up is not None:
+            return "failed", {"why": self._given_up, "log_dropped": self.output.dropped()}, True
         if self.child.code is None and self._killed_at is None:
             return "failed", {"why": "a rank failed; torchrun is stopping the node's other ranks"}, False
         code = self.child.code if self.child.code is not None else -signal.SIGKILL

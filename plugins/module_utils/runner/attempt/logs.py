@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 import time
 
 from .. import files
+from ..disk import DiskThread
 
 LONGEST_LINE = 64 * 1024
 # Lines of a log in the state, and bytes per line: the state must fit into the space reserved for it.
@@ -28,8 +30,9 @@ class CappedLog:
     The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped.
     """
 
-    def __init__(self, path: str, limit: int) -> None:
+    def __init__(self, path: str, limit: int, disk: DiskThread) -> None:
         self.path = path
+        self._disk = disk
         self.dropped = 0
         self.tail: collections.deque[str] = collections.deque(maxlen=TAIL_LINES)
         self._part = max(4096, limit // 3)
@@ -53,18 +56,26 @@ class CappedLog:
         if self._partial:
             self._write_lines([self._partial], now)
             self._partial = b""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._disk.add(self._close)
 
     def _write_lines(self, lines: list[bytes], now: float) -> None:
         prefix = stamp(now).encode() + b" "
         self.tail.extend(_shown(line).decode("utf-8", "replace") for line in lines[-TAIL_LINES:])
         data = b"".join(prefix + line.rstrip(b"\r") + b"\n" for line in lines)
+        self._disk.add(functools.partial(self._save, data), len(data))
+
+    # -- on the disk thread --------------------------------------------------------------------------------------
+
+    def _save(self, data: bytes) -> None:
         try:
             self._write(data)
         except OSError:
             self.dropped += len(data)
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is not None and self._size + len(data) > self._part:
@@ -80,9 +91,7 @@ class CappedLog:
         stem = self.path[: -len(".log")]
         first = stem + ".first.log"
         os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._close()
 
 
 def _shown(line: bytes) -> bytes:

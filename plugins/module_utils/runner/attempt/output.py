@@ -14,10 +14,34 @@ import shutil
 import time
 
 from .. import files
+from ..disk import DiskThread
 from .logs import CappedLog
 
+PIPES = "pipes"
 PIPE_BYTES = 1 << 20
 READ_BYTES = 1 << 16
+# While so much waits for the storage, the pipes are not read: they fill up, and then the ranks wait.
+MAX_BACKLOG_BYTES = 8 << 20
+
+
+def make_pipes(run_dir: str, nproc: int) -> list[int]:
+    """Make a pipe for each rank; return their descriptors, none where all output goes to the node's log."""
+    folder = os.path.join(run_dir, PIPES)
+    shutil.rmtree(folder, ignore_errors=True)
+    pipes: list[int] = []
+    try:
+        files.make_dir(folder)
+        for local_rank in range(nproc):
+            path = os.path.join(folder, f"rank_{local_rank}")
+            os.mkfifo(path, 0o600)
+            # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
+            pipes.append(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError:  # no FIFOs on this file system
+        shutil.rmtree(folder, ignore_errors=True)
+        for pipe in pipes:
+            os.close(pipe)
+        return []
+    return pipes
 
 
 class Output:
@@ -28,36 +52,33 @@ class Output:
     """
 
     def __init__(
-        self, run_dir: str, ranks: range, own_rank: int | None, log_limit: int, selector: selectors.BaseSelector
+        self,
+        run_dir: str,
+        ranks: range,
+        own_rank: int | None,
+        pipes: list[int],
+        log_limit: int,
+        disk: DiskThread,
+        selector: selectors.BaseSelector,
     ) -> None:
+        self._run_dir = run_dir
+        self._log_limit = log_limit
+        self._disk = disk
         self._selector = selector
+        self._is_paused = False
         self._reads: dict[int, CappedLog | None] = {}
         self.report = b""
         self.logs: dict[int | None, CappedLog] = {}
         read_end, self.launcher_end = os.pipe()
-        self._watch(read_end, self._open_log(run_dir, own_rank, log_limit))
+        self._watch(read_end, self._open_log(own_rank))
         read_end, self.report_end = os.pipe()
         self._watch(read_end, None)
-        self._pipes = os.path.join(run_dir, "pipes")
-        shutil.rmtree(self._pipes, ignore_errors=True)
-        if own_rank is None:
-            self._open_pipes(run_dir, ranks, log_limit)
+        for rank, pipe in zip(ranks, pipes):
+            self._watch(pipe, self._open_log(rank))
 
-    def _open_pipes(self, run_dir: str, ranks: range, log_limit: int) -> None:
-        try:
-            files.make_dir(self._pipes)
-            for local_rank, rank in enumerate(ranks):
-                path = os.path.join(self._pipes, f"rank_{local_rank}")
-                os.mkfifo(path, 0o600)
-                # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
-                pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-                self._watch(pipe, self._open_log(run_dir, rank, log_limit))
-        except OSError:
-            shutil.rmtree(self._pipes, ignore_errors=True)  # no FIFOs on this file system: all goes to the node's log
-
-    def _open_log(self, run_dir: str, rank: int | None, limit: int) -> CappedLog:
+    def _open_log(self, rank: int | None) -> CappedLog:
         name = "node.log" if rank is None else f"rank_{rank:02d}.log"
-        self.logs[rank] = CappedLog(os.path.join(run_dir, "logs", name), limit)
+        self.logs[rank] = CappedLog(os.path.join(self._run_dir, "logs", name), self._log_limit, self._disk)
         return self.logs[rank]
 
     def _watch(self, descriptor: int, log: CappedLog | None) -> None:
@@ -65,6 +86,9 @@ class Output:
         with contextlib.suppress(OSError):  # above the user's pipe limit: the default size does, with more wake-ups
             fcntl.fcntl(descriptor, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
         self._reads[descriptor] = log
+        self._listen(descriptor)
+
+    def _listen(self, descriptor: int) -> None:
         self._selector.register(descriptor, selectors.EVENT_READ, functools.partial(self._read, descriptor))
 
     def hand_over(self) -> None:
@@ -89,9 +113,22 @@ class Output:
         return bool(data)
 
     def _forget(self, descriptor: int) -> None:
-        del self._reads[descriptor]
-        self._selector.unregister(descriptor)
+        log = self._reads.pop(descriptor)
+        if not (self._is_paused and log is not None):
+            self._selector.unregister(descriptor)
         os.close(descriptor)
+
+    def tick(self) -> None:
+        """Read the ranks' pipes only while what waits for the storage is within bounds."""
+        is_paused = self._disk.backlog > (MAX_BACKLOG_BYTES // 2 if self._is_paused else MAX_BACKLOG_BYTES)
+        if is_paused == self._is_paused:
+            return
+        self._is_paused = is_paused
+        for descriptor, log in self._reads.items():
+            if log is not None and is_paused:
+                self._selector.unregister(descriptor)
+            elif log is not None:
+                self._listen(descriptor)
 
     def dropped(self) -> int:
         """Return how many bytes of log were lost so far."""
@@ -114,4 +151,5 @@ class Output:
                 self._forget(descriptor)
         for log in self.logs.values():
             log.close(time.time())
-        shutil.rmtree(self._pipes, ignore_errors=True)
+        folder = os.path.join(self._run_dir, PIPES)
+        self._disk.add(functools.partial(shutil.rmtree, folder, ignore_errors=True))

@@ -59,7 +59,8 @@ def has_saved(output_dir: str, since: float) -> bool:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     entries_read += 1
-                    if entry.stat(follow_symlinks=False).st_mtime >= since:
+                    # Not entry.stat: it keeps all threads of this process from running while the storage hangs.
+                    if os.stat(entry.path, follow_symlinks=False).st_mtime >= since:
                         return True
                     if entries_read >= MAX_ENTRIES:
                         return False

@@ -9,10 +9,13 @@ import collections
 import math
 from typing import Any
 
+from ..._records.run import StalledNode
 from .frames import short
 
 # The longest heartbeat interval in seconds, and how many may be missed before a node is lost; slower in large gangs.
 BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
+# A storage that does not answer for so many seconds is reported.
+STALLED_S = 5
 # Limits of a report, in bytes of JSON: a frame holds 4 KiB.
 MAX_WHY_BYTES = 900
 MAX_TRACEBACK_BYTES = 1500
@@ -24,6 +27,7 @@ class Gang:
 
     def __init__(self) -> None:
         self.orders: collections.deque[dict[str, Any]] = collections.deque()
+        self.stalled_s = 0  # for how long the storage of this node has not answered
 
     def tick(self, now: float) -> None:
         """Let time pass."""
@@ -51,6 +55,10 @@ class Gang:
         """Return what the head knows about all nodes, None on any other node."""
         return None
 
+    def stalled_nodes(self) -> list[StalledNode]:
+        """Return what the head knows of nodes whose storage does not answer, on any other node of itself nothing."""
+        return []
+
     def leave(self) -> bool:
         """Say goodbye; return False while it still has to wait for another runner."""
         raise NotImplementedError
@@ -64,17 +72,28 @@ def heartbeat_s(nnodes: int, lost_after: float) -> float:
     return min(interval, lost_after / beats) if lost_after else interval
 
 
+def is_pause(seconds: float, lost_after: float) -> bool:
+    """Return whether a runner stood still for so long that it can't judge the silence of others."""
+    return bool(lost_after) and seconds >= lost_after / 2
+
+
 def end_order(verdict: str | None, why: str, node: str | None = None) -> dict[str, Any]:
     """Return the order that ends a run; verdict None: this node does not know how the run ended."""
     return {"type": "end", "verdict": verdict, "why": why, "node": node, "rank": None}
 
 
 def report_of(
-    phase: str, fields: dict[str, Any], step: object = None, saved: bool = False, stuck: bool = False
+    phase: str,
+    fields: dict[str, Any],
+    step: object = None,
+    saved: bool = False,
+    stuck: bool = False,
+    stalled: bool = False,
 ) -> dict[str, Any]:
     """Return how a node's part ended, small enough for one frame, with the essentials of the first failing rank.
 
-    step: the last one; saved: whether the attempt wrote a checkpoint; stuck: whether processes cannot be killed.
+    step: the last one; saved: whether the attempt wrote a checkpoint; stuck: whether this node cannot take part in
+    another attempt; stalled: whether its storage does not answer, so that step and saved may still change.
     """
     first = fields.get("first") or {}
     # The end of a traceback says most.
@@ -94,4 +113,5 @@ def report_of(
         "step": int(step) if isinstance(step, (int, float)) and math.isfinite(step) else None,
         "saved": saved,
         "stuck": stuck,
+        "stalled": stalled,
     }

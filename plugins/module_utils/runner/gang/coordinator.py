@@ -116,6 +116,10 @@ class Coordinator:
         """Note that no process of the attempt is left on a node, and how its part ended."""
         self._now = now
         node = self.nodes[number]
+        if self.phase in (RUN, DRAIN) and node.state == DRAINED and node.report and node.report.get("stalled"):
+            node.report = report  # its storage has answered since, or the node has given it up
+            self._conclude()
+            return
         if self.phase not in (RUN, DRAIN) or node.state not in (JOINED, RUNNING):
             return
         if report.get("phase") == "failed":
@@ -259,7 +263,7 @@ class Coordinator:
             self._end_run()
             return
         exhausted = self._restarts.exhausted_reason(self.attempt)
-        if exhausted is None and self._now < self._restarts.earliest_restart():
+        if exhausted is None and (self._now < self._restarts.earliest_restart() or self._restarts.awaits_storage()):
             return  # tick calls this again
         reason = exhausted or self._restarts.record_attempt()
         if reason is None:

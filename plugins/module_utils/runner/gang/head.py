@@ -16,8 +16,9 @@ import time
 from typing import Any
 
 from ..._records.job import Job
-from .base import Gang, heartbeat_s
-from .coordinator import OVER, Coordinator, join_names
+from ..._records.run import StalledNode
+from .base import STALLED_S, Gang, heartbeat_s, is_pause
+from .coordinator import NAMES_SHOWN, OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from .link import Connection
 from .restarts import Limits
@@ -62,6 +63,7 @@ class Head(Gang):
         self._pending: dict[str, tuple[float, Connection]] = {}  # by the head's nonce: since when, and the connection
         self._members: dict[int, tuple[Connection, Session]] = {}
         self._closed: list[tuple[int, str]] = []
+        self._stalled_s: dict[int, int] = {}  # by number
         self._max_pending = 0
         self._leaving_since: float | None = None
         self._listener = self._open_listener(job) if job.nnodes > 1 else None
@@ -82,7 +84,7 @@ class Head(Gang):
 
     def tick(self, now: float) -> None:
         pause, self._last_tick = now - self._last_tick, now
-        if self._lost_after and pause >= self._lost_after / 2:
+        if is_pause(pause, self._lost_after):
             self.coordinator.reset_silence(now)  # this node was silent, not the others
             if pause >= self._lost_after - self._beat_s:  # long enough for the others to give up the head
                 self._pause_s, self._pause_until = pause, now + self._lost_after
@@ -125,6 +127,19 @@ class Head(Gang):
 
     def summary(self) -> dict[str, Any] | None:
         return self.coordinator.summary()
+
+    def stalled_nodes(self) -> list[StalledNode]:
+        seconds = {number: seconds for number, seconds in self._stalled_s.items() if number in self._members}
+        if self.stalled_s >= STALLED_S:
+            seconds[0] = self.stalled_s
+        longest = sorted(seconds, key=lambda number: -seconds[number])[:NAMES_SHOWN]
+        return [StalledNode(self.coordinator.nodes[number].name, seconds[number]) for number in longest]
+
+    def _note_stall(self, number: int, seconds: object) -> None:
+        if isinstance(seconds, int):
+            self._stalled_s[number] = seconds
+        else:
+            self._stalled_s.pop(number, None)
 
     def leave(self) -> bool:
         now = time.monotonic()
@@ -205,7 +220,9 @@ class Head(Gang):
         now = time.monotonic()
         self.coordinator.on_heartbeat(number, now)
         kind, report = message.get("type"), message.get("report")
-        if kind == "running":
+        if kind == "beat":
+            self._note_stall(number, message.get("stalled"))
+        elif kind == "running":
             self.coordinator.on_start(number)
         elif kind == "failed" and isinstance(report, dict):
             self.coordinator.on_failure(number, report, now)

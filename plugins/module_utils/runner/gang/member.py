@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from ..._records.job import Job
-from .base import Gang, end_order, heartbeat_s
+from .base import STALLED_S, Gang, end_order, heartbeat_s, is_pause
 from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
 from .head import GOODBYE_S, launch_identity
 from .link import Connection
@@ -39,7 +39,7 @@ class Member(Gang):
         self._selector = selector
         host, port = self._endpoint = (job.rendezvous.address, job.gang.port)
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self._last_heard = now
+        self._last_heard = self._last_tick = now
         self._next_try = now
         self._retry_s = MIN_RETRY_S
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
@@ -64,6 +64,9 @@ class Member(Gang):
             return
         if self._link is None:
             self._connect(now)
+        pause, self._last_tick = now - self._last_tick, now
+        if is_pause(pause, self._job.gang.lost_after):
+            self._last_heard = now  # this node was silent, not the head
         silence = now - self._last_heard
         if not self._authenticated:
             if self._stop_request is not None and now >= self._stop_request_until:
@@ -76,7 +79,8 @@ class Member(Gang):
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
         elif now >= self._next_beat:
             self._next_beat = now + self._beat_s
-            self._send({"type": "beat"})
+            stalled = {"stalled": self.stalled_s} if self.stalled_s >= STALLED_S else {}
+            self._send({"type": "beat", **stalled})
 
     def report_running(self) -> None:
         self._send({"type": "running"})

@@ -55,6 +55,11 @@ class RestartPolicy:
         notice_s = self._limits.lost_after + heartbeat_s(len(nodes), self._limits.lost_after) + SLACK_S
         return max(times, default=-math.inf) + notice_s + self._limits.abort_grace
 
+    def awaits_storage(self) -> bool:
+        """Return whether the storage of a node does not answer; the node reports when it does, or gives it up."""
+        nodes = self._ranks.ranked_nodes()
+        return any(node.state != LOST and (node.report or {}).get("stalled") for node in nodes)
+
     def record_attempt(self) -> str | None:
         """Count the attempt that just ended; return why there is no next one if too many made no progress."""
         reports = [node.report or {} for node in self._ranks.ranked_nodes()]
@@ -70,5 +75,5 @@ class RestartPolicy:
         self._ranks.replace(self._unavailable_nodes())
 
     def _unavailable_nodes(self) -> list[GangNode]:
-        """Return the nodes that cannot take part in another attempt: lost, or with processes that cannot be killed."""
+        """Return the nodes that cannot take part in another attempt: lost, or stuck on a process or their storage."""
         return [node for node in self._ranks.ranked_nodes() if node.state == LOST or (node.report or {}).get("stuck")]

@@ -56,6 +56,7 @@ JOB: dict[str, Any] = {
     "stop_grace": 60,
     "abort_grace": 10,
     "join_timeout": 20,
+    "disk_wait": 300,
     "log_limit": 268435456,
     "label": None,
     "created": "2026-11-20T14:30:52Z",

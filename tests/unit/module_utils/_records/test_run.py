@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_LINES, MOST_TEXT
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
-    MOST_LINES,
-    MOST_TEXT,
     Heartbeat,
     JobOwner,
     NodeReport,

@@ -151,6 +151,7 @@ def test_two_cpu_nodes() -> None:
         "stop_grace": 60,
         "abort_grace": 10,
         "join_timeout": 20,
+        "disk_wait": 300,
         "log_limit": 256 * 1024 * 1024,
         "label": None,
         "created": "2026-11-20T14:30:52Z",

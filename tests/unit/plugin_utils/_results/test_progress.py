@@ -110,3 +110,10 @@ def test_the_last_line_has_the_runs_verdict_and_a_restarted_run_its_attempt() ->
     now = read_sample(json.dumps(state), json.dumps(beat))
     assert now is not None
     assert (now.phase, progress_line(sample(10, 4), now)) == ("stopped", "failed  step 8/400  0:20 elapsed")
+
+
+def test_storage_that_does_not_answer_is_named() -> None:
+    beat = {"count": 1, "elapsed_s": 2.0, "stalled": [{"node": "n3", "seconds": 37}, {"node": "n5", "seconds": 8}]}
+    sample = read_sample('{"phase": "running"}', json.dumps(beat))
+    assert sample is not None
+    assert status_text(sample) == "running  no step yet  storage does not answer: n3 for 37 s, n5 for 8 s"

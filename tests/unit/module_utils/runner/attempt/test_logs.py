@@ -12,6 +12,14 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.logs import LONGEST_LINE, CappedLog, stamp
+from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def disk() -> DiskThread:
+    return DiskThread()
 
 
 def text_of(path: Path) -> list[str]:
@@ -22,21 +30,23 @@ def test_stamp_is_utc_with_milliseconds() -> None:
     assert stamp(0.25) == "1970-01-01T00:00:00.250Z"
 
 
-def test_lines_are_whole_however_they_arrive(tmp_path: Path) -> None:
-    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+def test_lines_are_whole_however_they_arrive(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
     for piece in (b"a", b"b\nc", b"\n", b"\xff\n", b"no end"):
         log.feed(piece, 1.0)
     log.close(2.0)
+    assert disk.wait(PATIENCE_S)
     lines = (tmp_path / "rank_00.log").read_bytes().splitlines()
     assert [line.partition(b" ")[2] for line in lines] == [b"ab", b"c", b"\xff", b"no end"]
     assert re.fullmatch(rb"1970-01-01T00:00:02.000Z", lines[-1].partition(b" ")[0])
 
 
-def test_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
-    log = CappedLog(str(tmp_path / "rank_00.log"), 3 * 4096)
+def test_the_beginning_and_the_end_are_kept(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 3 * 4096, disk)
     for number in range(2000):
         log.feed(b"line %d\n" % number, 0.0)
     log.close(0.0)
+    assert disk.wait(PATIENCE_S)
     assert text_of(tmp_path / "rank_00.first.log")[0] == "line 0"
     assert text_of(tmp_path / "rank_00.log")[-1] == "line 1999"
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 3 * 4096
@@ -44,41 +54,46 @@ def test_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
     assert int(previous[-1].split()[1]) + 1 == int(current[0].split()[1])
 
 
-def test_an_endless_line_does_not_fill_the_memory(tmp_path: Path) -> None:
-    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+def test_an_endless_line_does_not_fill_the_memory(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
     log.feed(b"x" * (LONGEST_LINE + 10), 0.0)
+    assert disk.wait(PATIENCE_S)
     assert [len(line) for line in text_of(tmp_path / "rank_00.log")] == [LONGEST_LINE]
 
 
-def test_a_log_that_cannot_be_written_counts_what_it_drops(tmp_path: Path) -> None:
-    log = CappedLog(str(tmp_path / "nowhere" / "rank_00.log"), 1 << 20)
+def test_a_log_that_cannot_be_written_counts_what_it_drops(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "nowhere" / "rank_00.log"), 1 << 20, disk)
     log.feed(b"lost\n", 0.0)
+    assert disk.wait(PATIENCE_S)
     assert log.dropped == len("1970-01-01T00:00:00.000Z lost\n")
     assert list(log.tail) == ["lost"]
     (tmp_path / "nowhere").mkdir()
     log.feed(b"found\n", 0.0)
+    assert disk.wait(PATIENCE_S)
     assert text_of(tmp_path / "nowhere" / "rank_00.log") == ["found"]
 
 
-def test_a_log_never_follows_a_link(tmp_path: Path) -> None:
+def test_a_log_never_follows_a_link(disk: DiskThread, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine\n")
     os.symlink(victim, tmp_path / "rank_00.log")
-    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
     log.feed(b"evil\n", 0.0)
+    assert disk.wait(PATIENCE_S)
     assert victim.read_text() == "mine\n"
     assert log.dropped > 0
 
 
 @pytest.mark.parametrize("data", [b"\r\n", b"\n"])
-def test_carriage_returns_are_removed(tmp_path: Path, data: bytes) -> None:
-    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+def test_carriage_returns_are_removed(disk: DiskThread, tmp_path: Path, data: bytes) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
     log.feed(b"progress" + data, 0.0)
+    assert disk.wait(PATIENCE_S)
     assert text_of(tmp_path / "rank_00.log") == ["progress"]
 
 
-def test_the_tail_shows_progress_bars_as_terminals_do_and_cuts_long_lines(tmp_path: Path) -> None:
-    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20)
+def test_the_tail_shows_progress_bars_as_terminals_do_and_cuts_long_lines(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
     log.feed(b"".join(b"\r%3d %%" % done for done in range(101)) + b"\n" + b"x" * 50_000 + b"\n", 0.0)
     assert list(log.tail) == ["100 %", "x" * 1024]
     log.close(0.0)
