@@ -141,11 +141,11 @@ def _look(target: Target) -> Endpoint:
     """Ask ssh how it would reach a host, and try to connect to its port."""
     options = ["-p", str(target.port)] if target.port else []
     options += ["-l", target.user] if target.user else []
-    spoken = host_keys.parse_spoken(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
-    hostname, port = spoken.get("hostname", target.host), int(spoken.get("port", target.port or SSH_PORT))
-    where = spoken.get("hostkeyalias", "").lower() or host_keys.where(hostname, port)
-    endpoint = Endpoint(target, hostname, port, spoken.get("user", target.user), where)
-    if "proxyjump" in spoken or "proxycommand" in spoken:
+    settings = host_keys.parse_settings(Host().run(["ssh", "-G", *options, target.host], PATIENCE_S).out)
+    hostname, port = settings.get("hostname", target.host), int(settings.get("port", target.port or SSH_PORT))
+    where = settings.get("hostkeyalias", "").lower() or host_keys.where(hostname, port)
+    endpoint = Endpoint(target, hostname, port, settings.get("user", target.user), where)
+    if "proxyjump" in settings or "proxycommand" in settings:
         return dataclasses.replace(endpoint, scanned=False)
     address, error = _connect(hostname, port)
     return dataclasses.replace(endpoint, address=address, error=error)

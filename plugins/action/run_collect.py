@@ -143,7 +143,7 @@ def _copy_parts(file: dict[str, Any], new: Path, read_part: ReadPart) -> None:
 
 
 def _holds(path: Path, file: dict[str, Any]) -> bool:
-    """Return whether a copy begins with what was listed, and cut it to that: a log goes on growing."""
+    """Return whether a copy begins with what was listed, and cut it to that: a log keeps growing."""
     if _sha256(path, file["size"]) != file["sha256"]:
         return False
     os.truncate(path, file["size"])

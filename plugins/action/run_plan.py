@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NOT_ASKED, Node, Silent, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
@@ -80,6 +80,6 @@ class ActionModule(ControllerAction):
 
 def _no_facts(silent: Silent) -> Finding:
     remedy = "fix it, or remove the node from the inventory"
-    if silent.why == NOT_ASKED:
+    if not silent.asked:
         remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"
     return Finding("facts", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)

@@ -46,7 +46,7 @@ options:
 EXAMPLES = r"""
 # In a shell, where ansible.cfg enables the plugin: ansible-playbook -i node_ip_list.txt launch.yml
 
-# inventories/mycluster/node_list.yml; what is policy stands in group_vars/nodes.yml beside it
+# inventories/mycluster/node_list.yml; the policy is in group_vars/nodes.yml next to it
 plugin: muster.train.node_list
 path: ../../node_ip_list.txt
 ---

@@ -72,7 +72,7 @@ code:
   description: V(0) if all checks passed, V(1) if a check failed, V(2) if a required check could not be made.
   returned: always
   type: int
-said:
+verdict:
   description: Which checks failed or could not be made, and on which nodes, in one line.
   returned: success
   type: str

@@ -63,7 +63,7 @@ class Rule(Record):
 
 @dataclasses.dataclass(frozen=True)
 class PortHolder(Record):
-    """The process that listens on a port; another user's shows no more than its uid."""
+    """The process that listens on a port; of another user's process, only the uid is visible."""
 
     pid: int | None
     command: str | None

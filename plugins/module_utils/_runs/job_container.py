@@ -32,7 +32,7 @@ class EngineError(Exception):
 
 @dataclass(frozen=True)
 class ContainerReference:
-    """How to speak of one container: the words that call Docker, and its name."""
+    """A container's name, and the command that runs Docker."""
 
     docker: Sequence[str]
     name: str

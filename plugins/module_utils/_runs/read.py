@@ -73,7 +73,7 @@ def judge(
 
 
 def nothing_of(node: str, run_id: str | None = None, run_dir: str | None = None) -> RunRecord:
-    """Return the record of a run that this node knows nothing of."""
+    """Return the record of a run that this node does not have."""
     why = "nothing of this run is on this node" if run_id else "no run is in this node's work directory"
     return dataclasses.replace(RunRecord(), run_id=run_id, run_dir=run_dir, node=node, phase="not_found", why=why)
 

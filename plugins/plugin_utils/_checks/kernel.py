@@ -64,7 +64,7 @@ def iommu(node: Node, cluster: Cluster) -> Outcome:
     """Find an IOMMU that translates what GPUs and adapters send each other."""
     kernel = node.facts.kernel
     if node.gpu is not None and node.rdma is not None and not (node.gpu.count and node.rdma.hcas):
-        return skipped("there are no GPUs beside RDMA devices")
+        return skipped("the node does not have both GPUs and RDMA devices")
     if kernel is None or kernel.command_line is None:
         return unavailable("the kernel's command line could not be read", "kernel")
     words = set(kernel.command_line)

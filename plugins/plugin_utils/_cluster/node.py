@@ -21,8 +21,6 @@ from .._text.table import one_line
 
 UserLayer = tuple[Any, Origin]  # what users set, names to values, and where
 
-NOT_ASKED = "it was not asked"
-
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -58,11 +56,12 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Silent:
-    """A node that returned no facts, and why."""
+    """A node that returned no facts, and why; asked is False if no task gathered them."""
 
     name: str
     why: str
     address: str = ""
+    asked: bool = True
 
 
 Answer = Node | Silent
@@ -83,7 +82,7 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
     result = variables.get(register)
     address = str(variables.get("ansible_host") or name)
     if not isinstance(result, Mapping):
-        return Silent(name, NOT_ASKED, address)
+        return Silent(name, "its facts were not gathered", address, asked=False)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
         why = str(result.get("msg") or "it returned no facts").removeprefix("Task failed: ")

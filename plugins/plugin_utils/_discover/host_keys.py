@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Host keys as ssh-keyscan shows them, and the lines of known_hosts."""
+"""Host keys as ssh-keyscan prints them, and the lines of known_hosts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from .._request.host_list import SSH_PORT
 
-# By type: what people call it, as `ssh` and `ssh-keygen -l` do.
-CALLED = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
-# What `ssh -G` says of a host that this needs to know.
-SPOKEN = ("hostname", "port", "user", "proxyjump", "proxycommand", "hostkeyalias")
+# The short name of a type, as `ssh` and `ssh-keygen -l` print it.
+SHORT_NAME = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
+# The settings of `ssh -G` that are used here.
+SETTINGS = ("hostname", "port", "user", "proxyjump", "proxycommand", "hostkeyalias")
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class HostKey:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint, as `ssh-keygen -l` and the question of `ssh` show it."""
+        """The fingerprint, as `ssh-keygen -l` and the prompt of `ssh` show it."""
         digest = hashlib.sha256(base64.b64decode(self.blob)).digest()
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
     @property
-    def called(self) -> str:
-        """The key's type in a word: ED25519, ECDSA, RSA."""
-        match = CALLED.match(self.type)
+    def short_type(self) -> str:
+        """The short name of its type: ED25519, ECDSA, RSA."""
+        match = SHORT_NAME.match(self.type)
         return (match[1] if match else self.type).upper().replace("NISTP256", "ECDSA").replace("NISTP384", "ECDSA")
 
     @property
@@ -53,7 +53,7 @@ def where(host: str, port: int | None) -> str:
 
 
 def parse_keys(text: str) -> list[HostKey]:
-    """Return the plain keys of a known_hosts or of what ssh-keyscan says, each once, by name and type in its order.
+    """Return the plain keys of a known_hosts file or of ssh-keyscan's output, in order and without duplicates.
 
     A line with several names is several keys; marked (@cert-authority, @revoked) and hashed lines are left out.
     """
@@ -75,33 +75,33 @@ def _is_key(blob: str) -> bool:
 
 
 def changed(known: Iterable[HostKey], offered: Sequence[HostKey]) -> list[HostKey]:
-    """Return the known keys that their host no longer offers although it offers one of that type."""
+    """Return the known keys that their host no longer offers, although it offers another one of that type."""
     types = {(key.where, key.type) for key in offered}
     return [key for key in known if (key.where, key.type) in types and key not in offered]
 
 
 def known_hosts(keys: Iterable[HostKey]) -> str:
-    """Return the text of a known_hosts."""
+    """Return the text of a known_hosts file."""
     return "".join(f"{key.line}\n" for key in keys)
 
 
 def ssh_args(file: str) -> str:
-    """Return ssh's options that accept the keys of a known_hosts and no others."""
-    # In quotes for ssh too, which takes several names there.
+    """Return the options with which ssh accepts only the keys of a known_hosts file."""
+    # Quoted for ssh too, because the option takes several names.
     known = shlex.quote(f'UserKnownHostsFile="{file}"')
     return f"-o {known} -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes"
 
 
 def fingerprints(names: Iterable[tuple[str, Sequence[HostKey]]]) -> list[tuple[str, str, str]]:
-    """Return a row (node, type, fingerprint) for each key, the node named once."""
+    """Return a row (node, type, fingerprint) for each key; only a node's first row has its name."""
     return [
-        (name if index == 0 else "", key.called, key.fingerprint)
+        (name if index == 0 else "", key.short_type, key.fingerprint)
         for name, keys in names
         for index, key in enumerate(keys)
     ]
 
 
-def parse_spoken(text: str) -> dict[str, str]:
-    """Return what `ssh -G HOST` says: how ssh's own configuration would reach it."""
+def parse_settings(text: str) -> dict[str, str]:
+    """Return the settings that `ssh -G HOST` prints: how ssh would reach the host."""
     pairs = (line.partition(" ") for line in text.splitlines())
-    return {name: value.strip() for name, _blank, value in pairs if name in SPOKEN and value.strip() != "none"}
+    return {name: value.strip() for name, _blank, value in pairs if name in SETTINGS and value.strip() != "none"}

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A new inventory out of what hosts answered: what was found, and the policy that fits.
+"""A new inventory from the facts of hosts: a table of the hosts, and the policy that fits them.
 
-A pure function. The files' text is in the templates of the role discover; what they show is put together here.
+A pure function. The files' text is in the templates of the role discover; this module prepares what they show.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 @dataclasses.dataclass(frozen=True)
 class NamedHost:
-    """A host that was named: where it is, and the node, or the finding that says why it gave no facts."""
+    """A host that the user named: how it is reached, and the node, or the finding that explains why there is none."""
 
     name: str
     host: str
@@ -52,7 +52,7 @@ class NamedHost:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A value of the policy (None: none is written) and why."""
+    """A value of the policy (None: it is not written) and the reason."""
 
     value: Any
     why: str
@@ -60,7 +60,7 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True)
 class Discovered:
-    """What is to be written and told: rows as HEADERS has them, alike nodes in one, and the policy by its name."""
+    """The new inventory: rows with the columns HEADERS, one for nodes that are alike, and the policy by name."""
 
     hosts: Sequence[NamedHost]
     rows: list[tuple[str, ...]]
@@ -69,17 +69,17 @@ class Discovered:
 
     @property
     def reached(self) -> list[NamedHost]:
-        """Those that answered."""
+        """The hosts that answered."""
         return [host for host in self.hosts if host.node]
 
 
 def discover(hosts: Sequence[NamedHost]) -> Discovered:
-    """Look at all hosts, the head first; what none of them says leads to a choice that says so."""
+    """Choose the policy from the facts of all hosts, the head first; a choice without facts has that as its reason."""
     findings = [host.finding for host in hosts if host.finding]
     answered = [host for host in hosts if host.node]
     nodes = [host.node for host in hosts if host.node]
     facts = {node.name: node.facts for node in nodes}
-    findings += [dataclasses.replace(item, remedy=f"{item.remedy} (leave it out)") for item in _twice(facts)]
+    findings += [dataclasses.replace(item, remedy=f"{item.remedy} (remove the other)") for item in _twice(facts)]
     if not answered:
         return Discovered(hosts, [], {}, findings)
     decided, _findings = decide_for(nodes, ClusterPolicy(), Users(FabricPolicy("auto", DEFAULT)))
@@ -97,13 +97,13 @@ def discover(hosts: Sequence[NamedHost]) -> Discovered:
 
 
 def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
-    """Find two names of one machine, and say it in the words of a list of hosts."""
+    """Find two names for one machine, with a remedy for a list of hosts."""
     return [
         Finding(
             check="node",
             node=name,
             status="fail",
-            observed=f"it is the machine {facts[name].hostname}, which another name stands for too",
+            observed=f"it is the machine {facts[name].hostname}, which has another name too",
             expected="one name for each machine",
             source="machine id, boot id and work directory",
             remedy="name it once",
@@ -115,17 +115,17 @@ def _twice(facts: Mapping[str, NodeFacts]) -> list[Finding]:
 def _nproc(gpus: Mapping[str, int | None]) -> Choice:
     counts = sorted({count for count in gpus.values() if count is not None})
     if not counts or counts == [0]:
-        return Choice(None, "no GPU was found: one rank a node, on the CPU")
+        return Choice(None, "no GPU was found: one rank per node, on the CPU")
     if len(counts) > 1 or None in gpus.values():
-        return Choice(None, "the nodes differ in their GPUs: a launch refuses without -e nproc=N")
-    return Choice(counts[0], "one rank a GPU")
+        return Choice(None, "the nodes differ in their GPUs: a launch needs -e nproc=N")
+    return Choice(counts[0], "one rank per GPU")
 
 
 def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
     usable = [name for name, node in facts.items() if node.engine and node.engine.running and node.engine.compose]
     without = [name for name in facts if name not in usable]
     if not without:
-        # Not docker: without an image, which nobody but the user can name, neither setup nor a launch would work.
+        # Not docker: without an image, which only the user can name, neither setup nor a launch would work.
         return Choice(
             "host",
             "docker is possible too, a container engine with the compose plugin answers on every node: "
@@ -142,7 +142,7 @@ def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
     shared = [name for name, node in facts.items() if NETWORK.fullmatch(node.workdir.filesystem or "")]
     if shared:
         return Choice("~/muster/{{ inventory_hostname }}", f"the home is on a network file system on {names(shared)}")
-    return Choice("~/muster", "on a disk of each node's own")
+    return Choice("~/muster", "on a local disk of each node")
 
 
 def _head_address(head: NamedHost, facts: Mapping[str, NodeFacts]) -> Choice:
@@ -153,14 +153,14 @@ def _head_address(head: NamedHost, facts: Mapping[str, NodeFacts]) -> Choice:
         head.name, "", head.address or head.host, net, share_network(facts)
     )
     if address.value in (head.address, head.host):
-        return Choice(address.value, "where it was reached, which is one of its own addresses")
+        return Choice(address.value, "the address where it was reached, which is one of its addresses")
     return Choice(
         None, f"chosen by each launch, now {address.value} - {address.reason}" if address.value else "not known"
     )
 
 
 def _rows(nodes: Sequence[Node]) -> list[tuple[str, ...]]:
-    """Return a row for nodes that are alike."""
+    """Return one row for nodes that are alike."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for node in nodes:
         cells = (_gpus(node.gpu), _hcas(node.rdma), _engine(node.facts), _memlock(node.facts), _disk(node.facts))
@@ -214,11 +214,11 @@ def _disk(node: NodeFacts) -> str:
 
 
 def files(templates: Mapping[str, str], result: Discovered, about: Mapping[str, Any]) -> dict[str, str]:
-    """Fill the templates, by the name of the file; about has what the request says."""
+    """Fill the templates, by the name of the file; about has values of the request."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    # What JSON writes is YAML too, and no text of a host can be anything but a text in it.
+    # JSON is YAML too, and a host's text stays a string in it.
     environment.filters["quoted"] = json.dumps
     environment.filters["line"] = clean
     context = {
@@ -231,7 +231,7 @@ def files(templates: Mapping[str, str], result: Discovered, about: Mapping[str, 
 
 
 def same(before: str, after: str) -> bool:
-    """Say whether two texts of a file differ in nothing but when and how they were written."""
+    """Return whether two texts of a file differ only in when and how they were written."""
     return _lasting(before) == _lasting(after)
 
 

@@ -47,7 +47,7 @@ class Finding:
 
 
 class PlanError(UserError):
-    """Nothing can be started: all findings that say so, one line each."""
+    """Nothing can be started: the findings that prevent it, one line each."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = list(findings)

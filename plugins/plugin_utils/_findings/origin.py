@@ -39,7 +39,7 @@ class Origin:
 
     @classmethod
     def of(cls, setting: Mapping[str, Any]) -> Origin:
-        """Read the origin of a setting or a variable; raise ValueError where the layer is none."""
+        """Read the origin of a setting or a variable; raise ValueError if the layer is not valid."""
         return cls(Layer(setting["layer"]), str(setting["origin"]))
 
     def to_dict(self) -> dict[str, str]:

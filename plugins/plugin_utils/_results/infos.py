@@ -61,7 +61,7 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
 
 def _read(node: str, result: Any) -> Info:
     if not isinstance(result, Mapping):
-        return _without_answer(node, "unknown", "it was not asked")
+        return _without_answer(node, "unknown", "it was not contacted")
     answer = result.get("run")
     if isinstance(answer, dict) and answer.get("phase"):
         run = RunRecord.from_dict(answer)

@@ -33,7 +33,7 @@ class PruneAnswer:
 def answer(node: str, registered: object) -> PruneAnswer:
     """Read what was registered for a node."""
     if not isinstance(registered, Mapping):
-        return PruneAnswer(node, None, "it was not asked")
+        return PruneAnswer(node, None, "it was not contacted")
     if registered.get("removed") is None:
         return PruneAnswer(node, None, one_line(registered.get("msg") or "it gave no answer"))
     return PruneAnswer(node, registered)

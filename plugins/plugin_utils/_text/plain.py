@@ -10,7 +10,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Copy a value: what comes of it is data, and no template any more."""
+    """Copy a value as plain data, which is not a template any more."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -112,7 +112,7 @@ def test_a_node_without_an_answer_fails_by_name_after_the_others_were_shown(run:
     printed, result = run({"node0": registered(laptop()), "node1": silent, "node2": {}})
     assert result["failed"] is True
     assert result["msg"].startswith("node1: facts: Failed to connect: no route")
-    assert "node2: facts: it was not asked" in result["msg"]
+    assert "node2: facts: its facts were not gathered" in result["msg"]
     assert "node0" in printed
     assert (tmp_path / "detect" / "detect.html").is_file()
 

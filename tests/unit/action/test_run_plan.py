@@ -152,7 +152,7 @@ def test_a_node_without_facts_is_named() -> None:
     hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {"node": facts_dict(1)}}, "node2": {}})
     result = run(request(3), hosts)
     assert result["failed"] is True
-    assert result["msg"].startswith("node1 and node2: facts: it was not asked; expected its facts")
+    assert result["msg"].startswith("node1 and node2: facts: its facts were not gathered; expected its facts")
 
 
 def test_all_that_stands_against_the_plan_is_in_the_message() -> None:

@@ -43,7 +43,7 @@ def test_fingerprints_are_those_of_ssh_keygen(kind: str, called: str, tmp_path: 
     shown = subprocess.run(
         ["ssh-keygen", "-l", "-f", str(tmp_path / "known")], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert (shown[1], shown[-1]) == (key.fingerprint, f"({key.called})") == (key.fingerprint, f"({called})")
+    assert (shown[1], shown[-1]) == (key.fingerprint, f"({key.short_type})") == (key.fingerprint, f"({called})")
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_host_is_named_once() -> None:
 
 def test_how_ssh_would_reach_it() -> None:
     text = "user ann\nhostname 10.0.0.1\nport 2222\nproxyjump none\nproxycommand none\nidentityfile ~/.ssh/id\n"
-    assert host_keys.parse_spoken(text) == {"user": "ann", "hostname": "10.0.0.1", "port": "2222"}
-    assert host_keys.parse_spoken("proxyjump bastion\n") == {"proxyjump": "bastion"}
-    assert host_keys.parse_spoken("") == {}
+    assert host_keys.parse_settings(text) == {"user": "ann", "hostname": "10.0.0.1", "port": "2222"}
+    assert host_keys.parse_settings("proxyjump bastion\n") == {"proxyjump": "bastion"}
+    assert host_keys.parse_settings("") == {}
 
 
 @pytest.mark.parametrize("file", ["/home/ann/.ansible/tmp/k", "/home/Ann Smith/.ansible/it's"])

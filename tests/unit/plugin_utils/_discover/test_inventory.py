@@ -113,7 +113,7 @@ def test_two_names_of_one_machine() -> None:
     other = NamedHost("also", "also", "10.0.0.9", None, None, renamed(same, "also"))
     [finding] = discover([same, other]).findings
     assert (finding.status, finding.node) == ("fail", "also")
-    assert "another name stands for too" in finding.observed
+    assert "has another name too" in finding.observed
 
 
 def test_the_order_and_the_hosts_that_did_not_answer() -> None:
