@@ -27,6 +27,11 @@ options:
   days:
     description: Remove the directories of runs that ended at least this many days ago. By default none.
     type: int
+  controller_time:
+    description: >-
+      The controller's time, in seconds since the epoch. No run directory is removed if the node's clock, the clock of
+      its file system and this one differ by more than an hour.
+    type: int
   containers: {description: Whether to remove the containers of ended runs., type: bool, default: true}
 extends_documentation_fragment:
   - muster.train.options.docker
@@ -44,6 +49,7 @@ EXAMPLES = r"""
     workdir: ~/muster
     node: "{{ inventory_hostname }}"
     days: 30
+    controller_time: "{{ now().timestamp() | int }}"
 """
 
 RETURN = r"""
@@ -90,6 +96,7 @@ def main() -> None:
             "workdir": {"type": "path", "required": True},
             "node": {"type": "str", "required": True},
             "days": {"type": "int"},
+            "controller_time": {"type": "int"},
             "containers": {"type": "bool", "default": True},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
         },
@@ -106,6 +113,7 @@ def main() -> None:
         containers=params["containers"],
         docker=params["docker"],
         now=time.time(),
+        controller=params["controller_time"],
         check=module.check_mode,
     )
     if result["failed_on"]:

@@ -109,6 +109,16 @@ ROWS = [
         (f"{UNIT}/attempt/test_memory.py::test_memory_that_ran_out_is_a_cause_of_its_own",),
     ),
     Row(
+        "a clock is set back during a run, or is wrong when old runs are removed",
+        "progress and checkpoints are what changed in the file system, whatever its times say; `teardown` removes no "
+        "run directory if the clocks of the node, its file system and the controller contradict each other",
+        "unchanged",
+        tests=(
+            f"{UNIT}/gang/test_restarts.py::test_checkpoints_under_a_clock_that_was_set_back_are_progress",
+            "tests/unit/module_utils/_runs/test_prune.py::test_no_run_is_old_by_a_wrong_clock",
+        ),
+    ),
+    Row(
         "a runner is killed",
         "the kernel sends SIGTERM to its launcher (ranks that ignore it stay until `stop`); the other nodes are "
         "stopped",

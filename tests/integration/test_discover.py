@@ -279,6 +279,8 @@ def test_teardown_removes_what_is_old_and_says_so(desk: Desk, server: sshd.Sshd)
         (runs / name).mkdir(parents=True)
         state = {"run_id": name, "phase": "succeeded", "ended": utc(time.time() - days * 86400)}
         (runs / name / "state.json").write_text(json.dumps(state))
+        for path in (runs / name / "state.json", runs / name):
+            os.utime(path, (time.time() - days * 86400,) * 2)
     (runs / "mine").mkdir()
 
     def teardown(*extra: str, **parameters: Any) -> Played:

@@ -26,6 +26,7 @@ from .._system.disks import mounts_in, parse_mountinfo
 from .._text.stamps import seconds_of
 from ..runner import locks
 from ..runner.state import HEARTBEAT, STATE
+from .clocks import contradiction, read_stamp
 from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from .listing import list_runs
 from .read import read_run, strange
@@ -55,19 +56,25 @@ class PruneCandidate:
 
 
 def judge_runs(
-    host: Host, workdir: str, node: str, days: int, docker: Sequence[str], now: float
+    host: Host, workdir: str, node: str, days: int, docker: Sequence[str], clock: float, controller: float | None
 ) -> list[PruneCandidate]:
-    """Judge every run directory that is older than `days`, or whose run is alive."""
+    """Judge every run directory that is older than `days`, or whose run is alive.
+
+    clock and controller are the times of the node and of the controller; where they contradict, no run goes.
+    """
     base = _base(host, workdir, node)
+    run_ids = [str(listed.run_id) for listed in list_runs(host, workdir, node)]
+    runs = {run_id: read_run(host, node, workdir, run_id, docker) for run_id in run_ids}
+    changes = {run_id: _last_change(host, os.path.join(base, run_id), run) for run_id, run in runs.items()}
+    now = read_stamp(host, base) if runs else None
+    wrong = contradiction(now, clock, controller, max(filter(None, changes.values()), default=None))
     candidates = []
-    for listed in list_runs(host, workdir, node):
-        run_id = str(listed.run_id)
-        path = os.path.join(base, run_id)
-        run = read_run(host, node, workdir, run_id, docker)
-        age = _age(host, path, run, now)
+    for run_id, run in runs.items():
+        path, change = os.path.join(base, run_id), changes[run_id]
+        age = None if change is None else max(0.0, (clock if now is None else now) - change)
         if age is not None and age < days * DAY_S and not run.alive:
             continue
-        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, node, path)
+        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, node, path) or wrong
         candidates.append(PruneCandidate("run", run_id, why))
     return candidates
 
@@ -110,13 +117,10 @@ def _named(host: Host, path: str) -> Iterator[str]:
             yield str(JobOwner.from_dict(parse_json(host.read_text(os.path.join(path, name)))).run_id)
 
 
-def _age(host: Host, path: str, run: RunRecord, now: float) -> float | None:
-    """Return the seconds since a run ended, or since its files last changed where no end is written down."""
-    ended = seconds_of(run.ended)
-    if ended is None:
-        files = [host.modified(os.path.join(path, name)) for name in (".", STATE, HEARTBEAT)]
-        ended = max((modified for modified in files if modified is not None), default=None)
-    return None if ended is None else max(0.0, now - ended)
+def _last_change(host: Host, path: str, run: RunRecord) -> float | None:
+    """Return when a run ended or its files last changed, whichever is later."""
+    times = [host.modified(os.path.join(path, name)) for name in (".", STATE, HEARTBEAT)]
+    return max((time for time in [seconds_of(run.ended), *times] if time is not None), default=None)
 
 
 def remove_run(host: Host, workdir: str, node: str, run_id: str) -> str | None:
@@ -202,14 +206,16 @@ def prune(
     containers: bool,
     docker: Sequence[str],
     now: float,
+    controller: float | None = None,
     check: bool,
 ) -> dict[str, Any]:
     """Remove what goes; return changed, removed, kept, engine, and failed_on: what could not be removed, in words.
 
-    days None: no run directory goes; docker is how Docker is called.
+    days None: no run directory goes; docker is how Docker is called; now and controller are the times of the node and
+    of the controller.
     """
     candidates, engine = judge_containers(host, workdir, docker, now) if containers else ([], None)
-    candidates += judge_runs(host, workdir, node, days, docker, now) if days is not None else []
+    candidates += judge_runs(host, workdir, node, days, docker, now, controller) if days is not None else []
     removed, failed = [], []
     # Containers first: the run's directory proves that they belong to it.
     for candidate in (candidate for candidate in candidates if candidate.stays is None):

@@ -30,15 +30,24 @@ REPORTED_FAILURES = 32
 CLOSING_S = 10.0
 
 
-def lay_out(job: Job, run_dir: str) -> list[int]:
-    """Make what an attempt needs in the run directory; return the ranks' pipes. Waits for the storage."""
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """What an attempt needs of the storage: the ranks' pipes, and the stamps of what earlier ones wrote."""
+
+    pipes: list[int]
+    earlier: progress.Stamps
+
+
+def lay_out(job: Job, run_dir: str) -> Prepared:
+    """Make what an attempt needs in the run directory. Waits for the storage."""
     for path in (job.code_dir, job.argv[0]):
         with contextlib.suppress(OSError):  # its start says what is wrong
             os.stat(path)
     errors = os.path.join(run_dir, "errors")
     shutil.rmtree(errors, ignore_errors=True)
     files.make_dir(errors)
-    return make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
+    pipes = make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
+    return Prepared(pipes, progress.read_stamps(job.output_dir))
 
 
 class Attempt:
@@ -53,7 +62,7 @@ class Attempt:
         run_dir: str,
         number: int,
         environment: dict[str, str],
-        pipes: list[int],
+        prepared: Prepared,
         disk: DiskThread,
         selector: selectors.BaseSelector,
     ) -> None:
@@ -67,10 +76,11 @@ class Attempt:
         self._given_up: str | None = None
         self.progress: Progress | None = None
         self.saved = False
-        self.began, self.began_at = time.monotonic(), time.time()
+        self.began = time.monotonic()
+        self._earlier = prepared.earlier
         self._memory = KernelMemory()
         ranks = range(job.first_rank, job.first_rank + job.nproc)
-        self.output = Output(run_dir, ranks, self._own_rank, pipes, job.log_limit, disk, selector)
+        self.output = Output(run_dir, ranks, self._own_rank, prepared.pipes, job.log_limit, disk, selector)
         passed_files = () if self._own_rank is not None else (self.output.report_end,)
         environment = {**environment, **place_of(job, number)}
         if passed_files:
@@ -100,13 +110,13 @@ class Attempt:
 
     def look(self) -> Progress | None:
         """Read the progress that its ranks have written, None before the first record. Waits for the storage."""
-        self.progress = progress.read_progress(self._job.output_dir, self.began_at) or self.progress
+        self.progress = progress.read_progress(self._job.output_dir, self._earlier) or self.progress
         return self.progress
 
     def look_at_end(self) -> None:
         """Read how far it came. Waits for the storage."""
         self.look()
-        self.saved = progress.has_saved(self._job.output_dir, self.began_at)
+        self.saved = progress.has_saved(self._job.output_dir, self._earlier)
 
     def give_up(self, why: str) -> None:
         """End it because this node cannot take part in a run any more."""

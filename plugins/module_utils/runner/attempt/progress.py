@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import glob
 import os
+from collections.abc import Iterator
 
 from ..._records.known import parse_json
 from ..._records.run import Progress
@@ -31,27 +33,66 @@ def _read(path: str, offset: int, size: int) -> str:
         return stream.read(size).decode("utf-8", "replace")
 
 
-def read_progress(output_dir: str, since: float = 0.0) -> Progress | None:
+@dataclasses.dataclass(frozen=True)
+class Stamps:
+    """What a directory's file system recorded of its files, by path.
+
+    Only whether this differs tells that a file was written since: clocks are set back, and differ from a server's.
+    """
+
+    files: dict[str, tuple[int, ...]]
+
+    def differ(self, path: str, status: os.stat_result) -> bool:
+        """Return whether a file is not the one that was recorded, or was written since."""
+        return self.files.get(path) != _stamp(status)
+
+
+NO_STAMPS = Stamps({})
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def read_stamps(output_dir: str) -> Stamps:
+    """Return the stamps of the metrics and the checkpoints."""
+    files = {path: _stamp(status) for path, status in _checkpoints(output_dir)}
+    for path in _metrics(output_dir):
+        with contextlib.suppress(OSError):
+            files[path] = _stamp(os.stat(path))
+    return Stamps(files)
+
+
+def read_progress(output_dir: str, earlier: Stamps = NO_STAMPS) -> Progress | None:
     """Return the last record of the lowest rank here, with the first one's loss; None before the first.
 
-    A file that was last written before `since` (unix seconds) is an earlier launch's.
+    A file that was not written since `earlier` is an earlier launch's.
     """
-    paths = sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")), key=natural)
+    paths = _metrics(output_dir)
     if not paths:
         return None
     try:
-        if os.path.getmtime(paths[0]) < since:
+        status = os.stat(paths[0])
+        if not earlier.differ(paths[0], status):
             return None
-        size = os.path.getsize(paths[0])
-        last = parse_last(_read(paths[0], size - TAIL_BYTES, TAIL_BYTES))
+        last = parse_last(_read(paths[0], status.st_size - TAIL_BYTES, TAIL_BYTES))
         first = parse_last(_read(paths[0], 0, TAIL_BYTES).partition("\n")[0] + "\n")
     except OSError:
         return None
     return None if last is None else dataclasses.replace(last, first_loss=(first or last).loss)
 
 
-def has_saved(output_dir: str, since: float) -> bool:
-    """Return whether anything in the directory `checkpoints` was written since then (unix seconds)."""
+def _metrics(output_dir: str) -> list[str]:
+    return sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")), key=natural)
+
+
+def has_saved(output_dir: str, earlier: Stamps = NO_STAMPS) -> bool:
+    """Return whether anything in the directory `checkpoints` was written since `earlier`."""
+    return any(earlier.differ(path, status) for path, status in _checkpoints(output_dir))
+
+
+def _checkpoints(output_dir: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the first entries of the directory `checkpoints`, and of those in it."""
     folders, entries_read = [(os.path.join(output_dir, CHECKPOINTS), 1)], 0
     while folders:
         folder, depth = folders.pop()
@@ -59,13 +100,11 @@ def has_saved(output_dir: str, since: float) -> bool:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     entries_read += 1
+                    if entries_read > MAX_ENTRIES:
+                        return
                     # Not entry.stat: it keeps all threads of this process from running while the storage hangs.
-                    if os.stat(entry.path, follow_symlinks=False).st_mtime >= since:
-                        return True
-                    if entries_read >= MAX_ENTRIES:
-                        return False
+                    yield entry.path, os.stat(entry.path, follow_symlinks=False)
                     if depth < CHECKPOINT_DEPTH and entry.is_dir(follow_symlinks=False):
                         folders.append((entry.path, depth + 1))
         except OSError:
             continue
-    return False

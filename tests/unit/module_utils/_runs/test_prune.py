@@ -65,14 +65,68 @@ def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **st
     (path / "logs" / "rank_00.log").write_text("hello\n")
     known = {"run_id": run_id, "phase": phase, "ended": utc(NOW - days * DAY), **state}
     (path / "state.json").write_text(json.dumps(known))
+    set_times(path, NOW - days * DAY)
     return path
 
 
-def prune(workdir: Path, days: int | None = 30, check: bool = False, engine: Engine | None = None) -> dict[str, Any]:
+def set_times(path: Path, moment: float) -> None:
+    for name in (*path.iterdir(), path):
+        os.utime(name, (moment, moment))
+
+
+def prune(
+    workdir: Path,
+    days: int | None = 30,
+    check: bool = False,
+    engine: Engine | None = None,
+    now: float = NOW,
+    controller: float | None = NOW,
+) -> dict[str, Any]:
     host = Host(run=engine.run) if engine else Host()
     return prune_prune(
-        host, str(workdir), "node0", days=days, containers=engine is not None, docker=DOCKER, now=NOW, check=check
+        host,
+        str(workdir),
+        "node0",
+        days=days,
+        containers=engine is not None,
+        docker=DOCKER,
+        now=now,
+        controller=controller,
+        check=check,
     )
+
+
+@pytest.mark.parametrize(
+    ("clock", "controller", "why"),
+    [
+        (400 * DAY, 400 * DAY, "its file system's time is 400.0 days behind the node's clock"),
+        (0, -3 * DAY, "its file system's time is 3.0 days ahead of the controller's clock"),
+        (-7200, None, "its file system's time is 2.0 hours ahead of the node's clock"),
+    ],
+)
+def test_no_run_is_old_by_a_wrong_clock(tmp_path: Path, clock: int, controller: int | None, why: str) -> None:
+    path = make(tmp_path, "run", 31)
+    done = prune(tmp_path, now=NOW + clock, controller=None if controller is None else NOW + controller)
+    assert (done["removed"], path.is_dir()) == ([], True)
+    (kept,) = done["kept"]
+    assert kept["why"].startswith(why) and kept["why"].endswith(": one of them is wrong")
+    assert sorted(os.listdir(path.parent)) == ["run"]
+
+
+def test_a_run_from_the_future_tells_that_the_clock_was_set_back(tmp_path: Path) -> None:
+    make(tmp_path, "future", -2)
+    path = make(tmp_path, "old", 31)
+    done = prune(tmp_path)
+    assert path.is_dir()
+    why = "its file system's time is 2.0 days behind its newest run: the clock was set back"
+    assert done["kept"] == [{"kind": "run", "name": "old", "why": why}]
+
+
+def test_a_run_is_as_young_as_its_newest_file(tmp_path: Path) -> None:
+    path = make(tmp_path, "run", 400)  # a clock that was wrong when it ended
+    os.utime(path / "state.json")
+    assert prune(tmp_path)["removed"] == []
+    assert path.is_dir()
 
 
 def test_old_runs_go_and_young_ones_stay(tmp_path: Path) -> None:
@@ -155,6 +209,7 @@ def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
     precious.mkdir()
     (precious / "model.pt").write_text("weights")
     (path / "outputs").symlink_to(precious)
+    os.utime(path, (NOW - 90 * DAY, NOW - 90 * DAY))
     assert prune(tmp_path)["removed"]
     assert (precious / "model.pt").read_text() == "weights"
 

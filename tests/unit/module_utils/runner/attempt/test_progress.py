@@ -10,7 +10,11 @@ import os
 from pathlib import Path
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import has_saved, read_progress
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import (
+    has_saved,
+    read_progress,
+    read_stamps,
+)
 
 
 def record(step: int, loss: float) -> str:
@@ -35,9 +39,13 @@ def test_a_long_file_is_read_at_its_ends(tmp_path: Path) -> None:
 def test_metrics_of_an_earlier_launch_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "rank_00_metrics.jsonl"
     path.write_text(record(96, 2.0) + "\n")
-    written = path.stat().st_mtime
-    assert read_progress(str(tmp_path), since=written + 1) is None
-    assert read_progress(str(tmp_path), since=written - 1) is not None
+    earlier = read_stamps(str(tmp_path))
+    assert read_progress(str(tmp_path), earlier) is None
+    with path.open("a") as stream:
+        stream.write(record(97, 2.0) + "\n")
+    os.utime(path, (1000, 1000))  # the clock was set back meanwhile
+    progress = read_progress(str(tmp_path), earlier)
+    assert progress is not None and progress.step == 97
 
 
 def test_the_lowest_rank_is_the_lowest_number(tmp_path: Path) -> None:
@@ -54,13 +62,13 @@ def test_no_progress_before_the_first_record(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_a_file_or_a_directory_of_files(tmp_path: Path) -> None:
-    assert not has_saved(str(tmp_path), 0.0)
+    assert not has_saved(str(tmp_path))
     old = tmp_path / "checkpoints" / "step_10"
     old.mkdir(parents=True)
     (old / "model.pt").touch()
-    for path in (old / "model.pt", old):
-        os.utime(path, (1000, 1000))
-    assert not has_saved(str(tmp_path), 2000.0)
-    assert has_saved(str(tmp_path), 999.0)
-    os.utime(old / "model.pt", (3000, 3000))
-    assert has_saved(str(tmp_path), 2000.0), "saved again under its old name"
+    assert has_saved(str(tmp_path))
+    earlier = read_stamps(str(tmp_path))
+    assert not has_saved(str(tmp_path), earlier)
+    (old / "model.pt").write_text("again")
+    os.utime(old / "model.pt", (1000, 1000))  # the clock was set back meanwhile
+    assert has_saved(str(tmp_path), earlier), "saved again under its old name"

@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a run is started again: with real runners, what counts as progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.tests.support.gang import Running, make_gang
+
+pytestmark = pytest.mark.slow
+
+# An attempt that saves a checkpoint under a clock that was set back, and fails.
+SAVES = """
+import os, sys
+folder = os.path.join(sys.argv[1], "checkpoints")
+os.makedirs(folder, exist_ok=True)
+path = os.path.join(folder, "%d.pt" % len(os.listdir(folder)))
+open(path, "w").close()
+for name in (path, folder):
+    os.utime(name, (1000, 1000))
+sys.exit(5)
+"""
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Any]:
+    made: list[Running] = []
+
+    def run(code: str, *arguments: str, **changes: Any) -> str:
+        """Run a node of one rank to its end; return why it ended."""
+        made.append(Running(make_gang(tmp_path, [[sys.executable, "-c", code, *arguments]], **changes)))
+        made[-1].start()
+        assert made[-1].codes(90) == [1]
+        return str(made[-1].state(0)["end"]["why"])
+
+    yield run
+    for running in made:
+        running.end()
+
+
+def test_checkpoints_under_a_clock_that_was_set_back_are_progress(alone: Any, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    why = alone(SAVES, str(outputs), output_dir=str(outputs), max_restarts=4)
+    assert why == "node0: the launcher exited with code 5; restarted 4 times, the maximum"
+    assert len(list((outputs / "checkpoints").iterdir())) == 5
