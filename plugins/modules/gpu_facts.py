@@ -110,6 +110,12 @@ ansible_facts:
             gpu: {description: Index of the GPU., type: int}
             relation: {description: The closest relation., type: str}
             names: {description: All HCAs with this relation., type: list, elements: str}
+        topology_file:
+          description: >-
+            The file that describes a VM's PCI topology to NCCL (C(path)). C(source) is the file or folder it is known
+            from, null if NCCL finds it by itself.
+          type: dict
+        virtual: {description: Whether the node is a virtual machine (x86)., type: bool}
 """
 
 from ansible.module_utils.basic import AnsibleModule

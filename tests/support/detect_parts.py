@@ -128,6 +128,8 @@ def dgx_h100(**changes: Any) -> dict[str, Any]:
             "nics": {},
             "nic_links": nic_links(near, names, numas, "PIX"),
             "nearest_nics": [{"gpu": n, "relation": "PIX", "names": [name]} for n, name in near.items()],
+            "topology_file": None,
+            "virtual": None,
         },
         **changes,
     }

@@ -10,6 +10,7 @@ import re
 import sys
 
 from ansible_collections.muster.train.plugins.module_utils._container.kind import parse_environ
+from ansible_collections.muster.train.plugins.module_utils._gpu.virtual_topology import CONFIGURATION, parse_hypervisor
 from ansible_collections.muster.train.plugins.module_utils._net.network import TCP_LISTEN, parse_addresses
 from ansible_collections.muster.train.plugins.module_utils._rdma.gdr import PEER_SYMBOL
 from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_command_line
@@ -27,6 +28,8 @@ def contents(path: str, text: str, replacements: Replacements, mounted: set[str]
     name = path.rpartition("/")[2]
     if path == "/proc/sys/kernel/hostname":
         return f"{replacements.name(text.strip(), 'host')}\n"
+    if path == CONFIGURATION:
+        text = "".join(f"{line}\n" for line in text.splitlines() if line.startswith(("NCCL_", "RCCL_")))
     if not path.startswith("/proc/"):
         return replacements.text(_identity(name, text, replacements))
     if name == "environ":
@@ -37,6 +40,9 @@ def contents(path: str, text: str, replacements: Replacements, mounted: set[str]
         text = " ".join(parse_command_line(text)) + "\n"
     elif name == "status":
         text = "".join(line for line in text.splitlines(keepends=True) if STATUS.match(line))
+    elif name == "cpuinfo":
+        flags = {None: "", False: "flags\t\t:\n", True: "flags\t\t: hypervisor\n"}
+        text = flags[parse_hypervisor(text)]
     elif name == "kallsyms":
         symbol = PEER_SYMBOL.decode()
         text = f"0 T {symbol}\n" if symbol in text else ""

@@ -18,6 +18,7 @@ from .._host.pci import address_in, pci_path, relation
 from .._records.gpu import RELATIONS, Device, Gpu, Nearest, NicLink
 from .._text.order import natural
 from .nvidia import driver
+from .virtual_topology import read_hypervisor, read_topology_file
 
 VENDORS = {pci.NVIDIA: "nvidia", pci.AMD: "amd"}
 TOOL_CAP_S = 5.0
@@ -57,7 +58,12 @@ def read_gpu(host: Host, warn: Callable[[str], None]) -> Gpu | None:
             return None
     if not gpu.nic_links:
         gpu = dataclasses.replace(gpu, nic_links=_nic_links(host, gpu.devices))
-    return dataclasses.replace(gpu, nearest_nics=nearest_nics(gpu.nic_links))
+    return dataclasses.replace(
+        gpu,
+        nearest_nics=nearest_nics(gpu.nic_links),
+        topology_file=read_topology_file(host),
+        virtual=read_hypervisor(host),
+    )
 
 
 def _read_nvidia(host: Host, warn: Callable[[str], None]) -> Gpu:

@@ -58,8 +58,19 @@ class Nearest(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class TopologyFile(Record):
+    """A file with the PCI topology of a VM; source is where it is known from, None where NCCL finds it by itself."""
+
+    path: str
+    source: str | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Gpu(Record):
-    """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None."""
+    """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None.
+
+    virtual is whether the node is a virtual machine.
+    """
 
     vendor: str | None
     count: int
@@ -70,3 +81,5 @@ class Gpu(Record):
     nics: dict[str, str] = dataclasses.field(default_factory=dict)
     nic_links: list[NicLink] = dataclasses.field(default_factory=list)
     nearest_nics: list[Nearest] = dataclasses.field(default_factory=list)
+    topology_file: TopologyFile | None = None
+    virtual: bool | None = None

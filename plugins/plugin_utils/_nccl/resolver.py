@@ -5,15 +5,15 @@
 
 It sets only what the library cannot determine better on its own, and gives the reason for what it does not set. Pure:
 facts and policy in, variables and findings out. Each rule of the decision table (docs/environment.md) is a file: D1
-`transport`, D2 `hcas`, D3 `gid`, D4 `sockets`, D6 `tuning`, the defaults that are kept `defaults`; `agreement`
-checks that the nodes can work together.
+`transport`, D2 `hcas`, D3 `gid`, D4 `sockets`, D6 `tuning`, D8 `topology`, the defaults that are kept `defaults`;
+`agreement` checks that the nodes can work together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import agreement, gid, hcas, sockets, transport
+from . import agreement, gid, hcas, sockets, topology, transport
 from .defaults import kept_defaults
 from .library import Library
 from .view import FabricPolicy, NodeEnvironment, NodeView, NotSet, Resolution
@@ -38,14 +38,17 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
         of_sockets, no_sockets, socket_findings = sockets.resolve(node, choice.ports, not rdma and len(nodes) > 1)
         of_transport, no_transport = transport.variables(node, any_efa, fabric, policy)
         of_hcas, no_hcas = hcas.variables(node, choice)
-        not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *kept_defaults(node, choice)]
+        of_topology, no_topology, topology_findings = topology.resolve(node, choice)
+        not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *no_topology, *kept_defaults(node, choice)]
         resolved[node.name] = NodeEnvironment(
-            variables=sorted([*of_transport, *of_hcas, *gids.variables, *of_sockets], key=lambda item: item.name),
+            variables=sorted(
+                [*of_transport, *of_hcas, *gids.variables, *of_sockets, *of_topology], key=lambda item: item.name
+            ),
             not_set=[item for item in not_set if _is_relevant(node, item)],
             hcas=choice.hcas,
             gids=gids.indexes,
         )
-        findings += [*gids.findings, *socket_findings]
+        findings += [*gids.findings, *socket_findings, *topology_findings]
     return Resolution(fabric, resolved, findings)
 
 

@@ -102,7 +102,8 @@ def _service(options: Options, facts: NodeFacts, gpu: Gpu | None) -> dict[str, A
     if capabilities:
         service["cap_add"] = capabilities
     service.update(requests_for(vendor_of(options.gpus, gpu), options.gpu_request, facts))
-    service["volumes"] = _mounts(options)
+    file = gpu.topology_file if gpu else None
+    service["volumes"] = _mounts(options, options.topology_file or (file.path if file else ""))
     for name, value in options.options.items():
         values = value if isinstance(value, list) else [value]
         service[name] = [*service.get(name, []), *values] if name in APPENDED else value
@@ -128,7 +129,7 @@ def _refuse(options: Options) -> None:
             )
 
 
-def _mounts(options: Options) -> list[Any]:
+def _mounts(options: Options, topology_file: str) -> list[Any]:
     """Mount the node's directories at their own paths; a missing one is an error, not an empty directory."""
     places = {options.workdir: ("workdir", False)}
     if not _below(options.code_dir, options.workdir):
@@ -136,8 +137,8 @@ def _mounts(options: Options) -> list[Any]:
     for path in options.data_dirs:
         places.setdefault(path, ("data_dirs", True))
     mounts: list[Any] = [_bind(name, path, path, read_only) for path, (name, read_only) in places.items()]
-    if options.topology_file:
-        mounts.append(_bind("topology_file", options.topology_file, options.topology_file, True))
+    if topology_file:
+        mounts.append(_bind("topology_file", topology_file, topology_file, True))
     if options.nccl_conf:
         mounts.append(_bind("nccl_conf", options.nccl_conf, "/etc/nccl.conf", True))
     return [*mounts, *options.mounts]

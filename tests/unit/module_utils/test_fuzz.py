@@ -24,6 +24,10 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.amd.health impor
     parse_features,
 )
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia.health import parse_nvlinks, parse_states
+from ansible_collections.muster.train.plugins.module_utils._gpu.virtual_topology import (
+    parse_hypervisor,
+    parse_topology_setting,
+)
 from ansible_collections.muster.train.plugins.module_utils._host.pci import parse_generation, parse_width
 from ansible_collections.muster.train.plugins.module_utils._net.interfaces import parse_routed
 from ansible_collections.muster.train.plugins.module_utils._net.ipv6 import parse_ipv6_addresses, parse_ipv6_routes
@@ -91,6 +95,7 @@ HEALTH = [
     "feature mask: 0x1fff\n0x00000001 : 0x00001000 : R\n",
     "32.0 GT/s PCIe",
     "[fd00::1]:29500",
+    "NCCL_TOPO_FILE=/opt/microsoft/ndv4-topo.xml\nflags\t\t: fpu hypervisor\n",
     "fd000000000000000000000000000014 03 40 00 80     eth0\n",
     f"fd{'0' * 30} 40 {'0' * 32} 00 {'0' * 32} 00000100 00000001 00000000 00000001     eth0\n",
     "0:\tfrom all lookup local\n100:\tfrom all to 10.20.0.0/16 lookup 100\n32765:\tnot from all fwmark 0x1 lookup 5\n",
@@ -149,6 +154,8 @@ PARSERS = [
         parse_ipv6_addresses,
         parse_ipv6_routes,
         parse_rules,
+        parse_hypervisor,
+        parse_topology_setting,
     ),
     *(parse_pth, parse_pyvenv, parse_rccl_header, parse_torch_version, parse_version_of_docker),
 ]

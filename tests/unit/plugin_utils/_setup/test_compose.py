@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
+from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu, TopologyFile
 from ansible_collections.muster.train.plugins.module_utils._system.device_nodes import read_devices
 from ansible_collections.muster.train.plugins.plugin_utils._setup.compose import HEADER, Options, render
 from ansible_collections.muster.train.tests.support.machines import MACHINES, load
@@ -144,6 +144,15 @@ def test_every_directory_is_mounted_at_its_own_path() -> None:
     ]
     assert made["working_dir"] == "/srv/code"
     assert "'data' is not an absolute path" in refusal(data_dirs=["data"])
+
+
+def test_the_topology_file_of_a_vm_is_mounted() -> None:
+    path = "/opt/microsoft/ndv4-topo.xml"
+    gpu = Gpu("nvidia", 8, topology_file=TopologyFile(path, "/etc/nccl.conf"))
+    assert bind(path, read_only=True) in service(gpu)["volumes"]
+    volumes = service(gpu, topology_file="/etc/topo.xml")["volumes"]
+    assert bind("/etc/topo.xml", read_only=True) in volumes
+    assert bind(path, read_only=True) not in volumes
 
 
 def test_more_keys_of_the_service() -> None:
