@@ -61,6 +61,8 @@ def judge(
     if state is None:
         if prepared:
             return "prepared", "its files are here, its runner has not started"
+        if alive:
+            return "running", "its files were removed; its runner is alive and makes them again"
         return "not_found", "nothing of this run is on this node"
     if state.phase == "unknown":
         return ("running" if alive else "lost"), "state.json could not be read"
@@ -100,17 +102,20 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     refused = strange(host, workdir, node, directory)
     if refused is not None:
         return dataclasses.replace(nothing, why=refused)
-    names = host.list_dir(directory)
-    if names is None:
+    names = host.list_dir(directory) or []
+    held = locks.Lock(locks.run_path(directory)).holder() is not None
+    marked = [] if held else process_tree.of_run(run_id, directory)
+    # A cleaner of temporary directories may have removed the lock of a living runner.
+    alive = held or any(map(process_tree.is_runner, marked))
+    if not names and not alive:
         return nothing
     state = read_state(host, directory)
     known = state or nothing
     job = JobOwner.from_dict(_read_json(host, directory, "job.json"))
     beat = Heartbeat.from_dict(_read_json(host, directory, HEARTBEAT))
-    alive = locks.Lock(locks.run_path(directory)).holder() is not None
     prepared = any(name.startswith("job.") for name in names)
     phase, why = judge(state, prepared, alive, process_tree.boot_id(), how_ended(host, directory, known.nonce))
-    left = 0 if alive else len(process_tree.of_run(run_id, directory))
+    left = 0 if alive else len(marked)
     container = None if alive or known.phase in ENDED else job_container.recorded(host, directory, docker)
     if container is not None:
         # Another user sees no mark of a container's processes, and why it died only Docker knows.

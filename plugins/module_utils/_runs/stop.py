@@ -72,10 +72,6 @@ def _ask(directory: str, nonces: set[str], grace: float) -> bool:
     return written
 
 
-def _runners(processes: Sequence[process_tree.Process]) -> list[process_tree.Process]:
-    return [process for process in processes if process_tree.environment(process.pid).get("MUSTER_ROLE") == "runner"]
-
-
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[process_tree.Process]:
     deadline = time.monotonic() + seconds
     while True:
@@ -140,13 +136,13 @@ def stop(
         # Requested before the search: a runner that starts in the meantime finds the request.
         if not check and _prepared(host, directory, nonce):
             _ask(directory, nonces, grace)
-        alive = [] if not host.exists(directory) else process_tree.of_run(run_id, directory, nonce)
+        alive = process_tree.of_run(run_id, directory, nonce)
         # A runner in another pid namespace is not visible; its lock is, and its container.
         held = _holds(directory, nonce)
         container = container or job_container.recorded(host, directory, docker, nonce)
         in_container = _runs_in(host, container, directory, nonce)
         if (alive or held or in_container) and not check:
-            runners = _runners(alive)
+            runners = list(filter(process_tree.is_runner, alive))
             if not _ask(directory, nonces, grace):
                 for runner in runners:
                     process_tree.send(runner, signal.SIGTERM)

@@ -14,7 +14,7 @@ from typing import Any
 from .._records.job import Job
 from .._records.run import RunRecord
 from .._text.stamps import utc
-from . import files
+from . import files, process_tree
 from .locks import SLOT_S, SLOT_WITH_HEAD_S, Lock, run_path, slot_path
 from .state import STATE
 
@@ -57,9 +57,20 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
                 raise Refused(_describe(rival, resource, job))
             time.sleep(TRY_S)
         locks.append(lock)
+    _check_removed(dict(resources))
     if waited:
         _check_turn(job, run_dir, patience, stopped)
     return locks
+
+
+def _check_removed(resources: dict[str, str]) -> None:
+    """Raise Refused where another runner holds the lock of a file that a cleaner removed; it will make it again."""
+    for process in filter(process_tree.is_runner, process_tree.every()):
+        held = process_tree.removed_files(process) & set(resources)
+        if held and process.pid != os.getpid():
+            run_id = process_tree.environment(process.pid).get("MUSTER_RUN_ID", "?")
+            lock = min(held)
+            raise Refused(f"{resources[lock]} is held by run {run_id} (pid {process.pid}), but {lock} was removed")
 
 
 def _acquire(lock: Lock, holder: dict[str, Any]) -> bool:

@@ -39,6 +39,14 @@ def make_dir(path: str) -> None:
         os.chown(path, owner.st_uid, owner.st_gid)
 
 
+def is_at(descriptor: int, path: str) -> bool:
+    """Return whether an open file or directory is still the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
 def write_atomic(path: str, data: bytes, durable: bool = True) -> None:
     """Replace a file at once: readers see the old bytes or the new ones."""
     new = f"{path}.{os.getpid()}.new"

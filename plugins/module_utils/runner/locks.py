@@ -29,11 +29,12 @@ class Lock:
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor: int | None = None
+        self._holder: dict[str, Any] = {}
 
-    def acquire(self, holder: dict[str, Any]) -> bool:
+    def acquire(self, holder: dict[str, Any], patience: float = READER_PATIENCE_S) -> bool:
         """Take the lock and write its holder; False if another process holds it. Raises OSError where none can be."""
         descriptor = files.create(self.path, os.O_RDWR)
-        deadline = time.monotonic() + READER_PATIENCE_S
+        deadline = time.monotonic() + patience
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,7 +47,7 @@ class Lock:
             except OSError:  # a file system without flock(2), such as Lustre mounted without -o flock
                 os.close(descriptor)
                 raise
-        self._descriptor = descriptor
+        self._descriptor, self._holder = descriptor, holder
         try:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps(holder).encode(), 0)
@@ -59,6 +60,12 @@ class Lock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+    def restore(self) -> None:
+        """Take the lock again if its file was removed; the next time, if another process has it now."""
+        removed = self._descriptor
+        if removed is not None and not files.is_at(removed, self.path) and self.acquire(self._holder, patience=0.0):
+            os.close(removed)
 
     def holder(self) -> dict[str, Any] | None:
         """Return the holder of the lock (empty if its name could not be read), None if the lock is free."""

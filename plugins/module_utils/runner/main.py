@@ -16,6 +16,7 @@ from .claim import Refused
 from .claim import take as take_claim
 from .requests import StopRequests
 from .supervisor import Supervisor
+from .upkeep import Upkeep
 
 REFUSED = 3
 
@@ -45,12 +46,12 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, requests.note_signal)
     try:
-        _locks = take_claim(job, run_dir, lambda: requests.look() is not None)  # held until this process ends
+        locks = take_claim(job, run_dir, lambda: requests.look() is not None)  # held until this process ends
     except Refused as refused:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
         return _refuse(run_dir, nonce, str(refused))
     _lay_out(job, run_dir)
-    return Supervisor(job, run_dir, private, requests).run()
+    return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
 
 
 def _refuse(run_dir: str, nonce: str, why: str) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from dataclasses import dataclass
@@ -102,6 +103,21 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def is_runner(process: Process) -> bool:
+    """Return whether it is a run's runner, by its mark."""
+    return environment(process.pid).get("MUSTER_ROLE") == "runner"
+
+
+def removed_files(process: Process) -> set[str]:
+    """Return the paths of files that it has open and that were removed."""
+    folder, paths = f"{PROC}/{process.pid}/fd", set()
+    with contextlib.suppress(OSError):  # gone, or another user's
+        for name in os.listdir(folder):
+            path, removed, _rest = os.readlink(f"{folder}/{name}").rpartition(" (deleted)")
+            paths.update([path] if removed else [])
+    return paths
 
 
 def _pidfd_open(pid: int) -> int | None:

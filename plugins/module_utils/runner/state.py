@@ -110,3 +110,5 @@ class State:
         document = Heartbeat(self._beats, read_progress(), round(elapsed_s, 1), log_dropped, stalled).to_dict()
         with contextlib.suppress(OSError):  # a full disk costs this beat only
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)
+        if not os.path.exists(os.path.join(self._run_dir, STATE)):  # a cleaner has removed it
+            self._unwritten = True

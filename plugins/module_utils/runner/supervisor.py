@@ -28,6 +28,7 @@ from .inherited import environment_of
 from .ownership import give_back
 from .requests import StopRequests
 from .state import NOT_ENDED, State, identity
+from .upkeep import Upkeep
 
 TICK_S = 0.2
 HEARTBEAT_S = 1.0
@@ -44,11 +45,12 @@ DRAIN_S = 2.0
 class Supervisor:
     """One launch of one job on this node, once it holds the locks."""
 
-    def __init__(self, job: Job, run_dir: str, private: dict[str, Any], requests: StopRequests) -> None:
+    def __init__(self, job: Job, run_dir: str, private: dict[str, Any], requests: StopRequests, upkeep: Upkeep) -> None:
         self.job = job
         self.run_dir = run_dir
         self._private = private
         self._requests = requests
+        self._upkeep = upkeep
         self._selector = selectors.DefaultSelector()
         self._disk = DiskThread()
         self._attempt: Attempt | None = None
@@ -260,6 +262,7 @@ class Supervisor:
     def _beat(self, state: State, gang: Gang) -> None:
         now = time.monotonic()
         self._next_beat = now + HEARTBEAT_S
+        self._disk.put("upkeep", self._upkeep.look)
         if now >= self._next_give_back:
             self._next_give_back = now + GIVE_BACK_S
             self._disk.put("give back", functools.partial(self._give_back, GIVE_BACK_LIMIT_S))

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The upkeep of a living run's files, which a cleaner of /tmp or of a scratch directory may take for old ones.
+
+Its directories are locked, which systemd-tmpfiles respects; its files are kept fresh, for cleaners that go by age; and
+what is removed all the same is made again: the locks first, as they are how others know that the run is alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+
+from .._records import layout
+from .._records.job import Job
+from . import files
+from .locks import Lock
+from .state import HEARTBEAT
+
+# Sites remove what is older than a day at the earliest.
+FRESH_S = 3600.0
+# What the runner does not write itself, and a run needs to be known, stopped and started again.
+KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py")
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDERS = ("errors", "logs", "outputs")
+
+
+class Upkeep:
+    """Looks after the files of one run."""
+
+    def __init__(self, job: Job, run_dir: str, locks: list[Lock]) -> None:
+        self._run_dir = run_dir
+        self._locks = locks
+        above = (*layout.parents(job.workdir, job.node), layout.slots_dir(job.workdir, job.node))
+        self._directories = (*above, os.path.dirname(run_dir), run_dir)
+        self._descriptors: dict[str, int] = {}
+        self._known: dict[str, tuple[int, bytes]] = {}  # by name: modified (ns), content
+        self._next_fresh = 0.0
+
+    def look(self) -> None:
+        """Make again what was removed; once an hour, set the time of all files to now."""
+        now = time.monotonic()
+        for directory in self._directories:
+            self._keep_directory(directory)
+        for lock in self._locks:
+            lock.restore()
+        for name in FOLDERS:
+            files.make_dir(os.path.join(self._run_dir, name))
+        for name in KEPT:
+            self._keep_file(name)
+        if now >= self._next_fresh:
+            self._next_fresh = now + FRESH_S
+            self._freshen()
+
+    def _keep_directory(self, path: str) -> None:
+        held = self._descriptors.get(path)
+        if held is not None and files.is_at(held, path):
+            return
+        files.make_dir(path)
+        if held is not None:
+            os.close(held)
+        descriptor = self._descriptors[path] = os.open(path, DIRECTORY)
+        with contextlib.suppress(OSError):  # not every file system locks directories
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def _keep_file(self, name: str) -> None:
+        path = os.path.join(self._run_dir, name)
+        known = self._known.get(name)
+        try:
+            modified = os.stat(path, follow_symlinks=False).st_mtime_ns
+            if known is None or known[0] != modified:
+                with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+                    self._known[name] = modified, stream.read()
+        except FileNotFoundError:
+            if known is not None:
+                files.write_atomic(path, known[1])
+
+    def _freshen(self) -> None:
+        paths = [*self._directories, *(lock.path for lock in self._locks)]
+        names = set(os.listdir(self._run_dir)) - {HEARTBEAT}  # whose time tells that the runner's loop turns
+        paths += (os.path.join(self._run_dir, name) for name in names)
+        for path in paths:
+            with contextlib.suppress(OSError):
+                os.utime(path, follow_symlinks=False)
