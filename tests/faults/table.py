@@ -158,7 +158,7 @@ ROWS = [
             ),
         ),
         (
-            "tests/integration/test_spares.py::test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same",
+            "tests/integration/test_spares.py::test_the_run_ends_although_the_head_is_away_and_a_node_dies",
             f"{UNIT}/gang/test_coordinator.py::test_too_few_spares_end_the_run",
         ),
     ),
@@ -274,7 +274,7 @@ ROWS = [
             Fault("the ranks' port is taken", ports.of_the_ranks, 15.0),
             Fault("the next attempt's port is taken: until the following one runs", ports.of_the_next_attempt, 15.0),
         ),
-        ("tests/integration/test_live_faults.py::test_a_fault_is_told_of",),
+        ("tests/integration/test_live_faults.py::test_a_fault_is_reported",),
     ),
     Row(
         "the head's ranks finish long before the others'",
@@ -293,7 +293,7 @@ ROWS = [
         "if all runners have started, the run continues; otherwise they end after 60 s",
         "`running` or `failed`",
         (Fault("a controller is killed: until all nodes run or none", controller.dies, 65.0, "kills", IDLE),),
-        ("tests/integration/test_controller_death.py::test_a_run_outlives_its_controller_and_comes_home_whole",),
+        ("tests/integration/test_controller_death.py::test_a_run_outlives_its_controller_and_is_collected_completely",),
     ),
     Row(
         "two launches of one run, or of one slot, at once",

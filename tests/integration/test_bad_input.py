@@ -41,7 +41,7 @@ def canary(cluster: Cluster) -> Path:
     return cluster.home / "given-canary"
 
 
-def test_everything_wrong_is_said_at_once_one_line_each(cluster: Cluster) -> None:
+def test_all_mistakes_are_reported_at_once_one_per_line(cluster: Cluster) -> None:
     wrong = {"channels": "abc", "chanels": 42, "max_restarts": -1, "script": "a.py", "module": "b", "run_id": "../x"}
     assert [line.split(";")[0] for line in refusal(cluster, wrong)] == [
         "chanels: unknown parameter (-e chanels)",
@@ -87,7 +87,7 @@ def test_a_variable_of_the_environment(cluster: Cluster) -> None:
     ]
 
 
-def test_files_that_are_not_there_or_not_what_they_should_be(cluster: Cluster) -> None:
+def test_missing_and_invalid_files(cluster: Cluster) -> None:
     config = cluster.home / "given-config.yml"
     config.write_text("model: {layers: 2\ntraining: [\n")
     script, no_yaml = refusal(cluster, {"script": "nowhere.py", "config": str(config)})
@@ -190,7 +190,7 @@ def test_no_string_reaches_a_shell_or_a_template(cluster: Cluster, hostile: str)
     assert all(len(line) < 300 for line in lines)
 
 
-def test_a_path_reaches_no_shell_either(cluster: Cluster) -> None:
+def test_no_path_reaches_a_shell(cluster: Cluster) -> None:
     text = " ".join([*SHELL, JINJA]).format(canary(cluster))
     script, config = refusal(cluster, {"script": f"a{text}.py", "config": f"b{text}.yml"})
     assert "does not exist" in script

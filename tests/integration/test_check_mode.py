@@ -23,7 +23,7 @@ def shown(out: str, title: str) -> list[str]:
     return plain.partition(f"\n{title}")[2].partition("\n\n")[0].splitlines()
 
 
-def test_launch_shows_the_plan_of_every_node_and_touches_nothing(cluster: Cluster) -> None:
+def test_launch_shows_the_plan_of_every_node_and_changes_nothing(cluster: Cluster) -> None:
     cluster.policy["launch_env"] = {"NCCL_DEBUG": "INFO", "TUNED": "cluster"}
     cluster.per_node = {"node1": {"launch_node_env": {"TUNED": "node", "CUDA_VISIBLE_DEVICES": "2,3"}}}
     cluster.write()
@@ -87,7 +87,7 @@ def test_launch_without_diff_shows_the_head_of_the_plan(cluster: Cluster) -> Non
     assert "MUSTER_NODE" not in played.out
 
 
-def test_stop_and_collect_say_what_they_would_do(cluster: Cluster) -> None:
+def test_stop_and_collect_report_what_they_would_do(cluster: Cluster) -> None:
     launched = cluster.launch(script_args=["--seconds", "300"])
     assert launched.rc == 0, launched.out
     alive, experiment = cluster.identities(), contents(cluster.experiments)

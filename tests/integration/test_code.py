@@ -61,7 +61,7 @@ def test_a_password_in_the_url_is_refused_and_never_shown(user: str, tmp_path: P
 
 
 @pytest.mark.parametrize("repo", ["ssh://git@example.com:22/model.git", "git@example.com:a@b.git"])
-def test_a_user_is_no_password(repo: str, tmp_path: Path) -> None:
+def test_a_user_in_the_url_is_not_a_password(repo: str, tmp_path: Path) -> None:
     code, printed = play(tmp_path, repo)
     # What is refused is the ref.
     assert code == 2

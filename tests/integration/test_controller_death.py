@@ -42,7 +42,7 @@ def test_a_controller_died_before_any_runner_was_born(tmp_path: Path) -> None:
         cluster.destroy()
 
 
-def test_a_run_outlives_its_controller_and_comes_home_whole(cluster: Cluster) -> None:
+def test_a_run_outlives_its_controller_and_is_collected_completely(cluster: Cluster) -> None:
     over = cluster.home / "over"
     controller = cluster.begin("launch", launcher="torchrun", nproc=2, script_args=f"--seconds 3000 --until {over}")
     cluster.wait_phase(RUN_ID, "running")

@@ -29,7 +29,7 @@ def detect(cluster: Cluster, *extra: str, **parameters: Any) -> Played:
     return cluster.verb("detect", *extra, **{"page": str(cluster.home / "detect.html"), **parameters})
 
 
-def test_detect_says_what_the_nodes_are_and_draws_it(cluster: Cluster) -> None:
+def test_detect_prints_and_draws_the_nodes(cluster: Cluster) -> None:
     cluster.policy["launch_env"] = {"NCCL_DEBUG": "WARN"}
     cluster.write()
     first = detect(cluster)
@@ -98,7 +98,7 @@ def role(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def test_the_role_writes_each_node_its_files(role: Cluster) -> None:
+def test_the_role_writes_the_files_of_every_node(role: Cluster) -> None:
     predicted = write(role, "--check", "--diff")
     assert predicted.rc == 0, predicted.out
     assert predicted.changed == {"node0": 2, "node1": 2}

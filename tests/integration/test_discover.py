@@ -108,7 +108,7 @@ def host(server: sshd.Sshd, address: str = HOST) -> str:
 FILES = ["lab/group_vars/nodes.yml", "lab/hosts.yml", "lab/known_hosts.txt"]
 
 
-def test_a_host_becomes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -> None:
+def test_discover_writes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -> None:
     predicted = desk.discover("--check", "--diff", nodes=host(server), accept_keys=True)
     assert predicted.rc == 0, predicted.out
     assert desk.files() == []
@@ -147,7 +147,7 @@ def test_a_host_becomes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) -
     assert (forced.rc, forced.changed["localhost"]) == (0, 0), forced.out
 
 
-def test_without_a_terminal_nobody_says_yes(desk: Desk, server: sshd.Sshd) -> None:
+def test_without_a_terminal_no_key_is_accepted(desk: Desk, server: sshd.Sshd) -> None:
     done = desk.discover(nodes=host(server))
     assert done.rc == 2
     assert "SHA256:" in done.out
@@ -157,7 +157,7 @@ def test_without_a_terminal_nobody_says_yes(desk: Desk, server: sshd.Sshd) -> No
 
 
 @pytest.mark.parametrize(("answer", "files"), [("yes", FILES), ("no", [])])
-def test_a_person_is_asked(desk: Desk, server: sshd.Sshd, answer: str, files: list[str]) -> None:
+def test_the_user_is_asked(desk: Desk, server: sshd.Sshd, answer: str, files: list[str]) -> None:
     command = desk.command(
         "discover",
         cluster="lab",
@@ -198,7 +198,7 @@ def on_a_terminal(command: list[str], desk: Desk, question: str, answer: str) ->
     return out
 
 
-def test_who_was_not_reached_and_why(desk: Desk, server: sshd.Sshd) -> None:
+def test_unreachable_hosts_are_reported_with_the_reason(desk: Desk, server: sshd.Sshd) -> None:
     """All at once; the others are written, and the lost ones stand in their places."""
     (desk.home / "node_ip_list.txt").write_text(
         f"nosuch.invalid\n{host(server)}  # the head to be\n127.0.1.9:1\nnobody-{os.getpid()}@{host(server, OTHER)}\n"
@@ -218,7 +218,7 @@ def test_who_was_not_reached_and_why(desk: Desk, server: sshd.Sshd) -> None:
     assert [line.split(":")[0] for line in lost] == ["# nosuch.invalid", "# 127.0.1.9", f"# {OTHER}"]
 
 
-def test_nobody_answers(desk: Desk) -> None:
+def test_no_host_answers(desk: Desk) -> None:
     done = desk.discover(nodes="nosuch[1-2].invalid", accept_keys=True)
     assert done.rc == 2
     assert [line.partition(":")[0] for line in done.messages] == ["nosuch1.invalid", "nosuch2.invalid"]
@@ -233,7 +233,7 @@ def test_two_names_of_one_machine_are_refused(desk: Desk, server: sshd.Sshd) -> 
     assert desk.files() == []
 
 
-def test_another_host_key_than_the_known_one(desk: Desk, server: sshd.Sshd) -> None:
+def test_a_host_key_that_changed(desk: Desk, server: sshd.Sshd) -> None:
     desk.cluster.mkdir(parents=True)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(desk.home / "other")], check=True)
     wrong = " ".join((desk.home / "other.pub").read_text().split()[:2])
@@ -264,7 +264,7 @@ def test_a_host_without_python(desk: Desk, server: sshd.Sshd) -> None:
         ({}, "nodes: expected the hosts in one way, saw none"),
     ],
 )
-def test_what_is_refused_before_anything_is_tried(parameters: dict[str, Any], line: str, desk: Desk) -> None:
+def test_invalid_requests_are_refused_before_any_connection(parameters: dict[str, Any], line: str, desk: Desk) -> None:
     done = desk.discover(**parameters)
     assert done.rc == 2
     assert done.messages[0].startswith(line)
@@ -272,7 +272,7 @@ def test_what_is_refused_before_anything_is_tried(parameters: dict[str, Any], li
     assert desk.files() == []
 
 
-def test_teardown_removes_what_is_old_and_says_so(desk: Desk, server: sshd.Sshd) -> None:
+def test_teardown_removes_and_reports_old_runs(desk: Desk, server: sshd.Sshd) -> None:
     assert desk.discover(nodes=host(server), accept_keys=True).rc == 0
     runs = server.home / "muster" / ".muster" / "nodes" / HOST / "runs"
     for name, days in (("old", 31), ("young", 1)):

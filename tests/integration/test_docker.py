@@ -37,7 +37,7 @@ def boxed(tmp_path: Path) -> Iterator[Cluster]:
     engine.remove_containers(tmp_path)
 
 
-def test_a_run_lives_in_its_own_container_and_its_verdict_comes_home(boxed: Cluster, tmp_path: Path) -> None:
+def test_a_run_has_its_own_container_and_its_verdict_is_collected(boxed: Cluster, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         work = tmp_path / "work" / "node0"
         work.mkdir(parents=True)
@@ -56,14 +56,14 @@ def test_a_run_lives_in_its_own_container_and_its_verdict_comes_home(boxed: Clus
     assert owners == {(tmp_path / "work" / "node0").stat().st_uid}
 
 
-def test_launched_again_it_takes_the_place_of_its_ended_container(boxed: Cluster, tmp_path: Path) -> None:
+def test_a_relaunch_replaces_the_ended_container(boxed: Cluster, tmp_path: Path) -> None:
     for _launch in range(2):
         assert boxed.launch(follow=True, script_args="--seconds 1").rc == 0
     (container,) = engine.containers(tmp_path)
     assert container["Config"]["Labels"]["muster.nonce"] == boxed.state("node0")["nonce"]
 
 
-def test_stop_ends_it_by_the_runners_own_hand(boxed: Cluster, tmp_path: Path) -> None:
+def test_stop_lets_the_runner_end_the_run(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(script_args="--seconds 600").rc == 0
     stopped = boxed.verb("stop", run_id=RUN_ID)
     assert stopped.rc == 0, stopped.out
@@ -73,7 +73,7 @@ def test_stop_ends_it_by_the_runners_own_hand(boxed: Cluster, tmp_path: Path) ->
     assert boxed.processes() == []
 
 
-def test_docker_stop_is_a_stop_too(boxed: Cluster, tmp_path: Path) -> None:
+def test_docker_stop_stops_the_run(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(script_args="--seconds 600").rc == 0
     engine.docker("stop", "-t", "20", NAME)
     assert boxed.state("node0")["phase"] == "stopped"
@@ -82,7 +82,7 @@ def test_docker_stop_is_a_stop_too(boxed: Cluster, tmp_path: Path) -> None:
     assert container["State"]["ExitCode"] == 0
 
 
-def test_a_killed_container_is_told_of(boxed: Cluster, tmp_path: Path) -> None:
+def test_a_killed_container_is_reported(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(script_args="--seconds 600").rc == 0
     engine.docker("kill", NAME)
     status = boxed.verb("status", run_id=RUN_ID)
@@ -93,7 +93,7 @@ def test_a_killed_container_is_told_of(boxed: Cluster, tmp_path: Path) -> None:
     assert engine.containers(tmp_path) == []
 
 
-def test_stop_removes_a_container_that_was_killed_before_its_runners_first_word(boxed: Cluster, tmp_path: Path) -> None:
+def test_stop_removes_a_container_killed_before_its_runner_wrote_a_state(boxed: Cluster, tmp_path: Path) -> None:
     assert boxed.launch(follow=True, script_args="--seconds 1").rc == 0
     (boxed.run_dir("node0") / "state.json").unlink()
     assert boxed.verb("stop", run_id=RUN_ID).rc == 0
@@ -108,7 +108,7 @@ def test_a_run_that_ran_out_of_memory_says_so(boxed: Cluster, tmp_path: Path) ->
     assert "SIGKILL" in launched.out or "memory ran out" in launched.out
 
 
-def test_a_running_container_of_that_name_is_not_touched(boxed: Cluster, tmp_path: Path) -> None:
+def test_a_running_container_of_the_same_name_is_not_touched(boxed: Cluster, tmp_path: Path) -> None:
     engine.docker(
         "run",
         "--detach",
@@ -128,7 +128,7 @@ def test_a_running_container_of_that_name_is_not_touched(boxed: Cluster, tmp_pat
         engine.docker("rm", "--force", NAME)
 
 
-def test_a_service_that_is_not_there_is_dockers_own_word(boxed: Cluster) -> None:
+def test_a_missing_service_is_reported_in_dockers_words(boxed: Cluster) -> None:
     boxed.policy["launch_compose_service"] = "absent"
     boxed.write()
     launched = boxed.launch()
@@ -137,7 +137,7 @@ def test_a_service_that_is_not_there_is_dockers_own_word(boxed: Cluster) -> None
     assert "no such service: absent" in launched.out, launched.out
 
 
-def test_an_image_that_cannot_run_the_runner_shows_its_last_words(boxed: Cluster, tmp_path: Path) -> None:
+def test_an_image_that_cannot_run_the_runner_shows_its_last_output(boxed: Cluster, tmp_path: Path) -> None:
     engine.write_compose(tmp_path / "compose.yaml", tmp_path / "work" / "elsewhere")
     launched = boxed.launch()
     assert launched.rc != 0
@@ -145,7 +145,7 @@ def test_an_image_that_cannot_run_the_runner_shows_its_last_words(boxed: Cluster
     assert engine.containers(tmp_path) == []
 
 
-def test_no_secret_shows_in_what_docker_tells(boxed: Cluster, tmp_path: Path) -> None:
+def test_docker_shows_no_secret(boxed: Cluster, tmp_path: Path) -> None:
     boxed.policy["launch_secrets"] = {"MUSTER_TEST_TOKEN": TOKEN}
     boxed.write()
     assert boxed.launch(script="confidant.py").rc == 0
@@ -157,7 +157,7 @@ def test_no_secret_shows_in_what_docker_tells(boxed: Cluster, tmp_path: Path) ->
     assert "knows" in (boxed.run_dir("node0") / "logs" / "rank_00.log").read_text()
 
 
-def test_the_ranks_environment_is_the_containers(boxed: Cluster, tmp_path: Path) -> None:
+def test_the_ranks_have_the_containers_environment(boxed: Cluster, tmp_path: Path) -> None:
     engine.write_compose(tmp_path / "compose.yaml", tmp_path, env_file=[str(tmp_path / "image.env")])
     (tmp_path / "image.env").write_text("OF_THE_IMAGE=yes\n")
     (tmp_path / "tell.py").write_text(

@@ -22,7 +22,7 @@ LAUNCH = "ansible-playbook -i {} {} -e run_id={} -e follow=false -e script_args=
     any(Path(path, "ansible_collections/muster").exists() for path in ("/usr/share/ansible/collections",)),
     reason="the collection is installed on this machine",
 )
-def test_the_commands_that_are_offered_work(cluster: Cluster) -> None:
+def test_the_suggested_commands_work(cluster: Cluster) -> None:
     elsewhere = cluster.home / "else where"
     elsewhere.mkdir()
     kept = {name: value for name, value in cluster.environment().items() if not name.startswith("ANSIBLE_")}

@@ -126,7 +126,7 @@ def test_no_thread_of_the_group_outlives_the_training(tmp_path: Path, capfd: pyt
     assert not [line for line in endings if "gloo" in line]
 
 
-def test_fsdp_trains_as_one_rank_does_and_repeats_itself_when_resumed(tmp_path: Path) -> None:
+def test_fsdp_trains_like_one_rank_and_is_deterministic_when_resumed(tmp_path: Path) -> None:
     argv = command(tmp_path / "fsdp", "training.parallel=fsdp", "training.steps=6", "training.checkpoint_every=4")
     assert finished(two_ranks(argv)) == [0, 0]
     shutil.rmtree(tmp_path / "fsdp" / "checkpoints" / "step_000006")
@@ -156,7 +156,7 @@ def test_sigterm_to_one_rank_stops_all_at_one_step_with_a_checkpoint(
     assert f"left after step {last}: first loss" in capfd.readouterr().out
 
 
-def test_a_disk_that_takes_nothing_does_not_end_the_training(tmp_path: Path) -> None:
+def test_a_full_disk_does_not_end_the_training(tmp_path: Path) -> None:
     (tmp_path / "rank_00_metrics.jsonl").symlink_to("/dev/full")
     (tmp_path / "checkpoints").write_text("no directory can be made here")
     argv = [part for s in (*TINY, "training.steps=2") for part in ("--override", s)]

@@ -68,7 +68,7 @@ def of_node(cluster: Cluster, node: str) -> list[process_tree.Process]:
     return process_tree.of_run(RUN_ID, str(cluster.run_dir(node)))
 
 
-def test_a_rank_that_raises_is_the_cause_and_the_peer_it_took_along_is_not(cluster: Cluster) -> None:
+def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Cluster) -> None:
     failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args="--fail-rank 1")
     assert failed.rc != 0
     why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
@@ -117,7 +117,7 @@ def test_a_rank_killed_by_a_signal_is_named_and_ends_the_others(cluster: Cluster
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", "python"])
-def test_a_script_that_ignores_sigterm_is_stopped_all_the_same(cluster: Cluster, launcher: str) -> None:
+def test_a_script_that_ignores_sigterm_is_stopped_too(cluster: Cluster, launcher: str) -> None:
     assert cluster.launch(launcher=launcher, script_args=f"--deaf {LONG}").rc == 0
     running(cluster)
     output = stop(cluster)

@@ -103,7 +103,7 @@ def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     assert len(cluster.processes(RUN_ID)) >= 4
 
 
-def test_plain_lines_elsewhere(cluster: Cluster) -> None:
+def test_plain_lines_without_a_terminal(cluster: Cluster) -> None:
     played = cluster.launch(script_args=["--seconds", "3"], follow=True)
     assert played.rc == 0, played.out
     assert "\x1b" not in played.out

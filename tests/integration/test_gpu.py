@@ -49,7 +49,7 @@ def driver_report() -> ElementTree.Element:
     return root
 
 
-def test_gpu_facts_are_what_the_driver_says() -> None:
+def test_gpu_facts_match_the_driver() -> None:
     root = driver_report()
     gpu = facts()
     assert gpu["vendor"] == "nvidia"

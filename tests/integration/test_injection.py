@@ -57,7 +57,7 @@ def unprintable(text: str) -> list[str]:
     return [line for line in text.split("\n") if not line.isprintable()]
 
 
-def test_all_of_it_arrives_and_comes_back_and_none_of_it_runs(cluster: Cluster, texts: dict[str, str]) -> None:
+def test_hostile_values_arrive_and_return_and_none_is_executed(cluster: Cluster, texts: dict[str, str]) -> None:
     arguments = [text for text in texts.values() if taken(text)]
     variables = {f"HOSTILE_{number}": text for number, text in enumerate(arguments)}
     secrets = {f"HIDDEN_{number}": text for number, text in enumerate(filter(secret, texts.values()))}
@@ -94,7 +94,7 @@ def test_all_of_it_arrives_and_comes_back_and_none_of_it_runs(cluster: Cluster, 
     assert list(canaries(texts).iterdir()) == []
 
 
-def test_all_that_is_refused_is_refused_by_name(cluster: Cluster, texts: dict[str, str]) -> None:
+def test_refused_values_are_refused_by_name(cluster: Cluster, texts: dict[str, str]) -> None:
     """In one command, the most that can be wrong at once: one line each, and nothing for the terminal to do."""
     values = list(texts.values())
     names = [parameter.name for parameter in VERBS["launch"] if parameter.name not in ("script_args", "env")]

@@ -260,14 +260,14 @@ def plays(real_inventory: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield played
 
 
-def test_a_good_cluster_gives_no_alarm(plays: dict[str, Played]) -> None:
+def test_a_healthy_cluster_has_no_problem(plays: dict[str, Played]) -> None:
     good = plays["good"]
     assert good.code == good.document["code"] == 0, good.out
     assert not [problem for problem in good.unwell if problem[2] == "fail"], good.out
 
 
 @pytest.mark.parametrize("name", PLAYS)
-def test_nothing_else_is_found(plays: dict[str, Played], name: str) -> None:
+def test_no_other_check_reports_a_problem(plays: dict[str, Played], name: str) -> None:
     faults, code = PLAYS[name]
     played = plays[name]
     meant = {(fault.check, fault.node, fault.status) for fault in faults.values()}
@@ -280,7 +280,7 @@ def test_nothing_else_is_found(plays: dict[str, Played], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_told_of(plays: dict[str, Played], name: str) -> None:
+def test_a_fault_is_reported(plays: dict[str, Played], name: str) -> None:
     play, fault = FAULTS[name]
     where = (fault.check, fault.node, fault.status)
     results = [

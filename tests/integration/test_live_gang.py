@@ -219,7 +219,7 @@ def test_a_node_boots(site: Site) -> None:
     assert "succeeded · 3 ranks on 3 nodes" in printed
 
 
-def test_a_full_disk_on_one_node_starts_nothing_on_any(site: Site) -> None:
+def test_a_full_disk_on_one_node_starts_no_node(site: Site) -> None:
     with contextlib.ExitStack() as mends:
         mends.callback(site.on_hosts, "rm -rf /mnt/small/work /mnt/small/full", ["n2"])
         full = "install -d -o ann -g ann /mnt/small/work; dd if=/dev/zero of=/mnt/small/full bs=4k 2>/dev/null || :"

@@ -51,7 +51,7 @@ def launch(cluster: Cluster) -> dict[str, dict[str, str]]:
     return {node: {item["name"]: item["value"] for item in job["environment"]} for node, job in plan["jobs"].items()}
 
 
-def test_addresses_that_are_networks_of_their_own(network: Network, tmp_path: Path) -> None:
+def test_addresses_with_a_prefix_of_32(network: Network, tmp_path: Path) -> None:
     """As on every VM of Google Cloud and in pods of Calico: /32, and everything goes over a gateway."""
     gateway = "10.128.0.1"
     run_ip("-n", network.switch, "address", "add", f"{gateway}/24", "dev", "bridge")

@@ -52,7 +52,7 @@ def preflight(cluster: Cluster, *extra: str) -> Played:
     return cluster.verb("preflight", *extra, preflight_json=str(cluster.home / "preflight.json"))
 
 
-def test_exit_codes_and_a_launch_that_goes_by_it(checkouts: Cluster) -> None:
+def test_exit_codes_and_a_launch_that_depends_on_them(checkouts: Cluster) -> None:
     well = preflight(checkouts)
     assert well.rc == 0, well.out
     assert re.search(r"^preflight: 2 nodes, 2 answered; .* passed", well.out, re.MULTILINE)
@@ -88,7 +88,7 @@ def test_a_node_that_does_not_answer_is_code_2(checkouts: Cluster) -> None:
     assert "could not be checked: answer on node1" in played.out
 
 
-def test_a_level_that_is_none_is_refused(checkouts: Cluster) -> None:
+def test_an_invalid_level_is_refused(checkouts: Cluster) -> None:
     checkouts.policy["preflight_levels"] = {"clok": "warn"}
     checkouts.write()
     played = preflight(checkouts)

@@ -61,7 +61,7 @@ def test_one_of_two_launches_wins_twenty_times(tmp_path: Path) -> None:
         list(pool.map(race, [tmp_path / f"round{number}" for number in range(ROUNDS)]))
 
 
-def test_a_bare_stop_stops_what_lives_not_what_is_newer_and_dead(cluster: Cluster) -> None:
+def test_stop_without_a_run_id_stops_the_active_run_not_a_newer_dead_one(cluster: Cluster) -> None:
     lives = cluster.launch(script_args="--seconds 3000")
     assert lives.rc == 0, lives.out
     ends = cluster.launch(run_id=LATER, launch_slot="second", script_args="--seconds 0.1", follow=True)

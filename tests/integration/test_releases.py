@@ -60,7 +60,7 @@ def test_unit_tests_of_the_nodes_side(host: str, mixed_inventory: Path) -> None:
     assert " passed" in done.stdout
 
 
-def test_a_plain_program_runs_on_all_of_them(mixed_inventory: Path, tmp_path: Path) -> None:
+def test_a_plain_program_runs_on_every_host(mixed_inventory: Path, tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()
     (code / "plain.py").write_text(SCRIPT)

@@ -103,7 +103,7 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}
 
 
-def test_preflight_looks_once_at_every_node(cluster: Cluster, tmp_path: Path) -> None:
+def test_preflight_contacts_every_node_once(cluster: Cluster, tmp_path: Path) -> None:
     cluster.names = ["a", "b", "c"]
     # What the machine of the tests is like is not what this is about.
     quiet = ("disks", "leftovers", "hung", "gpu_processes", "kernel_log", "sudo", "memory", "device_files")

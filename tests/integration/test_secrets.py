@@ -253,7 +253,7 @@ def is_rank(holder: str) -> bool:
 
 
 @pytest.mark.parametrize("site", ["host"], indirect=True)
-def test_the_search_finds_what_there_is(site: Site) -> None:
+def test_the_search_finds_the_secret_where_it_is(site: Site) -> None:
     site.on_hosts(f"""
         echo {site.token} >{HOME}/found; chmod 0644 {HOME}/found
         logger {site.token}
@@ -270,7 +270,7 @@ def test_the_search_finds_what_there_is(site: Site) -> None:
 
 
 @pytest.mark.parametrize("site", ["docker", "host"], indirect=True)
-def test_the_ranks_alone_have_it(site: Site) -> None:
+def test_only_the_ranks_have_the_secret(site: Site) -> None:
     watchers, here = site.watch(), site.watch_here()
     try:
         launch = site.begin("launch", "-vvv", "--diff", "-e", "follow=true")
@@ -322,7 +322,7 @@ REACHED = {
     [("docker", "prepared"), ("host", "asked"), ("host", "begun")],
     indirect=["site"],
 )
-def test_a_controller_that_is_killed_leaves_it_to_nobody(site: Site, moment: str) -> None:
+def test_a_killed_controller_leaves_no_secret_behind(site: Site, moment: str) -> None:
     watchers = site.watch()
     try:
         # As where the collection was installed without the checkout's ansible.cfg.

@@ -12,7 +12,7 @@ from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Clust
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 
-def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same(cluster: Cluster) -> None:
+def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster) -> None:
     """Node 0, the head, is away and the spare node2 no good: node3 is the head; node1 dies, and node4 has its rank."""
     cluster.spares = ["node2", "node3", "node4"]
     cluster.per_node = {
@@ -56,7 +56,7 @@ def test_the_head_is_away_and_another_node_dies_and_the_run_is_done_all_the_same
     assert cluster.processes() == []
 
 
-def test_too_few_spares_refuse_the_launch_and_name_all_that_is_wrong(cluster: Cluster) -> None:
+def test_too_few_spares_refuse_the_launch_and_name_every_problem(cluster: Cluster) -> None:
     cluster.spares = ["node2"]
     no_python = {"launch_python": str(cluster.home / "no_python")}
     cluster.per_node = {"node1": no_python, "node2": no_python}

@@ -81,7 +81,7 @@ class Watcher(threading.Thread):
         return [json.loads(path.read_text()) for path in sorted(self.kept.iterdir())]
 
 
-def test_a_launch_keeps_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None:
+def test_a_launch_does_not_reveal_its_secrets(cluster: Cluster, server: sshd.Sshd) -> None:
     watcher = Watcher(cluster)
     watcher.start()
     try:

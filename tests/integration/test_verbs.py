@@ -125,7 +125,7 @@ def test_logs_of_one_node_and_of_one_rank(runs: tuple[Cluster, str]) -> None:
     assert nobody.messages == ["node: expected one of node0, node1, saw 'node7' (-e node)"]
 
 
-def test_logs_of_a_run_that_goes_on(runs: tuple[Cluster, str]) -> None:
+def test_logs_of_an_active_run(runs: tuple[Cluster, str]) -> None:
     cluster, _new = runs
     texts = {line.partition("| ")[2] for line in log_lines(cluster.verb("logs"))}
     assert texts == {"rank 0 of 2 begins", "rank 1 of 2 begins"}
@@ -152,7 +152,7 @@ def test_list(runs: tuple[Cluster, str], monkeypatch: pytest.MonkeyPatch) -> Non
     assert [line.split()[0] for line in one.out.splitlines() if line.startswith("multinode_")] == [OLD]
 
 
-def test_collect_brings_everything_and_then_nothing(runs: tuple[Cluster, str]) -> None:
+def test_collect_copies_everything_once(runs: tuple[Cluster, str]) -> None:
     cluster, _new = runs
     home = cluster.experiments / OLD
     before = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
@@ -177,7 +177,7 @@ def test_collect_brings_everything_and_then_nothing(runs: tuple[Cluster, str]) -
     assert json.loads((home / "plan.json").read_text())["run_id"] == OLD
 
 
-def test_collect_of_a_run_that_goes_on(runs: tuple[Cluster, str]) -> None:
+def test_collect_of_an_active_run(runs: tuple[Cluster, str]) -> None:
     cluster, new = runs
     played = cluster.verb("collect")
     assert played.rc == 0, played.out

@@ -229,7 +229,7 @@ def test_origins_are_spelled_as_the_plan_spells_them() -> None:
     }  # fmt: skip
 
 
-def test_variables_that_are_said_not_to_be_set_are_not() -> None:
+def test_variables_documented_as_not_set_are_not_set() -> None:
     text = read(ROOT / "docs" / "environment.md")
     unset = text.partition("## What is not set")[2].partition("##")[0]
     names = set(re.findall(r"`([A-Z][A-Z0-9_]{3,})`", unset))

@@ -64,7 +64,7 @@ def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert one["node"]["hostname"] == "hgx11"
 
 
-def test_the_library_is_that_of_the_gpus_unless_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_library_is_that_of_the_gpus_unless_given(capsys: pytest.CaptureFixture[str]) -> None:
     file = machine("mi300x_bnxt")
     assert shown(capsys, file)[file]["library"] == {**shown(capsys, file)[file]["library"], "name": "rccl"}
     assert shown(capsys, file, "--library", "nccl")[file]["library"] == {"name": "nccl", "version": None, "source": ""}

@@ -43,7 +43,7 @@ def test_a_node_ip_list_is_an_inventory(tmp_path: Path) -> None:
     assert stderr == ""
 
 
-def test_group_vars_beside_the_list_are_its_policy(tmp_path: Path) -> None:
+def test_group_vars_next_to_the_list_are_its_policy(tmp_path: Path) -> None:
     (tmp_path / "a.node_list.txt").write_text("one\ntwo\n")
     (tmp_path / "group_vars").mkdir()
     (tmp_path / "group_vars" / "nodes.yml").write_text("launch_slot: mine\n")

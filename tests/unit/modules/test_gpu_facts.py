@@ -135,7 +135,7 @@ def test_a_tool_that_hangs_is_given_up(root: Path, tool: Path) -> None:
     assert "nvidia-smi --query-gpu, nvidia-smi topo -m, nvidia-smi -q -d COMPUTE: no answer within 0.2 s" in warnings[0]
 
 
-def test_a_root_that_is_no_directory(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_root_that_is_not_a_directory(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tool, "exit 9")
     result = run_module(capsys, root=str(tmp_path / "no"))
     assert result["warnings"][0] == f"root {tmp_path}/no is not a directory, so nothing can be read"
@@ -158,7 +158,7 @@ def test_a_link_loop(tmp_path: Path, tool: Path, capsys: pytest.CaptureFixture[s
     assert result["ansible_facts"]["gpu"]["nic_links"] == []
 
 
-def test_what_is_documented_is_what_is_there() -> None:
+def test_the_documentation_matches_the_facts() -> None:
     facts = yaml.safe_load(gpu_facts.RETURN)["ansible_facts"]["contains"]
     assert list(facts) == ["gpu"]
     contains = facts["gpu"]["contains"]

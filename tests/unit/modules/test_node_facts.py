@@ -161,14 +161,14 @@ def test_wrong_options(capsys: pytest.CaptureFixture[str], options: dict[str, An
     assert message in result["msg"]
 
 
-def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_root_that_is_not_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(capsys, root=str(tmp_path / "no"), workdir="/w")
     assert "failed" not in result
     assert f"root {tmp_path}/no is not a directory, so nothing can be read" in str(result["warnings"])
     assert result["ansible_facts"]["node"]["memlock"] is None
 
 
-def test_what_is_documented_is_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_documentation_matches_the_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = yaml.safe_load(node_facts.DOCUMENTATION)["options"]
     assert options["subset"]["choices"] == list(CHOICES)
     load("laptop", tmp_path)

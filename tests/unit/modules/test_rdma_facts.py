@@ -46,7 +46,7 @@ def test_facts_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rdma["usable"]
 
 
-def test_a_root_that_is_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_root_that_is_not_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = run_module(capsys, root=str(tmp_path / "no"))
     assert result["ansible_facts"]["rdma"]["hcas"] == []
     assert result["warnings"] == [

@@ -141,7 +141,7 @@ def test_missing_and_hanging(tmp_path: Path) -> None:
     assert hanging == Engine(["docker"], running=None, why="docker info: no answer within 5 s")
 
 
-def test_parts_that_hang_or_fail_are_told(tmp_path: Path) -> None:
+def test_parts_that_hang_or_fail_are_reported(tmp_path: Path) -> None:
     host = OwnMachine(
         {"commands": commands(**{image_line("odd:1"): answer("", "invalid reference format\n", 1)})},
         tmp_path,
@@ -243,7 +243,7 @@ def test_a_privileged_container_has_no_gpus_where_there_are_none() -> None:
     assert parse_gpu_containers('["/one",null,null,"runc",true]', False) == []
 
 
-def test_memlock_of_whoever_starts_the_containers(tmp_path: Path) -> None:
+def test_memlock_of_the_process_that_starts_containers(tmp_path: Path) -> None:
     limits = "Limit                     Soft Limit           Hard Limit           Units\n"
     locked = "Max locked memory         {}           {}           bytes\n"
     files = {

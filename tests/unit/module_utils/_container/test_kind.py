@@ -69,7 +69,7 @@ def test_a_pod(tmp_path: Path) -> None:
     )
 
 
-def test_a_pod_in_the_network_of_its_host_cannot_tell_its_name(tmp_path: Path) -> None:
+def test_the_name_of_a_pod_in_its_hosts_network_is_not_known(tmp_path: Path) -> None:
     shared = {"/proc/sys/net/core/netdev_max_backlog": "1000\n"}
     links = {"/proc/self/ns/ipc": "ipc:[4026531839]"}
     result = read_container(Machine({"files": {**POD["files"], **shared}, "links": links}, tmp_path))

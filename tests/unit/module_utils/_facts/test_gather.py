@@ -124,7 +124,7 @@ class Hung(Machine):
         return super()._open(path)
 
 
-def test_a_part_that_hangs_or_fails_is_null_and_the_rest_is_told(tmp_path: Path) -> None:
+def test_a_subset_that_hangs_or_fails_is_null_and_the_rest_is_returned(tmp_path: Path) -> None:
     laptop = Hung({"files": {"/proc/self/status": "Cpus_allowed_list:\t0-3\n", "/data/x": "y"}}, tmp_path)
     asked = FactsQuery("/nfs/me/muster", "/data", files=("x",), subset=("net", "files", "disk"))
     gathered = gather(laptop, asked, cap=1.0)

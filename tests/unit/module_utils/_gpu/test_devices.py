@@ -66,7 +66,7 @@ def test_partitions_are_as_near_as_their_device(tmp_path: Path) -> None:
     assert gpu.nearest_nics == [Nearest(index, "PIX" if index < 3 else "PHB", ["bnxt_re0"]) for index in range(6)]
 
 
-def test_nearest_is_the_smallest_found() -> None:
+def test_nearest_is_the_closest_relation() -> None:
     links = [NicLink(0, "a", "SYS"), NicLink(0, "b", "PXB"), NicLink(0, "c", "PXB"), NicLink(1, "a", "SYS")]
     assert nearest_nics(links) == [Nearest(0, "PXB", ["b", "c"]), Nearest(1, "SYS", ["a"])]
     assert nearest_nics([NicLink(0, "a", "HT")]) == []
@@ -107,7 +107,7 @@ def test_a_tool_without_a_gpu_is_not_missed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commands", [{}, {TOPOLOGY: {"stdout": "!?"}}])
-def test_a_tool_without_a_gpu_that_says_nonsense_or_hangs_is_told_of(tmp_path: Path, commands: dict[str, Any]) -> None:
+def test_a_tool_that_prints_nonsense_or_hangs_is_reported(tmp_path: Path, commands: dict[str, Any]) -> None:
     class Hung(Machine):
         def _answer(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
             result = super()._answer(argv, timeout, cwd)

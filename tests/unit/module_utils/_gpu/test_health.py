@@ -220,7 +220,7 @@ def test_fabric_manager(tmp_path: Path, reply: dict[str, Any], expected: FabricM
         ([], {"smi": answer("<!DOCTYPE x [<!ENTITY a 'b'>]><x/>")}, "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>"),
     ],
 )
-def test_without_the_tool_the_bus_tells_of_the_links(
+def test_without_the_tool_links_are_read_from_sysfs(
     tmp_path: Path, hangs: list[str], commands: dict[str, Any], why: str
 ) -> None:
     result = read_gpu_health(switched(tmp_path, hangs, **commands))

@@ -41,7 +41,7 @@ class Slow(Machine):
         return CommandResult(None, "", "", timed_out=True) if wanted > timeout else result
 
 
-def test_the_files_have_time_beside_the_commands() -> None:
+def test_files_have_time_of_their_own_besides_commands() -> None:
     assert BUDGET_S < PROBE_CAP_S
 
 

@@ -63,7 +63,7 @@ def test_it_has_no_input_no_terminal_and_the_c_locale() -> None:
     assert run_command([PYTHON, "-c", script], timeout=60).out == "True '' C\n"
 
 
-def test_output_that_is_no_text_and_much() -> None:
+def test_large_output_that_is_not_text() -> None:
     result = run_command(
         [PYTHON, "-c", "import os; os.write(1, b'\\xff' * 70000); os.write(2, b'e' * 70000)"], timeout=60
     )

@@ -54,7 +54,7 @@ def test_connections() -> None:
         }
 
 
-def test_more_connections_than_there_may_be_files_at_once() -> None:
+def test_more_connections_than_open_files_allowed() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         port = server.getsockname()[1]
         targets = [(f"127.0.{high}.{low}", port) for high in range(3) for low in range(1, 200)]

@@ -39,7 +39,7 @@ def test_they_run_side_by_side() -> None:
     assert sorted(run_probes({"a": meeting.wait, "b": meeting.wait}, 60).answers.values()) == [0, 1]
 
 
-def test_an_answer_that_comes_late_does_not_change_what_was_said() -> None:
+def test_a_late_answer_does_not_change_the_result() -> None:
     released, written = threading.Event(), threading.Event()
 
     def late() -> int:

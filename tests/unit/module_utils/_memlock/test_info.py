@@ -104,7 +104,7 @@ def messages(out: str, rc: int = 0, err: str = "") -> CommandResult:
     return CommandResult(rc, out, err)
 
 
-def test_a_container_tells_what_it_may_lock(tmp_path: Path) -> None:
+def test_a_container_reports_its_memlock_limit(tmp_path: Path) -> None:
     host, engine = machine(tmp_path, run=messages(LIMITS.format(4096)))
     result = info.read_engine(host, ["docker"], "", True)
     assert result is not None
@@ -138,7 +138,7 @@ def test_an_engine_that_does_not_answer(tmp_path: Path) -> None:
     assert (result["running"], result["why"]) == (False, "Cannot connect to the Docker daemon")
 
 
-def test_half_an_answer_is_told(tmp_path: Path) -> None:
+def test_an_incomplete_answer_is_reported(tmp_path: Path) -> None:
     host, _engine = machine(tmp_path, ps=messages("a\nb\n"), inspect=messages("[]"))
     result = info.read_engine(host, ["docker"], "", False)
     assert result is not None

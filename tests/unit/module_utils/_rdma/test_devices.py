@@ -394,7 +394,7 @@ def test_a_machine_without_devices(manifest: dict[str, Any], warning: str | None
     assert warnings == ([warning] if warning else [])
 
 
-def test_a_root_that_is_no_directory(tmp_path: Path) -> None:
+def test_a_root_that_is_not_a_directory(tmp_path: Path) -> None:
     warnings: list[str] = []
     (tmp_path / "file").touch()
     for root in (tmp_path / "file", tmp_path / "no"):
@@ -439,7 +439,7 @@ def test_garbage_is_null(tmp_path: Path) -> None:
         ("dev/infiniband/uverbs0", ["mlx5_0"], None),
     ],
 )
-def test_what_nobody_may_not_read(closed: str, names: list[str], warning: str | None) -> None:
+def test_files_that_the_user_nobody_may_not_read(closed: str, names: list[str], warning: str | None) -> None:
     tree = infiniband()
     tree.manifest["files"]["/sys/class/infiniband_verbs/uverbs0/ibdev"] = "mlx5_0"
     tree.manifest["files"]["/dev/infiniband/uverbs0"] = ""

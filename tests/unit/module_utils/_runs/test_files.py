@@ -79,7 +79,7 @@ def test_parts(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", ["absent", "outputs", "link", "../other", "/etc/passwd"])
-def test_what_is_no_file_of_the_run_is_not_read(run_dir: Path, path: str) -> None:
+def test_files_outside_the_run_are_not_read(run_dir: Path, path: str) -> None:
     (run_dir.parent / "other").write_text("secret")
     (run_dir / "link").symlink_to("/etc/passwd")
     assert files.read_part(Host(), str(run_dir), path, 0) is None

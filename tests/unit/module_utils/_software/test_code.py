@@ -119,7 +119,7 @@ def warned(tmp_path: Path, *results: CommandResult) -> tuple[Code, list[str], An
     return code, warnings, answers
 
 
-def test_a_checkout_of_somebody_else(tmp_path: Path) -> None:
+def test_a_checkout_of_another_user(tmp_path: Path) -> None:
     messages = f"fatal: detected dubious ownership in repository at '{tmp_path}'\nTo add an exception, call:\n"
     code, warnings, _answers = warned(tmp_path, CommandResult(128, "", messages))
     assert (code.exists, code.commit, code.dirty) == (True, None, None)
@@ -182,7 +182,7 @@ def mark(folder: Path, text: str) -> None:
     (folder / MARKER).write_text(text)
 
 
-def test_the_marker_tells_what_the_checkout_was(tmp_path: Path) -> None:
+def test_the_marker_describes_the_checkout(tmp_path: Path) -> None:
     mark(tmp_path, json.dumps(MARKED))
     expected = Code(str(tmp_path), True, COMMIT, "main", True, "3f1c9a0be2d47766", MARKER)
     assert read_code(Host(), str(tmp_path), refuse) == expected

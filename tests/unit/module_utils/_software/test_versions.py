@@ -90,7 +90,7 @@ def test_a_library_of_the_system(tmp_path: Path, environ: str, folder: str) -> N
     assert (result.nccl, result.sources["nccl"]) == ("2.19.3", f"{folder}/libnccl.so.2")
 
 
-def test_a_library_that_does_not_tell_its_version(tmp_path: Path) -> None:
+def test_a_library_without_a_version(tmp_path: Path) -> None:
     result = versions(tmp_path, {"/usr/lib64/libnccl.so.2": ""})
     assert (result.nccl, "nccl" in result.sources) == (None, False)
 

@@ -38,7 +38,7 @@ def test_links_and_nothing(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_a_group_one_is_not_in() -> None:
+def test_a_group_without_the_user() -> None:
     with open_folder() as folder:
         (folder / "dev").mkdir()
         (folder / "dev/kfd").touch()

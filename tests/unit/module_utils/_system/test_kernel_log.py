@@ -76,12 +76,12 @@ def entry(message: object, micros: object = "1500000") -> dict[str, object]:
         ),
     ],
 )
-def test_lines_that_tell_of_something(text: str, expected: tuple[str, int | None, str]) -> None:
+def test_lines_with_an_error(text: str, expected: tuple[str, int | None, str]) -> None:
     assert error_of(Line(1.5, text)) == KernelError(*expected, text=text, monotonic_s=1.5)
 
 
 @pytest.mark.parametrize("text", BORING)
-def test_lines_that_tell_of_nothing(text: str) -> None:
+def test_lines_without_an_error(text: str) -> None:
     assert error_of(Line(1.5, text)) is None
 
 

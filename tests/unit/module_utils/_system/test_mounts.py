@@ -25,7 +25,7 @@ def test_a_line(line: str, mount: Mount | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "36 35 98:0 / /a rw", "36 35 98:0 / /a rw -", "- - - - - - -", "a - ext4"])
-def test_what_is_no_mount_is_left_out(text: str) -> None:
+def test_lines_that_are_not_mounts_are_left_out(text: str) -> None:
     assert parse_mountinfo(text) == []
 
 

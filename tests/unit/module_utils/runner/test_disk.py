@@ -88,7 +88,7 @@ def test_what_waits_in_memory_is_counted(disk: DiskThread, storage: Storage) -> 
     wait_for(lambda: disk.backlog == 0, "nothing waits any more", PATIENCE_S)
 
 
-def test_the_silence_of_a_long_call_begins_anew_with_each_answer(disk: DiskThread) -> None:
+def test_an_answer_restarts_the_time_of_silence(disk: DiskThread) -> None:
     go_on, noted, over = threading.Event(), threading.Event(), threading.Event()
 
     def walk() -> None:

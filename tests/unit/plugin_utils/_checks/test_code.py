@@ -99,7 +99,7 @@ def test_no_checkout_where_the_peers_have_one_stops() -> None:
     assert [finding.node for finding in check_code(cluster({}, NONE), expected={"commit": "a" * 8})] == ["node1"]
 
 
-def test_what_nobody_could_look_at_is_compared_with_nothing() -> None:
+def test_unreadable_code_is_not_compared() -> None:
     assert check_code(cluster({}, {**NONE, "code__why": "git is not installed"}, {})) == []
     assert check_code(cluster({}, {"code__dirty": None, "code__why": "it took too long"}, {})) == []
     assert check_code(cluster({}, {**NONE, "code__exists": False}, {})) == []

@@ -94,7 +94,7 @@ def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:
     assert report("laptop", closed, behind, levels={"kernel log": "fail"}).code == 1
 
 
-def test_lines_of_the_kernel_alike_are_counted() -> None:
+def test_equal_kernel_messages_are_counted() -> None:
     def gone(facts: Facts) -> None:
         error = {"kind": "xid", "code": 79, "device": "0000:1b:00.0", "text": "NVRM: gone", "count": 4000}
         facts["node"]["kernel_log"]["errors"] = [error]

@@ -74,7 +74,7 @@ def test_unknown_says_what_to_set() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
-def test_a_loopback_address_reaches_nobody_else(address: str) -> None:
+def test_a_loopback_address_is_refused_on_several_machines(address: str) -> None:
     _address, findings = choose_address("node0", address, "node0", net(), False)
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
     assert line(findings[0]).startswith(

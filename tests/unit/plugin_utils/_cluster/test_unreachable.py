@@ -67,7 +67,7 @@ def test_what_the_controllers_sockets_say_is_known(message: str) -> None:
     assert why(message, TRIED, "this machine's network").check in ("port", "route", "no answer")
 
 
-def test_what_nobody_knows_is_shown_harmless() -> None:
+def test_an_unknown_message_is_shown_escaped() -> None:
     finding = why("something\x1b[2J odd\nhappened {user}", TRIED, "Ansible")
     assert finding.check == "facts"
     assert finding.observed == "something odd happened {user}"

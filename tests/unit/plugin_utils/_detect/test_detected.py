@@ -51,7 +51,7 @@ def test_nothing_to_detect() -> None:
     assert [finding.to_dict() for finding in report.all_findings if finding.stops] == []
 
 
-def test_a_users_value_wins_and_is_told_as_his() -> None:
+def test_a_users_value_wins_and_has_its_origin() -> None:
     answers: list[Answer] = [
         dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, LAUNCH_NODE_ENV)]),
         answer("node1", dgx_h100(), 1),
@@ -68,7 +68,7 @@ def test_what_cannot_be_a_variable_is_a_finding() -> None:
     assert [finding.status for finding in report.findings] == ["fail", "fail"]
 
 
-def test_rdma_that_is_asked_for_and_not_there() -> None:
+def test_requested_rdma_that_is_missing() -> None:
     report = cluster(dgx_h100(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"))
     failed = [finding for finding in report.all_findings if finding.status == "fail"]
     assert [(finding.node, finding.source) for finding in failed] == [("node1", "-e mode")]
@@ -83,7 +83,7 @@ def test_a_node_that_did_not_answer_is_an_error_and_the_others_are_reported() ->
     assert "NCCL_SOCKET_IFNAME" in variables(report.nodes[0])
 
 
-def test_nobody_answered() -> None:
+def test_no_node_answered() -> None:
     report = detected([Silent("node0", "no route"), Silent("node1", "no route")], mode="rdma")
     assert report.fabric is None
     assert [finding.node for finding in report.all_findings] == ["node0", "node1"]

@@ -93,7 +93,7 @@ def test_two_sockets_stand_side_by_side_where_there_is_room() -> None:
     assert len({box.y for box in boxes(drawn(dgx_h100(), NARROW), "socket")}) == 2
 
 
-def test_relations_are_told_in_text_too() -> None:
+def test_relations_are_shown_in_text_too() -> None:
     assert texts(drawn(dgx_h100(), WIDE)).count("PIX") == 8
     assert texts(drawn(mi300x(), WIDE)).count("PXB") == 8
     switches = texts(drawn(dgx_a100(), WIDE))
@@ -112,7 +112,7 @@ def test_what_a_job_uses() -> None:
     assert len(boxes(picture, "usable")) == 8
 
 
-def test_the_strip_is_there_only_with_links_between_all() -> None:
+def test_the_strip_is_drawn_only_with_links_between_all() -> None:
     assert any(isinstance(shape, Wire) and shape.style == "strip" for shape in drawn(dgx_h100(), WIDE).shapes)
     without = drawn(dgx_h100(), WIDE, direct_links="")
     assert not any(isinstance(shape, Wire) and shape.style in ("strip", "own") for shape in without.shapes)
@@ -126,7 +126,7 @@ def test_a_machine_without_one_of_both() -> None:
     assert plain.height < drawn(dgx_h100(), WIDE).height
 
 
-def test_long_names_are_cut_and_told_by_the_pointer() -> None:
+def test_long_names_are_shortened_and_complete_in_the_tooltip() -> None:
     assert drawing.shortened("rocep139s0f1np1_with_more", 11, 5) == "rocep139…_more"
     assert drawing.shortened("mlx5_bond_0", 13.5, 5) == "mlx5_bond_0"
     assert drawing.shortened("W" * 40, 11, 0) == "WWWWWWWW…"
@@ -148,7 +148,7 @@ def test_long_words_about_a_link_stay_below_their_own_device() -> None:
     assert any("a link layer of another kind" in box.title for box in boxes(drawn(machine, WIDE), "nic"))
 
 
-def test_no_group_stands_alone_in_a_row_where_two_rows_could_be_alike() -> None:
+def test_groups_are_spread_evenly_over_rows() -> None:
     groups = [Group("PIX", (PciCluster((), (NIC,) * 3),)) for _number in range(4)]
     assert [len(row) for row in drawing._rows(groups, 10)] == [2, 2]
     assert [len(row) for row in drawing._rows(groups, 12)] == [4]

@@ -24,7 +24,7 @@ def test_all_alike() -> None:
     assert groups(cluster(*[dgx_h100()] * 8).nodes) == [Alike(tuple(f"node{n}" for n in range(8)), ())]
 
 
-def test_addresses_and_serial_numbers_are_no_difference() -> None:
+def test_addresses_and_serial_numbers_are_not_compared() -> None:
     other = dgx_h100()
     for number, hca in enumerate(other["rdma"]["hcas"]):
         hca["node_guid"] = f"a088:c203:0012:{number:04x}"
@@ -35,7 +35,7 @@ def test_addresses_and_serial_numbers_are_no_difference() -> None:
     assert len(groups(cluster(dgx_h100(), other).nodes)) == 1
 
 
-def test_the_odd_one_is_named_with_what_is_odd() -> None:
+def test_the_odd_node_is_named_with_its_differences() -> None:
     result = groups(cluster(dgx_h100(), down("mlx5_4"), dgx_h100()).nodes)
     assert [group.nodes for group in result] == [("node0", "node2"), ("node1",)]
     assert result[0].differences == ()
@@ -50,7 +50,7 @@ def test_the_odd_one_is_named_with_what_is_odd() -> None:
     ]
 
 
-def test_the_same_difference_of_several_features_is_told_once() -> None:
+def test_the_same_difference_of_several_features_is_shown_once() -> None:
     other = dgx_h100()
     for hca in other["rdma"]["hcas"]:
         hca["fw_ver"] = "28.43.1014"

@@ -35,7 +35,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return detected([Node.from_facts(name, gathered.to_facts(ASKED), name)])
 
 
-def test_everything_is_told(report: ClusterReport) -> None:
+def test_every_machine_is_rendered_completely(report: ClusterReport) -> None:
     (node,) = report.nodes
     assert node.rdma is not None and node.gpu is not None
     lines = render(report, 120)

@@ -116,7 +116,7 @@ def test_findings_come_first_and_name_their_nodes() -> None:
     assert ("li", {"class": "fail"}) in document.elements
 
 
-def test_values_from_hosts_are_no_markup_and_no_templates() -> None:
+def test_values_from_hosts_are_neither_markup_nor_templates() -> None:
     machine = dgx_h100()
     machine["gpu"]["devices"][0].update(name=HOSTILE, uuid=HOSTILE)
     machine["gpu"]["driver_version"] = HOSTILE
@@ -141,7 +141,7 @@ def test_the_same_facts_give_the_same_page() -> None:
     assert render(TEMPLATE, report, "") == render(TEMPLATE, report, "")
 
 
-def test_of_many_differences_the_first_are_told() -> None:
+def test_of_many_differences_the_first_are_shown() -> None:
     document = render(TEMPLATE, cluster(dgx_h100(), mi300x()), "")
     assert re.search(r"<li>and [0-9]+ more</li>", document)
     assert document.count("(node0: ") == 12

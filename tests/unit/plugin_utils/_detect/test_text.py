@@ -55,7 +55,7 @@ def test_a_node_with_everything() -> None:
     assert "    NCCL_SOCKET_IFNAME==eth0" in lines
 
 
-def test_a_laptop_is_told_plainly_and_what_to_do() -> None:
+def test_a_laptop_without_gpus_gets_advice() -> None:
     lines = text(laptop(), width=300)
     (gpus,) = [line for line in lines if line.startswith("  GPUs:")]
     (hcas,) = [line for line in lines if line.startswith("  HCAs:")]
@@ -65,7 +65,7 @@ def test_a_laptop_is_told_plainly_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
-def test_lines_are_no_wider_than_the_terminal(width: int) -> None:
+def test_lines_fit_the_terminal(width: int) -> None:
     """But for tables with many columns, and values, which nobody could copy if they were broken."""
     lines = text(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"), width=width)
     assert [line for line in lines if len(line) > width] == []
@@ -112,7 +112,7 @@ def test_gpus_that_are_not_for_us(vendor: str, device: str) -> None:
     assert device in rows.gpu_summary(cluster(machine).nodes[0].gpu)
 
 
-def test_what_nobody_could_look_at_is_no_none() -> None:
+def test_unreadable_facts_are_not_shown_as_none() -> None:
     (node,) = detected([answer("node0", {"rdma": None, "gpu": None})]).nodes
     assert rows.gpu_summary(node.gpu).startswith("not known")
     assert rows.hca_summary(node).startswith("not known")

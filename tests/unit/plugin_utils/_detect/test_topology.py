@@ -111,7 +111,7 @@ def test_a_device_without_ports() -> None:
     assert (nic.state, nic.speed, nic.up) == ("unusable", "no port", False)
 
 
-def test_links_to_what_is_not_there_are_left_out() -> None:
+def test_links_to_missing_devices_are_left_out() -> None:
     machine = copy.deepcopy(dgx_h100())
     machine["gpu"]["nic_links"] += [{"gpu": 99, "nic": "mlx5_0", "relation": "PIX"}]
     machine["gpu"]["nic_links"] += [{"gpu": 0, "nic": "gone", "relation": "PIX"}]

@@ -131,7 +131,7 @@ def test_the_order_and_the_hosts_that_did_not_answer() -> None:
     assert 'ansible_host: "gpu01"  # 10.0.0.2' in lines
 
 
-def test_nobody_answered() -> None:
+def test_no_node_answered() -> None:
     result = discover([NamedHost("gpu02", "gpu02", None, None, None, None, LOST)])
     assert (result.rows, result.choices, result.findings) == ([], {}, [LOST])
 
@@ -148,7 +148,7 @@ def test_what_hosts_say_stays_in_its_place(evil: str) -> None:
     assert all(line.isprintable() for text in texts.values() for line in text.splitlines())
 
 
-def test_only_when_it_was_discovered_is_no_difference() -> None:
+def test_the_time_of_discovery_is_not_a_difference() -> None:
     result = discover([host(0, laptop())])
     before, later = written(result)["nodes"], written(result, created="2027-01-01T00:00:00Z")["nodes"]
     assert before != later

@@ -99,7 +99,7 @@ def test_what_users_set_is_linted_with_its_origin_and_kept() -> None:
     assert {finding.status for finding in result.findings} == {"warn"}
 
 
-def test_different_choices_on_nodes_are_said() -> None:
+def test_different_choices_on_nodes_are_reported() -> None:
     on = [node(0, {"NCCL_ALGO": "Ring"}, gpu=NVIDIA), node(1, gpu=NVIDIA)]
     assert "NCCL_ALGO is not set" in [finding.observed for finding in environments(on).findings]
 
@@ -120,7 +120,7 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
     assert of(environments(on, {"NCCL_IB_DISABLE": "0"}, mode=by_default))["NCCL_IB_DISABLE"].value == "0"
 
 
-def test_numbers_that_no_library_takes_are_told_of_where_gpus_are_unknown_too() -> None:
+def test_invalid_numbers_are_reported_even_without_known_gpus() -> None:
     result = environments([node(0, gpu=None)], channels=128, threads=1000)
     assert [finding.check for finding in result.findings if finding.check in ("channels", "threads")] == [
         "channels",

@@ -39,7 +39,7 @@ def test_the_entry_that_nccl_takes(table: list[Gid], family: int, network: str |
     assert search(table, family, ipaddress.ip_network(network) if network else None).index == index
 
 
-def test_an_address_that_is_not_told_is_read_from_the_gid() -> None:
+def test_an_unknown_address_is_read_from_the_gid() -> None:
     table = [Gid(0, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2", None, "eth2")]
     assert search([*gids(LINK), *[Gid(3, table[0].gid, "RoCE v2", None, "eth2")]], 4).index == 3
 
@@ -145,7 +145,7 @@ def test_hosts_may_have_different_indexes() -> None:
     assert resolution.findings == []
 
 
-def test_an_unknown_version_is_taken_as_the_newest_and_said() -> None:
+def test_an_unknown_version_is_assumed_to_be_the_newest_and_reported() -> None:
     values, [finding] = decide(*rails(POD), version=None)
     assert values == {}
     assert (finding.check, finding.status) == ("library", "warn")
@@ -272,7 +272,7 @@ def test_a_users_family_and_range_lead_to_the_index(
     [{"NCCL_IB_ADDR_RANGE": "172.16.0.0/12"}, {"NCCL_IB_ADDR_FAMILY": "AF_INET6"}, {"NCCL_IB_ADDR_RANGE": "fd00::/8"}],
 )
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_a_users_range_that_no_gid_is_in_is_said(version: tuple[int, ...], user_values: dict[str, str]) -> None:
+def test_a_users_range_without_a_gid_is_reported(version: tuple[int, ...], user_values: dict[str, str]) -> None:
     values, [finding] = decide(*rails(PLAIN), version=version, user_values=user_values)
     assert (values, finding.status) == ({}, "warn")
     assert "=".join(*user_values.items()) in finding.observed

@@ -70,7 +70,7 @@ def test_the_fastest_group_of_one_link_layer(hcas: list[Hca], expected: str | No
     assert value(view(hcas=hcas)) == expected
 
 
-def test_what_is_left_out_is_said_with_the_reason() -> None:
+def test_excluded_devices_are_reported_with_the_reason() -> None:
     environment = resolve([view(hcas=[*EIGHT, BOND])], AUTO).nodes["node0"]
     [variable] = [variable for variable in environment.variables if variable.name == "NCCL_IB_HCA"]
     assert (variable.rule, variable.origin) == ("D2", "fabric")
@@ -78,7 +78,7 @@ def test_what_is_left_out_is_said_with_the_reason() -> None:
     assert environment.hcas == [f"mlx5_{number}" for number in range(8)]
 
 
-def test_what_does_not_work_is_left_out_with_its_reason_beside_other_reasons() -> None:
+def test_broken_devices_are_excluded_with_their_reason_and_others() -> None:
     closed = [
         hca(f"mlx5_{number}", port(usable=False, reasons=[f"/dev/infiniband/uverbs{number} is missing", "not granted"]))
         for number in (9, 10)
@@ -168,7 +168,7 @@ def near(*pairs: tuple[int, str]) -> list[tuple[int, str, str]]:
     ],
     ids=["every GPU has one", "one GPU has none", "all far", "shared", "unknown"],
 )
-def test_storage_adapters_of_the_same_rate_are_told_by_the_gpus(
+def test_storage_adapters_of_the_same_rate_are_recognized_by_the_gpus(
     links: list[tuple[int, str, str]], expected: str | None
 ) -> None:
     storage = [hca("mlx5_8"), hca("mlx5_9")]

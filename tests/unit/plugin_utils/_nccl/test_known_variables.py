@@ -55,12 +55,12 @@ def test_not_read(name: str, library: Library, part: str) -> None:
     assert part in (fault(name, library) or "")
 
 
-def test_what_has_the_prefix_alone_in_common_is_no_guess() -> None:
+def test_a_name_with_only_the_prefix_in_common_is_not_suggested() -> None:
     assert fault("NCCL_FOO", NCCL) == "no version of NCCL reads it"
     assert fault("NCCL_DEBUGS", RCCL) == "no version of RCCL reads it; did you mean NCCL_DEBUG?"
 
 
-def test_names_in_lower_case_are_nobodys() -> None:
+def test_names_in_lower_case_are_unknown() -> None:
     assert "did you mean NCCL_DEBUG?" in (fault("nccl_debug", NCCL) or "")
     assert "did you mean" not in (fault("Nccl_Nobody", NCCL) or "did you mean")
 

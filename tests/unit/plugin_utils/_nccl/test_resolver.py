@@ -94,7 +94,7 @@ def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interfa
     assert warned == [["interface"], ["hcas"]]
 
 
-def test_docker0_is_no_other_way_out() -> None:
+def test_docker0_is_not_an_alternative_interface() -> None:
     rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
     network = net(default="eth2", eth2="10.2.0.5/24", docker0="172.17.0.1/16")
     node = view(hcas=rail, interface=HeadInterface("eth2", "route"), net=network)
@@ -138,7 +138,7 @@ def test_what_is_left_to_nccl_on_an_rdma_node() -> None:
     assert "default 20" in reasons["NCCL_IB_TIMEOUT"]
 
 
-def test_what_is_known_of_gpudirect_is_said() -> None:
+def test_the_state_of_gpudirect_is_reported() -> None:
     node = view(hcas=EIGHT)
     nothing = rdma(EIGHT, nvidia_peermem=False)
     assert "DMA-BUF: only the driver knows" in left(view(rdma=nothing))["NCCL_NET_GDR_LEVEL"]

@@ -74,7 +74,7 @@ def test_decided_without_a_word(
 @pytest.mark.parametrize(
     ("hcas", "reason"), [([], "no node has RDMA devices"), (RXE, "no node has a usable RDMA port")]
 )
-def test_tcp_that_nobody_asked_for_is_a_warning_where_there_are_gpus(hcas: list[Hca], reason: str) -> None:
+def test_tcp_that_was_not_requested_is_a_warning_on_nodes_with_gpus(hcas: list[Hca], reason: str) -> None:
     with_gpus, without = (view(name, hcas, gpu=Gpu("nvidia", count)) for name, count in (("a", 8), ("b", 0)))
     resolution = resolve([with_gpus, without], AUTO)
     assert resolution.fabric == Fabric("tcp", reason)
@@ -117,7 +117,7 @@ def test_auto_with_usable_rdma_on_half_of_the_nodes_is_tcp_on_all_with_a_warning
     assert why in line(finding)
 
 
-def test_auto_says_why_the_adapters_that_are_there_are_not_used() -> None:
+def test_auto_explains_why_existing_adapters_are_not_used() -> None:
     resolution = resolve(nodes(DEAD, []), AUTO)
     assert resolution.fabric == Fabric("tcp", "no node has a usable RDMA port")
     assert disabled(resolution) == ["1", "1"]
@@ -126,7 +126,7 @@ def test_auto_says_why_the_adapters_that_are_there_are_not_used() -> None:
 
 
 @pytest.mark.parametrize("hcas", [[DEAD, GOOD], [DEAD, DEAD], [CLOSED, GOOD], [RXE, GOOD], [[], GOOD]])
-def test_rdma_never_falls_back_and_says_of_each_device_why_not(hcas: list[list[Hca]]) -> None:
+def test_rdma_never_falls_back_and_explains_every_device(hcas: list[list[Hca]]) -> None:
     resolution = resolve(nodes(*hcas), FabricPolicy("rdma", LAUNCH_DEFAULTS))
     assert resolution.fabric.value == "rdma"
     stops = [finding for finding in resolution.findings if finding.stops]
@@ -167,7 +167,7 @@ def test_all_nodes_ports_are_looked_at_a_number_of_times_that_grows_with_the_nod
 
 
 @pytest.mark.parametrize(("hcas", "word"), [(GOOD, "RDMA is used"), (DEAD, "is not usable here"), ([], "not usable")])
-def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[Hca], word: str) -> None:
+def test_an_unusable_transport_is_not_reported_as_used(hcas: list[Hca], word: str) -> None:
     [left] = [
         variable
         for variable in resolve([view(hcas=hcas)], MUST_RDMA).nodes["node0"].not_set
@@ -176,18 +176,18 @@ def test_what_is_not_disabled_is_not_said_to_be_used_where_it_cannot(hcas: list[
     assert word in left.reason
 
 
-def test_a_container_is_told_what_it_lacks() -> None:
+def test_missing_devices_of_a_container_are_named() -> None:
     [finding] = resolve([view(hcas=CLOSED, container=True)], MUST_RDMA).findings
     assert "give the container /dev/infiniband" in str(finding.remedy)
 
 
 @pytest.mark.parametrize("policy", [AUTO, MUST_RDMA])
-def test_what_nobody_could_look_at_is_an_error(policy: FabricPolicy) -> None:
+def test_unreadable_devices_are_an_error(policy: FabricPolicy) -> None:
     resolution = resolve([view("a", None), view("b", GOOD)], policy)
     assert [(finding.node, finding.status) for finding in resolution.findings] == [("a", "error")]
 
 
-def test_what_nobody_could_look_at_does_not_matter_for_tcp() -> None:
+def test_unreadable_devices_do_not_matter_for_tcp() -> None:
     assert resolve([view("a", None)], MUST_TCP).findings == []
 
 

@@ -98,7 +98,7 @@ def test_every_bad_value_is_found() -> None:
 
 
 @pytest.mark.parametrize("values", ["A=1", ["A"], 3, None])
-def test_an_environment_that_is_no_mapping(values: Any) -> None:
+def test_an_environment_that_is_not_a_mapping(values: Any) -> None:
     layer, findings = variable_layers.user_layer(values, LAUNCH_ENV, None)
     assert layer == []
     assert f"expected a mapping of names to values, saw {type(values).__name__}" in line(findings[0])

@@ -235,7 +235,7 @@ def test_the_same_input_gives_the_same_plan_and_is_left_alone() -> None:
 # -- command lines ---------------------------------------------------------------------------------------------------
 
 
-def test_paths_are_each_nodes_own_and_the_config_comes_last() -> None:
+def test_paths_are_expanded_per_node_and_the_config_comes_last() -> None:
     other = {"train.py": facts_dict(0)["files"]["train.py"], "big.yaml": facts_dict(0)["files"]["big.yaml"]}
     moved = {asked: {**file, "path": f"/srv/{asked}"} for asked, file in other.items()}
     on = [node(0), node(1, files=moved, python={"command": "python3", "path": "/opt/python"})]
@@ -253,7 +253,7 @@ def test_a_module_needs_no_file() -> None:
     assert plan["jobs"]["node0"]["argv"][-2:] == ["--module", "pkg.train"]
 
 
-def test_the_launcher_python_is_told_by_the_environment() -> None:
+def test_the_launcher_python_passes_ranks_in_the_environment() -> None:
     plan = plan_of(launcher="python", nproc=1, master_port=31000, facts={"gpu": NVIDIA})
     assert plan["jobs"]["node1"]["argv"] == ["/usr/bin/python3", "/home/ann/code/train.py"]
     assert plan["jobs"]["node1"]["launcher"] == "python"

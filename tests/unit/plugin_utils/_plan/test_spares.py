@@ -98,6 +98,6 @@ def test_too_few_spares_refuse_the_launch(bad: tuple[int, ...], away: tuple[int,
     assert "node1" in str(refused.value)
 
 
-def test_what_is_wrong_with_the_whole_cluster_no_spare_mends() -> None:
+def test_a_problem_of_the_whole_cluster_uses_no_spare() -> None:
     with pytest.raises(PlanError):
         planned(2, 4, mode="rdma")

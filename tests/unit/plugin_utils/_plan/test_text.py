@@ -94,14 +94,14 @@ def test_every_node_is_shown_in_full() -> None:
         assert "to stop         60 s\n  time limit      90 s\n" in section
 
 
-def test_warnings_stand_before_the_nodes_and_are_one_line_for_all_alike() -> None:
+def test_warnings_precede_the_nodes_and_equal_ones_are_one_line() -> None:
     sections = render(make_plan(request(2), policy(head_address="head.example"), nodes(2))).split("\n\n")
     assert sections[-4].splitlines()[0] == "warnings"
     assert sections[-4].splitlines()[1].startswith("  node0 and node1: interface: ")
     assert len(sections[-4].splitlines()) == 2
 
 
-def test_what_is_not_set_is_said_once_with_its_reason_and_where_if_not_everywhere() -> None:
+def test_unset_variables_are_shown_once_with_reason_and_nodes() -> None:
     on = [node(number, gpu=NVIDIA, hcas=[hca("mlx5_0"), hca("mlx5_1")]) for number in range(2)]
     on.append(node(2, gpu=NVIDIA, hcas=[hca("mlx5_0"), hca("mlx5_1"), hca("mlx5_9", port(rate=100.0))]))
     [section] = [text for text in render(make_plan(request(3), policy(), on)).split("\n\n") if text[:7] == "not set"]

@@ -135,7 +135,7 @@ def test_when_all_lost_a_peer_the_earliest_did_first() -> None:
     )
 
 
-def test_without_a_recorded_exception_the_log_tells_a_lost_peer() -> None:
+def test_without_a_recorded_exception_the_log_shows_a_lost_peer() -> None:
     tail = ["[rank0]: Traceback (most recent call last):", f"[rank0]: {GLOO}"]
     head = failed("node0", failure(0, 1, time=99, message="<NONE>", log_tail=tail))
     member = failed("node1", failure(2, 7, time=105))

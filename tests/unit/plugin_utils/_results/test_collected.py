@@ -70,7 +70,7 @@ def test_a_time_that_is_none_makes_no_path(created: object) -> None:
 
 
 @pytest.mark.parametrize("first", ["../..", None, 1.5])
-def test_ranks_that_are_no_numbers_are_none(first: object) -> None:
+def test_ranks_that_are_not_numbers_are_ignored(first: object) -> None:
     assert list(ranks_of(RunRecord.from_dict({"first_rank": first, "nproc": 2}))) == []
     assert list(ranks_of(RunRecord(first_rank=2, nproc=2))) == [2, 3]
 

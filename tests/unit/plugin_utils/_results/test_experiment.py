@@ -218,7 +218,7 @@ def test_the_line_of_an_experiment() -> None:
     )
 
 
-def test_the_line_of_a_run_that_nobody_has_seen_end() -> None:
+def test_the_line_of_a_run_whose_end_is_not_known() -> None:
     going = record([run("node0", "running"), run("node1", "running")], created="2026-11-20T14:31:00Z")
     entry = experiment.summarize(RUN_ID, experiment.dump(going))
     assert (entry.verdict, entry.looked) == ("running?", "2026-11-20T14:31:00Z")
@@ -287,7 +287,7 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
         assert len(experiment.list_table(entries, width)) == 3
 
 
-def test_a_label_that_no_run_id_tells_stays_in_the_list() -> None:
+def test_a_label_that_is_not_in_the_run_id_stays_in_the_list() -> None:
     entries = [
         experiment.ExperimentSummary(
             RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,)

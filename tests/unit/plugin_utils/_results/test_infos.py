@@ -36,7 +36,7 @@ def test_an_answer_without_a_name_gets_the_inventorys() -> None:
     assert only({"run": {"node": None, "phase": "not_found"}}).run.node == "node0"
 
 
-def test_a_failed_answer_that_still_tells_of_the_run() -> None:
+def test_a_failed_answer_that_still_contains_the_run() -> None:
     info = only({"failed": True, "msg": "node0: pid 7 stays", "why": "pid 7 stays", "run": {**RUN, "phase": "stopped"}})
     assert (info.answered, info.run.phase, info.run.why) == (True, "stopped", "pid 7 stays")
 

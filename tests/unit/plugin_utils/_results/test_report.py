@@ -79,7 +79,7 @@ def test_remarks_on_a_run() -> None:
         ("systemd", 8 << 20, False, False),
     ],
 )
-def test_a_unit_that_has_less_than_it_asks_for_is_told(starter: str, soft: int, alive: bool, shown: bool) -> None:
+def test_a_unit_with_less_than_it_requests_is_reported(starter: str, soft: int, alive: bool, shown: bool) -> None:
     row = run("node0", "running", alive=alive, starter=starter, memlock={"soft": soft, "hard": soft})
     text = " ".join(report.status_table([row], 200)[1].split())
     assert ("may lock only 8192 KiB of memory, though its unit asks for no limit" in text) is shown

@@ -81,7 +81,7 @@ def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
     assert judge(runs).verdict == "lost"
 
 
-def test_why_there_was_no_other_attempt_is_told_beside_the_cause() -> None:
+def test_the_reason_for_no_further_attempt_is_shown_with_the_cause() -> None:
     end = {"verdict": "failed", "why": "node1: x; restarted 2 times", "note": "restarted 2 times"}
     runs = [
         run("node0", "stopped", nnodes=2, end=end),
@@ -137,7 +137,7 @@ def test_succeeded() -> None:
     }
 
 
-def test_other_nodes_of_the_group_are_no_members() -> None:
+def test_other_nodes_of_the_group_are_not_members() -> None:
     """Two of four nodes: where not all ranks are found, the run's number of nodes tells who belongs to it."""
     one = run("node0", "running", nproc=4, nnodes=1)
     assert members([one, run("node1", "not_found"), run("node2", "unreachable")]) == [one]

@@ -90,7 +90,7 @@ def test_nvidia_by_deploy_elsewhere(cdi: bool | None) -> None:
     assert "devices" not in made
 
 
-def test_how_nvidia_is_asked_for_can_be_said() -> None:
+def test_the_way_to_request_nvidia_gpus_can_be_set() -> None:
     assert service(NVIDIA, cdi=False, gpu_request="cdi")["devices"] == ["nvidia.com/gpu=all"]
     assert "deploy" in service(NVIDIA, cdi=True, gpu_request="deploy")
 
@@ -209,7 +209,7 @@ def test_both_seeds_as_policies(name: str, gpu: Gpu, devices: list[dict[str, Any
 
 
 @pytest.mark.parametrize("args", [{"HF_TOKEN": "hf_1"}, ["PROXY=x", "HF_TOKEN=hf_1"], {"HF_TOKEN": None}])
-def test_a_secret_is_no_argument_of_a_build(args: Any) -> None:
+def test_a_secret_is_refused_as_a_build_argument(args: Any) -> None:
     message = refusal(build={"context": "/src", "args": args})
     assert message.startswith("container_build: args: HF_TOKEN looks like a secret")
     assert "docker build --secret" in message

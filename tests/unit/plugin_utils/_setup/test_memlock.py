@@ -110,7 +110,7 @@ def test_a_node_that_has_all_is_left_alone() -> None:
         (node(engine=engine(why="half an answer")), "the engine's containers are unknown (half an answer)"),
     ],
 )
-def test_nothing_is_restarted_under_somebody_and_the_next_run_does_it(facts: dict[str, Any], who: str) -> None:
+def test_nothing_in_use_is_restarted_before_the_next_run(facts: dict[str, Any], who: str) -> None:
     result = planned(facts)
     assert result["write"]
     assert (result["reload"], result["restart"]) == (False, [])
@@ -188,7 +188,7 @@ def test_absent_restores_the_administrators_own_limit() -> None:
 
 
 @pytest.mark.parametrize("limit", [MIB, -1])
-def test_absent_leaves_a_limit_alone_that_nobody_says_is_ours(limit: int) -> None:
+def test_absent_keeps_a_limit_that_the_role_did_not_write(limit: int) -> None:
     facts = node(files={ENGINE_FILE: limited(limit)})
     result = planned(facts, state="absent")
     assert (result["write"], result["remove"], result["changes"]) == ([], [], False)
@@ -224,7 +224,7 @@ def test_check_mode_predicts_by_the_configuration_only() -> None:
     assert "docker.service" in planned(facts)["restart"]
 
 
-def test_a_lingering_users_manager_is_told_of_and_left_alone() -> None:
+def test_a_lingering_users_manager_is_reported_and_left_alone() -> None:
     facts = node(engine=None)
     facts["units"]["user@1000.service"] = {**SSH, "pid": 9}
     login = {**LOGIN, "linger": True}
@@ -294,7 +294,7 @@ def test_only_processes_are_a_proof(effective: int | None, container: int | None
     assert len(result["problems"]) == problems
 
 
-def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
+def test_an_unknown_limit_is_neither_a_problem_nor_a_pass() -> None:
     without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     for container, why in ((without, "there is no image (memlock_image)"), (None, "check mode starts none")):
         assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
@@ -307,7 +307,7 @@ def test_what_is_not_known_is_no_problem_and_no_pass() -> None:
     assert result["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
 
 
-def test_what_waits_is_no_problem() -> None:
+def test_a_pending_change_is_not_a_problem() -> None:
     waits = planned(node(runs=["r"]))["pending"]
     assert verdict(-1, {**LOGIN, "effective": -1}, "ann", ENGINE, waits) == {"problems": [], "unknown": []}
     assert verdict(None, LOGIN, "ann", ENGINE, []) == {"problems": [], "unknown": []}

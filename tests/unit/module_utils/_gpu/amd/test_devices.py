@@ -74,7 +74,7 @@ def test_mi300x_in_cpx(look: Look) -> None:
     assert gpu.devices[63].name == "AMD Instinct MI300X OAM"
 
 
-def test_mi250_is_two_dies_a_card_each_a_device(look: Look) -> None:
+def test_mi250_has_two_devices_per_card(look: Look) -> None:
     manifest = mi250()
     static = [
         {"gpu": index, "asic": {"market_name": "AMD Instinct MI250X"}, "bus": {"bdf": f"0000:{bus:02x}:00.0"}}
@@ -165,7 +165,7 @@ def test_cards_on_the_bus(look: Look) -> None:
     ]
 
 
-def test_links_that_kfd_does_not_tell_come_from_the_tool(look: Look) -> None:
+def test_links_that_kfd_lacks_come_from_the_tool(look: Look) -> None:
     manifest = machine([KfdGpu(bus << 8, bus, 0, 0) for bus in (1, 2, 3)])
     for node in (2, 3, 4):
         del manifest["files"][f"{NODES}/{node}/io_links/0/properties"]
@@ -201,7 +201,7 @@ def test_unreadable_files_are_facts_that_are_not_known(look: Look) -> None:
     assert device.partition == "SPX"
 
 
-def test_odd_numbers_are_no_exception(look: Look) -> None:
+def test_odd_numbers_raise_no_exception(look: Look) -> None:
     manifest = mi300x()
     manifest["files"][f"{NODES}/2/properties"] = properties(
         simd_count=1, location_id=10**30, domain=-5, unique_id=10**40, gfx_target_version=10**12, drm_render_minor=128

@@ -65,7 +65,7 @@ def test_the_oldest_layout_has_defaults(tmp_path: Path) -> None:
     assert kfd.nodes == [KfdNode(1, simd_count=256)]
 
 
-def test_no_kfd_is_no_nodes(tmp_path: Path) -> None:
+def test_without_kfd_there_are_no_nodes(tmp_path: Path) -> None:
     kfd = read_nodes(Machine({}, tmp_path))
     assert (kfd.nodes, kfd.unreadable) == ([], [])
 
@@ -101,7 +101,7 @@ def test_cards_without_a_link_of_their_own_are_pcie_when_both_hang_on_processors
     assert [read_processors(host, kfd, gpu) for gpu in kfd.nodes[2:]] == [0, 1, None]
 
 
-def test_a_link_told_by_one_end_is_enough(tmp_path: Path) -> None:
+def test_a_link_reported_by_one_end_is_enough(tmp_path: Path) -> None:
     made = machine([KfdGpu(0x0100, 1, 0, 0), KfdGpu(0x4100, 2, 1, 0)])
     made["files"][f"{NODES}/3/io_links/7/properties"] = properties(type=11, node_to=2, weight=15)
     made["files"][f"{NODES}/3/io_links/8/properties"] = "cut"

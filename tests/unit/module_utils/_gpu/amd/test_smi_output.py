@@ -54,7 +54,7 @@ def test_the_new_shape_has_addresses(indent: int | None, front: str, wrap: bool)
     assert link_types(result) == {(0, 1): "XGMI"}
 
 
-def test_an_excerpt_is_no_json_but_what_it_shows_is_read() -> None:
+def test_an_excerpt_that_is_not_json_is_read() -> None:
     text = (
         json.dumps(NEW, indent=4)
         .replace("1\n", "1,\n")
@@ -72,7 +72,7 @@ def test_no_json_is_a_complaint(text: str) -> None:
 
 
 @pytest.mark.parametrize("data", [[], {}, ["x"], {"gpu_data": 7}, [{"gpu": True}], [{"gpu": "0"}], [{"gpu": -1}]])
-def test_json_of_another_kind_tells_nothing(data: object) -> None:
+def test_json_of_another_kind_has_no_result(data: object) -> None:
     assert parse_topology(json.dumps(data)) == ToolTables()
     assert parse_names(json.dumps(data)) == {}
 

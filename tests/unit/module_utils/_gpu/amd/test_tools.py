@@ -46,7 +46,7 @@ def asked(tmp_path: Path) -> Ask:
     return _asked
 
 
-def test_nothing_missing_asks_nobody(asked: Ask) -> None:
+def test_no_tool_is_called_if_nothing_is_missing(asked: Ask) -> None:
     assert asked({}, names=False, links=False) == (ToolAnswer(), [], [])
 
 
@@ -98,7 +98,7 @@ def test_an_answer_without_links_is_named(asked: Ask) -> None:
     assert warnings == ["the links of the AMD GPUs are unknown: amd-smi topology has no link types; ERROR: no GPU"]
 
 
-def test_an_answer_that_is_no_json_is_named(asked: Ask) -> None:
+def test_an_answer_that_is_not_json_is_named(asked: Ask) -> None:
     _told, warnings, _run = asked({LINKS: {"stdout": "Segmentation fault\n"}}, names=False)
     assert warnings == [
         "the links of the AMD GPUs are unknown: amd-smi topology --json: the answer is not valid JSON; "

@@ -85,7 +85,7 @@ def test_what_is_cut_is_left_out() -> None:
     assert result.tables == {"WEIGHT TABLE": {(0, 0): "0", (0, 1): "15"}}
 
 
-def test_a_pair_told_in_two_ways_is_not_known() -> None:
+def test_a_pair_with_two_relations_is_not_known() -> None:
     assert link_types(ToolTables(tables={"link_type": {(0, 1): "XGMI", (1, 0): "PCIE", (2, 0): "PCIE"}})) == {
         (0, 2): "PCIE"
     }

@@ -95,7 +95,7 @@ def test_without_the_tool_and_the_drivers_word(tmp_path: Path) -> None:
     assert (gpu.count, len(gpu.devices)) == (0, 4)
 
 
-def test_virtual_functions_of_a_vgpu_host_are_no_gpus(tmp_path: Path) -> None:
+def test_virtual_functions_of_a_vgpu_host_are_not_gpus(tmp_path: Path) -> None:
     manifest = machine(openable=[], tool=False, proc=False)
     manifest["links"]["/sys/bus/pci/devices/0000:1b:00.4/physfn"] = "../0000:1b:00.0"
     manifest["files"] |= {
@@ -171,7 +171,7 @@ def test_mig(tmp_path: Path) -> None:
     assert LIST in commands
 
 
-def test_mig_devices_that_are_not_told(tmp_path: Path) -> None:
+def test_mig_devices_that_are_not_listed(tmp_path: Path) -> None:
     manifest = machine()
     manifest["commands"][QUERY]["stdout"] = "\n".join(row(index, mig="Enabled") for index in range(4))
     gpu, warnings, _commands = read(manifest, tmp_path)
@@ -197,7 +197,7 @@ def test_another_makers_tool(tmp_path: Path) -> None:
     assert warnings == ["nvidia-smi topo -m: the table is another vendor's; links are unknown"]
 
 
-def test_a_numa_node_that_sysfs_does_not_tell(tmp_path: Path) -> None:
+def test_a_numa_node_that_sysfs_lacks(tmp_path: Path) -> None:
     manifest = machine()
     for path in [path for path in manifest["files"] if path.endswith("/numa_node")]:
         manifest["files"][path] = "-1\n"

@@ -187,12 +187,12 @@ def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str,
 
 
 @pytest.mark.parametrize("value", ["PHB", "SYS"])
-def test_a_distance_by_its_word_is_no_fault_of_the_value(value: str) -> None:
+def test_a_distance_as_a_word_is_valid(value: str) -> None:
     [finding] = check(ELEVEN, NCCL_NET_GDR_LEVEL=value)
     assert finding.observed == f"set for every run: NCCL_NET_GDR_LEVEL={value}"
 
 
-def test_nvl_is_no_word_of_rccls() -> None:
+def test_rccl_does_not_know_the_word_nvl() -> None:
     amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
     findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "", layer="extra_vars")], TCP)
     assert "RCCL does not know it and silently takes its default; RCCL's word is XGMI" in observations(findings)
@@ -262,7 +262,7 @@ def test_rdma_not_disabled_on_a_tcp_cluster(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["^mlx5_", "=mlx5_99"])
-def test_a_list_that_leaves_nothing_is_no_rdma_either(value: str) -> None:
+def test_a_list_that_excludes_every_device_means_no_rdma(value: str) -> None:
     environment = [Variable("NCCL_IB_HCA", value, CLUSTER, "")]
     findings = lint(view(hcas=ELEVEN), environment, RDMA, MUST_RDMA)
     assert [finding.status for finding in findings if finding.stops] == ["fail"]
