@@ -5,14 +5,24 @@
 
 from __future__ import annotations
 
+import selectors
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import is_pause, report_of
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import Coordinator
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import Limits
+from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
+LOST_AFTER_S = 6
+PATIENCE_S = 60.0
 FAILED: dict[str, Any] = {"why": "it broke"}
 
 
@@ -53,6 +63,36 @@ def test_a_run_that_is_over_does_not_wait_for_storage() -> None:
     assert orders(coordinator) == [(0, "end"), (1, "end")]
 
 
-@pytest.mark.parametrize(("seconds", "lost_after", "expected"), [(5.9, 12, False), (6, 12, True), (60, 0, False)])
-def test_a_runner_that_stood_still_does_not_judge_others(seconds: float, lost_after: float, expected: bool) -> None:
-    assert is_pause(seconds, lost_after) is expected
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Head, Member]]:
+    """A head and a member that were told to start."""
+    jobs = make_gang(tmp_path, [["true"]] * 2, lost_after=LOST_AFTER_S)
+    selector = selectors.DefaultSelector()
+    head, member = Head(jobs[0], KEY.encode(), selector), Member(jobs[1], KEY.encode(), selector)
+
+    def both_start() -> bool:
+        for key, events in selector.select(0):
+            key.data(events)
+        for gang in (head, member):
+            gang.tick(time.monotonic())
+        return bool(head.orders and member.orders)
+
+    wait_for(both_start, "both start", PATIENCE_S)
+    head.orders.clear()
+    member.orders.clear()
+    yield head, member
+    member.close()
+    head.close()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_runner_that_stood_still_judges_the_silence_of_others_anew(pair: tuple[Head, Member], number: int) -> None:
+    gang = pair[number]
+    stood_still_until = time.monotonic() + 60
+    gang.tick(stood_still_until)
+    assert list(gang.orders) == []
+    for second in range(1, LOST_AFTER_S + 2):
+        assert list(gang.orders) == []
+        gang.tick(stood_still_until + second)
+    assert [order["type"] for order in gang.orders] == ["stop"]
+    assert f"for {LOST_AFTER_S} s" in gang.orders[0]["why"]
