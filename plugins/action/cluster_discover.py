@@ -65,10 +65,13 @@ class ActionModule(ControllerAction):
             "command": request["command"],
             "created": request["created"],
         }
+        # When and how the files were written is no difference.
+        undated = {**about, "command": inventory.ANY, "created": inventory.ANY}
         templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
         wanted = {**inventory.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}
         before = {name: read_text(home / name) or "" for name in wanted}
-        differing = [name for name in wanted if not inventory.same(before[name], wanted[name])]
+        patterns = {**wanted, **inventory.files(templates, discovered, undated)}
+        differing = [name for name in wanted if not inventory.same(before[name], patterns[name])]
         result.update(changed=bool(differing), inventory=str(home))
         if self._task.diff or self._task.check_mode:
             result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]

@@ -63,6 +63,7 @@ _value:
     - C(refused) is the reason if there is no plan. Then there is nothing else.
     - C(stays) lists what is kept because the role did not write it, as text.
     - C(pending) lists what is postponed and why, as text. C(changes) is whether there is anything to do.
+    - C(engine_waits) is whether a restart of the container engine is postponed.
   type: dict
 """
 

@@ -49,7 +49,7 @@ _value:
 def memlock_verdict(planned: Any, login: Any, engine: Any = None) -> dict[str, Any]:
     """Return problems and what is unknown; see DOCUMENTATION."""
     plan = plain(planned)
-    return memlock.verdict(plan["wanted"], plain(login), plan["for"], plain(engine), plan["pending"])
+    return memlock.verdict(plan["wanted"], plain(login), plan["for"], plain(engine), plan["engine_waits"])
 
 
 class FilterModule:

@@ -264,6 +264,7 @@ ansible_facts:
             read_only: {description: Whether it is mounted read-only., type: bool}
             writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
             write_error: {description: The reason if not., type: str}
+            is_workdir: {description: Whether this is O(workdir)., type: bool}
         versions:
           description: Versions, read from files. Nothing is imported and no program is started.
           type: dict

@@ -240,7 +240,7 @@ def test_a_host_key_that_changed(desk: Desk, server: sshd.Sshd) -> None:
     (desk.cluster / "known_hosts.txt").write_text(f"[{HOST}]:{server.port} {wrong}\n")
     done = desk.discover(nodes=host(server), accept_keys=True)
     assert done.rc == 2
-    assert ": host key: " in done.messages[0] and "a different host key than the known one" in done.messages[0]
+    assert ": host key: " in done.messages[0] and "a different host key from the known one" in done.messages[0]
     assert f"ssh-keygen -R '[{HOST}]:{server.port}' -f " in done.messages[0]
     assert desk.files() == ["lab/known_hosts.txt"]
 

@@ -93,6 +93,7 @@ def healthy(facts: Facts, number: int) -> Facts:
                 "filesystem": "ext4",
                 "read_only": False,
                 "writable": True,
+                "is_workdir": path == node["workdir"]["path"],
             }
             for path in (node["workdir"]["path"], "/tmp")
         ],

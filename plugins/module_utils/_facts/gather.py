@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from .._container.kind import read_container
@@ -131,7 +131,9 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         holder=answers.get("slot"),
         limits=limits,
         container=answers.get("container"),
-        disks=[answers[f"disk {path}"] or Disk(path) for path in disks] if "disk" in query.subset else None,
+        disks=[replace(answers[f"disk {path}"] or Disk(path), is_workdir=path == query.workdir) for path in disks]
+        if "disk" in query.subset
+        else None,
         versions=answers.get("versions"),
         tools=answers.get("tools"),
         kernel=answers.get("kernel"),

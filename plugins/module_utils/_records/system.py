@@ -54,6 +54,7 @@ class Disk(Record):
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
     writable: a file could be written there and removed again; write_error is why not. None: not tried.
+    is_workdir: runs write there.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Disk(Record):
     read_only: bool | None = None
     writable: bool | None = None
     write_error: str | None = None
+    is_workdir: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

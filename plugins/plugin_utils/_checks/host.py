@@ -54,9 +54,8 @@ def disks(node: Node, cluster: Cluster) -> Iterator[Outcome]:
     if node.facts.disks is None:
         yield unavailable("the file systems could not be read", "disk")
         return
-    # The first is the work directory's: `node_facts` puts it there.
-    for index, disk in enumerate(node.facts.disks):
-        if index == 0 or disk.path == TMP:
+    for disk in node.facts.disks:
+        if disk.is_workdir or disk.path == TMP:
             yield _disk(disk, cluster)
 
 

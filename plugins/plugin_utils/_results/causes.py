@@ -53,19 +53,22 @@ class Cause:
 
 @dataclass(frozen=True)
 class Failure:
-    """One failure on a node, as a line and as data. Time: unix seconds, None where it is not known."""
+    """One failure on a node, as a line and as data. Time: unix seconds, None where it is not known.
+
+    names_node: the line begins with the node, as the end of a run does.
+    """
 
     what: str
     likeness: Likeness
     cause: Cause
     time: float | None = None
     tail: Sequence[str] = ()
+    names_node: bool = False
 
     @property
     def text(self) -> str:
         """One line, the node first."""
-        prefix = f"{self.cause.node}: "
-        return self.what if self.what.startswith(prefix) else prefix + self.what
+        return self.what if self.names_node else f"{self.cause.node}: {self.what}"
 
 
 def of_run(run: RunRecord) -> list[Failure]:
@@ -83,7 +86,8 @@ def of_run(run: RunRecord) -> list[Failure]:
     likeness = judge_text("\n".join([why, *run.log_tail[-TAIL_LINES:]]))
     exception, message = split_exception(last_exception(run.log_tail))
     cause = Cause(node, None, run.exit_code, run.signal, exception, message)
-    return [Failure(one_line(why), likeness, cause, seconds_of(run.ended), run.log_tail)]
+    names_node = run.end is not None and (run.end.node, run.end.why) == (run.node, run.why)
+    return [Failure(one_line(why), likeness, cause, seconds_of(run.ended), run.log_tail, names_node)]
 
 
 def _of_rank(node: str, rank: RankFailure) -> Failure:

@@ -101,6 +101,8 @@ def plan(
 ) -> dict[str, Any]:
     """Return what to do on a node: write, remove, reload, restart, and pending, which is what must wait and why.
 
+    engine_waits: a restart of the container engine is among what is pending.
+
     node is what root reads before anything is written, login what the login user reads.
     """
     target = parse_limit(limit) if state == "present" else None
@@ -120,7 +122,8 @@ def plan(
     ssh_changed = any(unit["reload"] or DROP_IN.format(name) in changed for name, unit in units.items())
     restart = [name for name, unit in units.items() if unit["pid"] and (ssh_changed or _differs(unit))]
     busy = _busy(node)
-    pending = []
+    pending: list[str] = []
+    engine_waits = False
     if busy and (reload or restart):
         pending.append(_wait("systemd and the ssh service keep the limits they have", busy))
         reload, restart = False, []
@@ -132,7 +135,8 @@ def plan(
                 "the container engine has --default-ulimit on its command line and would not start if it were also in "
                 f"{ENGINE_FILE}: remove it there (systemctl cat docker), or set memlock_engine to false"
             )
-        if obstacles:
+        engine_waits = bool(obstacles)
+        if engine_waits:
             pending.append(_wait("the container engine keeps its default limit", obstacles))
         else:
             restart.append(ENGINE_UNIT)
@@ -146,6 +150,7 @@ def plan(
         "reload": reload,
         "restart": restart,
         "pending": pending,
+        "engine_waits": engine_waits,
         "stays": stays,
         "changes": bool(changed or reload or restart),
     }
@@ -186,7 +191,7 @@ def _manager_pending(node: Mapping[str, Any], login: Mapping[str, Any], target: 
 
 
 def verdict(
-    target: int | None, login: Mapping[str, Any], who: str, engine: Mapping[str, Any] | None, pending: Sequence[str]
+    target: int | None, login: Mapping[str, Any], who: str, engine: Mapping[str, Any] | None, engine_waits: bool
 ) -> dict[str, list[str]]:
     """Return problems and what could not be checked, as sentences; what is pending is not a problem."""
     problems: list[str] = []
@@ -201,7 +206,7 @@ def verdict(
             "its PAM stack has pam_limits.so, that no other file in /etc/security/limits.d sets less, and that the "
             "machine may raise it (a container may not)"
         )
-    if engine is not None and engine["running"] and not any("container engine" in item for item in pending):
+    if engine is not None and engine["running"] and not engine_waits:
         container = engine["container"]
         if container is None:
             unknown.append("the limit of a container was not checked: check mode starts none")

@@ -52,6 +52,7 @@ def test_laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(disk.path, disk.filesystem) for disk in facts.disks] == [
         (path, "btrfs") for path in ("/home/me/muster", "/home/me/code", "/dev/shm", "/tmp")
     ]
+    assert [disk.path for disk in facts.disks if disk.is_workdir] == ["/home/me/muster"]
     assert None not in (facts.versions, facts.tools, facts.kernel)
     assert set(facts.timings) == {*SUBSETS, "workdir", "python"}
     assert facts.code is not None
@@ -136,7 +137,7 @@ def test_a_subset_that_hangs_or_fails_is_null_and_the_rest_is_returned(tmp_path:
     assert isinstance(facts.files["x"], File)
     assert facts.files["x"].readable
     assert facts.disks is not None
-    assert facts.disks[0] == Disk("/nfs/me/muster")
+    assert facts.disks[0] == Disk("/nfs/me/muster", is_workdir=True)
     assert [disk.path for disk in facts.disks if disk.size_bytes] == ["/data", "/dev/shm", "/tmp"]
     assert (facts.timings["workdir"], facts.timings["disk"]) == (1000, 1000)
     assert facts.timings["net"] < 1000

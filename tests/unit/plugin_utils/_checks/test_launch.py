@@ -72,7 +72,15 @@ def test_unreadable_code_is_a_warning_in_a_launch() -> None:
 
 
 def test_a_full_disk_stops_a_launch() -> None:
-    disks = [{"path": "/home/ann/muster", "mount_point": "/home", "size_bytes": 10**12, "free_bytes": 10**9}]
+    disks = [
+        {
+            "path": "/home/ann/muster",
+            "mount_point": "/home",
+            "size_bytes": 10**12,
+            "free_bytes": 10**9,
+            "is_workdir": True,
+        }
+    ]
     [line] = refusal(request(), policy(), [node(0), node(1, disks=disks)])
     assert line.startswith("node1: disks: /home/ann/muster (/home) is 100 % full, 0.9 GiB free; expected below 95 %")
     assert outcomes(checks(disk_fail=100), [node(0), node(1, disks=disks)]) == [("disks", "node1", "warn")]

@@ -229,6 +229,18 @@ def test_a_single_node_has_no_peer() -> None:
     assert not any(line.startswith("property") for line in render_report(result, 100))
 
 
+def test_the_disk_of_the_work_directory_need_not_be_the_first() -> None:
+    def full(facts: Facts) -> None:
+        facts["node"]["disks"][0]["free_bytes"] = 1 << 30
+        facts["node"]["disks"].reverse()
+
+    findings = [finding for finding in report("laptop", both=full).findings if finding.check == "disks"]
+    assert [(finding.node, finding.status) for finding in findings if finding.stops] == [
+        ("node0", "fail"),
+        ("node1", "fail"),
+    ]
+
+
 def test_the_same_remedy_is_printed_once() -> None:
     def full(facts: Facts) -> None:
         facts["node"]["disks"][0]["free_bytes"] = 1 << 30

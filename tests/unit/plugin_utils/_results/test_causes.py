@@ -205,7 +205,10 @@ def test_nothing_went_wrong() -> None:
 
 
 def test_a_node_is_not_named_twice() -> None:
-    assert first(failed("node0", why="node0: cannot start")) == "node0: cannot start"
+    why = "node0: cannot start"
+    assert first(failed("node0", why=why, end={"verdict": "failed", "why": why, "node": "node0"})) == why
+    # Whatever it begins with, any other reason is not known to name the node.
+    assert first(failed("node0", why=why, end={"verdict": "failed", "why": "?", "node": "node1"})) == f"node0: {why}"
 
 
 def test_one_line_whatever_the_host_says() -> None:

@@ -290,27 +290,28 @@ def test_a_configuration_that_is_not_understood_is_not_overwritten(text: str) ->
 )
 def test_only_processes_are_a_proof(effective: int | None, container: int | None, problems: int) -> None:
     measured = engine(container={"image": "i", "soft": container, "hard": container, "why": None})
-    result = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, [])
+    result = verdict(-1, {**LOGIN, "effective": effective}, "ann", measured, False)
     assert len(result["problems"]) == problems
 
 
 def test_an_unknown_limit_is_neither_a_problem_nor_a_pass() -> None:
     without = {"image": None, "soft": None, "hard": None, "why": "there is no image"}
     for container, why in ((without, "there is no image (memlock_image)"), (None, "check mode starts none")):
-        assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), []) == {
+        assert verdict(-1, {**LOGIN, "effective": -1}, "ann", engine(container=container), False) == {
             "problems": [],
             "unknown": [f"the limit of a container was not checked: {why}"],
         }
-    assert verdict(-1, LOGIN, "bob", None, [])["unknown"] == ["the limit of bob was not checked: this login is ann"]
+    assert verdict(-1, LOGIN, "bob", None, False)["unknown"] == ["the limit of bob was not checked: this login is ann"]
     refused = engine(container={"image": "i", "soft": None, "hard": None, "why": "error setting rlimit type 8"})
-    result = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, [])
+    result = verdict(-1, {**LOGIN, "effective": -1}, "ann", refused, False)
     assert result["problems"] == ["no container of i starts to check its limit: error setting rlimit type 8"]
 
 
 def test_a_pending_change_is_not_a_problem() -> None:
-    waits = planned(node(runs=["r"]))["pending"]
+    waits = planned(node(runs=["r"]))["engine_waits"]
+    assert waits is True
     assert verdict(-1, {**LOGIN, "effective": -1}, "ann", ENGINE, waits) == {"problems": [], "unknown": []}
-    assert verdict(None, LOGIN, "ann", ENGINE, []) == {"problems": [], "unknown": []}
+    assert verdict(None, LOGIN, "ann", ENGINE, False) == {"problems": [], "unknown": []}
 
 
 def test_words() -> None:
