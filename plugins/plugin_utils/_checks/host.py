@@ -87,13 +87,18 @@ def _full(disk: Disk, where: str, cluster: Cluster, remedy: str) -> Outcome | No
         return failed(observed, f"room for at least {least:g} files", checks.source("inodes_fail"), remedy)
     if not disk.size_bytes or disk.free_bytes is None:
         return None
+    free = disk.free_bytes / GIB
+    if free >= checks.threshold("disk_enough"):
+        return None
     used = 100 * (1 - disk.free_bytes / disk.size_bytes)
     name = next((name for name in ("disk_fail", "disk_warn") if used >= checks.threshold(name)), None)
+    expected = f"below {checks.threshold(name):g} %" if name else ""
+    if name != "disk_fail" and free < checks.threshold("disk_least"):
+        name, expected = "disk_least", f"at least {checks.threshold('disk_least'):g} GiB free"
     if name is None:
         return None
-    observed = f"{where} is {used:.0f} % full, {disk.free_bytes / GIB:.1f} GiB free"
-    expected = f"below {checks.threshold(name):g} %"
-    return Outcome("fail" if name == "disk_fail" else "warn", observed, expected, checks.source(name), remedy)
+    observed = f"{where} is {used:.0f} % full, {free:.1f} GiB free"
+    return Outcome("warn" if name == "disk_warn" else "fail", observed, expected, checks.source(name), remedy)
 
 
 def shm(node: Node, cluster: Cluster) -> Outcome:

@@ -32,6 +32,8 @@ THRESHOLDS = (
     Threshold("clock_fail", 15, "s", "torch elastic, keep-alive of the rendezvous: 5 s, 3 attempts"),
     Threshold("disk_warn", 80, "%", "facebookresearch/gcm, check of blocks"),
     Threshold("disk_fail", 95, "%", "imbue-ai/cluster-health, file systems"),
+    Threshold("disk_least", 0.25, "GiB", "logs and state of a run, whatever the percentage"),
+    Threshold("disk_enough", 200, "GiB", "room for any run's logs and outputs, whatever the percentage"),
     Threshold("inodes_fail", 10000, "files", "a run writes some files for each rank"),
     Threshold("shm", 8, "GiB", "ROCm/cvs, node_smoke"),
     Threshold("memory_spread", 5, "%", "Azure/azurehpc-health-checks, check_hw_physmem"),

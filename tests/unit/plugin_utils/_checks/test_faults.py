@@ -301,6 +301,9 @@ FAULTS = [
     # The machine
     Fault("full disk", CPU, "disks", change=disk(free_bytes=1 << 30)),
     Fault("disk nearly full", CPU, "disks", "warn", change=disk(free_bytes=100 << 30)),
+    Fault(
+        "disk with no room but few percent used", CPU, "disks", change=disk(size_bytes=300 << 10, free_bytes=256 << 10)
+    ),
     Fault("no inodes", CPU, "disks", change=disk(index=1, free_inodes=3)),
     Fault("read-only disk", CPU, "disks", change=disk(read_only=True, writable=False)),
     Fault("write fails", CPU, "disks", change=disk(index=1, writable=False, write_error="No space left on device")),

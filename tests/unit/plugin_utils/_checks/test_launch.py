@@ -71,6 +71,11 @@ def test_unreadable_code_is_a_warning_in_a_launch() -> None:
     assert outcomes(checks(levels={"code": "off"}), [node(0), closed]) == []
 
 
+def test_a_terabyte_is_enough_whatever_the_percentage() -> None:
+    disks = [{"path": "/home/ann/muster", "mount_point": "/home", "size_bytes": 20 * 10**12, "free_bytes": 9 * 10**11}]
+    assert outcomes(checks(), [node(0), node(1, disks=disks)]) == []
+
+
 def test_a_full_disk_stops_a_launch() -> None:
     disks = [
         {
