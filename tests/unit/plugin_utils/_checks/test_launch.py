@@ -33,8 +33,8 @@ def outcomes(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
 
 
 def test_the_role_gathers_what_the_checks_need() -> None:
-    [read, _plan] = yaml.safe_load((ROOT / "roles/launch/tasks/plan.yml").read_text(encoding="utf-8"))
-    assert set(read["muster.train.node_facts"]["subset"]) == set(GATHERED)
+    variables = yaml.safe_load((ROOT / "roles/launch/vars/main.yml").read_text(encoding="utf-8"))
+    assert set(variables["launch__subset"]) == set(GATHERED)
     assert not set(RULES) & set(NAMES) - {"interface"}
 
 
