@@ -49,15 +49,20 @@ def of_the_ranks(home: Path, _turn: random.Random) -> float:
 
 
 def of_the_next_attempt(home: Path, turn: random.Random) -> float:
-    """The port of the second attempt is taken: that one fails, the third runs. The seconds are until it does."""
+    """The port of the second attempt was taken before the start: that attempt fails, the third runs.
+
+    The seconds are until it does.
+    """
     bad = turn.randrange(gangs.NODES)
-    with gangs.running_gang(home, turn, max_restarts=2) as running:
-        port = running.jobs[0].rendezvous.port + 1
-        with steal(running.jobs[0], port):
-            began = time.monotonic()
-            gangs.send_to_a_rank(running, bad, turn)
-            wait_for(lambda: gangs.attempts(running) == {2} and gangs.all_run(running), "the third attempt runs", 60)
-            seconds = time.monotonic() - began
+    running = gangs.make(home, max_restarts=2)
+    port = running.jobs[0].rendezvous.port + 1
+    with steal(running.jobs[0], port), gangs.started(running):
+        wait_for(lambda: gangs.ranks_run(running, range(gangs.NODES)), "all ranks run", gangs.PATIENCE_S)
+        running.wait_phase("running")
+        began = time.monotonic()
+        gangs.send_to_a_rank(running, bad, turn)
+        wait_for(lambda: gangs.attempts(running) == {2} and gangs.all_run(running), "the third attempt runs", 60)
+        seconds = time.monotonic() - began
         reports = running.state(0)["gang"]["reports"]
         reasons = [str(report["why"]) for report in reports if report["attempt"] == 1]
         assert len(reasons) == 1 and str(port) in reasons[0], f"the second attempt failed because of {reasons}"

@@ -90,7 +90,8 @@ ROWS = [
     ),
     Row(
         "the same, with `max_restarts`",
-        "all nodes start again at the next port; two attempts in a row without a new step or checkpoint end the run",
+        "all nodes start again at the next port, which the head's runner keeps; two attempts in a row without a new "
+        "step or checkpoint, neither of which lasted an hour, end the run",
         "that of the last attempt",
         (
             Fault(
@@ -267,7 +268,7 @@ ROWS = [
     Row(
         "a port of the run is taken",
         "gang port: the head tries for 5 s and ends, and the launch stops the other nodes. Rank port: the head's "
-        "launcher fails; a restart uses the next port",
+        "launcher fails; a restart uses the next port, which no other process can take after the start",
         "`failed`, names the port",
         (
             Fault("the runners' port is taken", ports.of_the_gang, 20.0, at_once=IDLE),

@@ -102,6 +102,7 @@ class Job:
     run_dir: str
     output_dir: str
     code_dir: str
+    checkpoint_dir: str
     slot: str
     rendezvous: Rendezvous
     gang: GangSettings

@@ -291,5 +291,4 @@ def _end_of(order: dict[str, Any]) -> dict[str, Any]:
 def _outcome(attempt: Attempt) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return how an attempt has ended or is ending: its phase, the state's fields, and the report for the gang."""
     phase, fields, stuck = attempt.verdict()
-    step = attempt.progress.step if attempt.progress else None
-    return phase, fields, report_of(phase, fields, step, attempt.saved, stuck)
+    return phase, fields, report_of(phase, fields, attempt.last_step(), attempt.saved, stuck)

@@ -36,8 +36,12 @@ VARIABLES = (
     Parameter("launch_disk_wait", "int", minimum=1, maximum=DAY),
     Parameter("launch_log_limit_mib", "int", minimum=1, maximum=1 << 20),
 )
+CHECKPOINT_DIR = Parameter("launch_checkpoint_dir", "path")
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
-NAMES = (*(variable.name for variable in VARIABLES), HEAD_ADDRESS.name, "launch_port_range", "launch_env")
+NAMES = (
+    *(variable.name for variable in VARIABLES),
+    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, "launch_port_range", "launch_env"),
+)
 # Variables of other roles, for verbs that show what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
 OF_ENVIRONMENT = ("launch_env", HEAD_ADDRESS.name, *OF_LIBRARY)
@@ -66,6 +70,7 @@ class ClusterPolicy:
     join_timeout: int = 600
     lost_after: int = 12
     disk_wait: int = 300
+    checkpoint_dir: str = ""
     log_limit_mib: int = 256
     library: str = ""
     version: str = ""
@@ -116,6 +121,11 @@ def _address(raw: object) -> str:
 _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
     *((variable.name, functools.partial(read, variable), expected(variable)) for variable in VARIABLES),
     (HEAD_ADDRESS.name, _address, "an address or a host name, or nothing"),
+    (
+        CHECKPOINT_DIR.name,
+        lambda raw: "" if raw == "" else read(CHECKPOINT_DIR, raw),
+        "a path on the nodes, or nothing",
+    ),
     ("launch_port_range", lambda raw: read_range(str(raw)), ""),
     ("launch_env", _env, "a mapping of names to values"),
 ]

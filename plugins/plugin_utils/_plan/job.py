@@ -92,6 +92,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         run_dir=run_dir,
         output_dir=f"{run_dir}/outputs",
         code_dir=facts.code.path if facts.code else facts.workdir.path,
+        checkpoint_dir=policy.checkpoint_dir,
         slot=policy.slot,
         rendezvous=run.rendezvous,
         gang=GangSettings(

@@ -47,7 +47,13 @@ def lay_out(job: Job, run_dir: str) -> Prepared:
     shutil.rmtree(errors, ignore_errors=True)
     files.make_dir(errors)
     pipes = make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
-    return Prepared(pipes, progress.read_stamps(job.output_dir))
+    return Prepared(pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job)))
+
+
+def _checkpoint_dirs(job: Job) -> list[str]:
+    """Return where checkpoints are saved: below the outputs, and where the cluster's policy says."""
+    declared = [os.path.join(job.code_dir, os.path.expanduser(job.checkpoint_dir))] if job.checkpoint_dir else []
+    return [os.path.join(job.output_dir, progress.CHECKPOINTS), *declared]
 
 
 class Attempt:
@@ -116,7 +122,12 @@ class Attempt:
     def look_at_end(self) -> None:
         """Read how far it came. Waits for the storage."""
         self.look()
-        self.saved = progress.has_saved(self._job.output_dir, self._earlier)
+        self.saved = progress.has_saved(_checkpoint_dirs(self._job), self._earlier)
+
+    def last_step(self) -> float | None:
+        """Return the last step of the metrics, or without any the furthest that the logs name."""
+        metrics = self.progress
+        return self.output.step() if metrics is None or metrics.step is None else metrics.step
 
     def give_up(self, why: str) -> None:
         """End it because this node cannot take part in a run any more."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import functools
 import os
+import re
 import time
 
 from .. import files
@@ -16,6 +17,12 @@ from ..disk import DiskThread
 LONGEST_LINE = 64 * 1024
 # Lines of a log in the state, and bytes per line: the state must fit into the space reserved for it.
 TAIL_LINES, TAIL_BYTES = 40, 1024
+
+_STEP = re.compile(
+    r"(?<!total )(?<!max )(?<!num )\b(?:global[_ ]?)?(?:step|iter|iteration)s?"
+    r"(?: {1,20}[=:#\[]{0,2}|[=:#\[]{1,2}) {0,20}([0-9]{1,12})\b",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def stamp(seconds: float) -> str:
@@ -34,6 +41,7 @@ class CappedLog:
         self.path = path
         self._disk = disk
         self.dropped = 0
+        self.step: int | None = None  # the last one that a line names
         self.tail: collections.deque[str] = collections.deque(maxlen=TAIL_LINES)
         self._part = max(4096, limit // 3)
         self._descriptor: int | None = None
@@ -60,7 +68,9 @@ class CappedLog:
 
     def _write_lines(self, lines: list[bytes], now: float) -> None:
         prefix = stamp(now).encode() + b" "
-        self.tail.extend(_shown(line).decode("utf-8", "replace") for line in lines[-TAIL_LINES:])
+        for line in lines[-TAIL_LINES:]:
+            self.tail.append(_shown(line).decode("utf-8", "replace"))
+            self.step = step_in(self.tail[-1], self.step)
         data = b"".join(prefix + line.rstrip(b"\r") + b"\n" for line in lines)
         self._disk.add(functools.partial(self._save, data), len(data))
 
@@ -92,6 +102,12 @@ class CappedLog:
         first = stem + ".first.log"
         os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
         self._close()
+
+
+def step_in(line: str, default: int | None = None) -> int | None:
+    """Return the step that a line of a training log names: `step 25/120`, `iteration: 7`, `global_step=3`."""
+    match = _STEP.search(line)
+    return int(match.group(1)) if match else default
 
 
 def _shown(line: bytes) -> bytes:

@@ -134,6 +134,10 @@ class Output:
         """Return how many bytes of log were lost so far."""
         return sum(log.dropped for log in self.logs.values())
 
+    def step(self) -> int | None:
+        """Return the furthest step that the logs name, None where they name none."""
+        return max((log.step for log in self.logs.values() if log.step is not None), default=None)
+
     def tail(self, rank: int | None) -> list[str]:
         """Return the last lines of a rank (None: the launcher), kept in memory for a full disk's sake."""
         log = self.logs.get(rank)

@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..._records.known import parse_json
 from ..._records.run import Progress
@@ -54,9 +54,9 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def read_stamps(output_dir: str) -> Stamps:
-    """Return the stamps of the metrics and the checkpoints."""
-    files = {path: _stamp(status) for path, status in _checkpoints(output_dir)}
+def read_stamps(output_dir: str, checkpoints: Sequence[str] = ()) -> Stamps:
+    """Return the stamps of the metrics and of what is in the directories of checkpoints."""
+    files = {path: _stamp(status) for path, status in _entries(checkpoints)}
     for path in _metrics(output_dir):
         with contextlib.suppress(OSError):
             files[path] = _stamp(os.stat(path))
@@ -86,14 +86,14 @@ def _metrics(output_dir: str) -> list[str]:
     return sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")), key=natural)
 
 
-def has_saved(output_dir: str, earlier: Stamps = NO_STAMPS) -> bool:
-    """Return whether anything in the directory `checkpoints` was written since `earlier`."""
-    return any(earlier.differ(path, status) for path, status in _checkpoints(output_dir))
+def has_saved(checkpoints: Sequence[str], earlier: Stamps = NO_STAMPS) -> bool:
+    """Return whether anything in the directories of checkpoints was written since `earlier`."""
+    return any(earlier.differ(path, status) for path, status in _entries(checkpoints))
 
 
-def _checkpoints(output_dir: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the first entries of the directory `checkpoints`, and of those in it."""
-    folders, entries_read = [(os.path.join(output_dir, CHECKPOINTS), 1)], 0
+def _entries(directories: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the first entries of some directories, and of those in them."""
+    folders, entries_read = [(directory, 1) for directory in directories], 0
     while folders:
         folder, depth = folders.pop()
         try:

@@ -61,7 +61,7 @@ class Coordinator:
         self.attempt = 0
         self.cause: EndCause | None = None
         self._limits = limits
-        self._gather_start = self._last_join = now
+        self._gather_start = self._last_join = self._attempt_start = now
         self._orders: list[tuple[int, dict[str, Any]]] = []
         self._stop_requested = False
         self._cause_at = now
@@ -236,7 +236,7 @@ class Coordinator:
         self._end_run()
 
     def _start_attempt(self) -> None:
-        self.phase = RUN
+        self.phase, self._attempt_start = RUN, self._now
         for number, node in enumerate(self.nodes):
             if node.rank is not None:
                 self._orders.append((number, {"type": "go", "attempt": self.attempt, "node_rank": node.rank}))
@@ -265,7 +265,7 @@ class Coordinator:
         exhausted = self._restarts.exhausted_reason(self.attempt)
         if exhausted is None and (self._now < self._restarts.earliest_restart() or self._restarts.awaits_storage()):
             return  # tick calls this again
-        reason = exhausted or self._restarts.record_attempt()
+        reason = exhausted or self._restarts.record_attempt(self._now - self._attempt_start)
         if reason is None:
             self._restart(cause)
         else:

@@ -21,6 +21,7 @@ from .base import STALLED_S, Gang, heartbeat_s, is_pause
 from .coordinator import NAMES_SHOWN, OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from .link import Connection
+from .next_port import NextPort
 from .restarts import Limits
 
 # A connection that has not proven the key by then is closed.
@@ -66,6 +67,7 @@ class Head(Gang):
         self._stalled_s: dict[int, int] = {}  # by number
         self._max_pending = 0
         self._leaving_since: float | None = None
+        self._next_port = NextPort(job.rendezvous.port, gang.max_restarts)
         self._listener = self._open_listener(job) if job.nnodes > 1 else None
         self.coordinator.on_join(0, now)
         self._deliver_orders()
@@ -149,6 +151,7 @@ class Head(Gang):
         return not self._members or now - self._leaving_since > GOODBYE_S
 
     def close(self) -> None:
+        self._next_port.close()
         self._stop_listening()
         for link, _session in self._members.values():
             link.close()
@@ -241,6 +244,8 @@ class Head(Gang):
 
     def _deliver_orders(self) -> None:
         for number, order in self.coordinator.take_orders():
+            if order["type"] == "go":
+                self._next_port.begin(int(order["attempt"]))
             if number == 0:
                 self.orders.append(order)
             elif number in self._members:

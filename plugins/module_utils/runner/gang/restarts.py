@@ -13,6 +13,8 @@ from .ranks import LOST, GangNode, RankAssignment
 
 # The run ends after so many attempts in a row without a new step or a checkpoint.
 IDLE_ATTEMPTS = 2
+# An attempt that lasted so long is no crash at the start, whatever it wrote.
+LONG_S = 3600.0
 # The ticks of two runners, and the time the kernel needs to kill a process.
 SLACK_S = 1.0
 
@@ -60,11 +62,12 @@ class RestartPolicy:
         nodes = self._ranks.ranked_nodes()
         return any(node.state != LOST and (node.report or {}).get("stalled") for node in nodes)
 
-    def record_attempt(self) -> str | None:
-        """Count the attempt that just ended; return why there is no next one if too many made no progress."""
+    def record_attempt(self, seconds: float) -> str | None:
+        """Count the attempt that just ended after so long; return why there is no next if too many made no progress."""
         reports = [node.report or {} for node in self._ranks.ranked_nodes()]
         step = max((int(report.get("step") or 0) for report in reports), default=0)
-        progressed = step > self._best_step or any(report.get("saved") for report in reports)
+        saved = any(report.get("saved") for report in reports)
+        progressed = step > self._best_step or saved or seconds >= LONG_S
         self._idle_attempts = 0 if progressed else self._idle_attempts + 1
         self._best_step = max(step, self._best_step)
         why = f"{self._idle_attempts} attempts in a row completed no new step and saved no checkpoint"

@@ -50,6 +50,7 @@ JOB: dict[str, Any] = {
         }
     ],
     "starter": "setsid",
+    "checkpoint_dir": "",
     "starter_reason": "auto",
     "starter_fallback": None,
     "time_limit": 0,

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.logs import LONGEST_LINE, CappedLog, stamp
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.logs import (
+    LONGEST_LINE,
+    CappedLog,
+    stamp,
+    step_in,
+)
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
 
 PATIENCE_S = 60.0
@@ -39,6 +44,23 @@ def test_lines_are_whole_however_they_arrive(disk: DiskThread, tmp_path: Path) -
     lines = (tmp_path / "rank_00.log").read_bytes().splitlines()
     assert [line.partition(b" ")[2] for line in lines] == [b"ab", b"c", b"\xff", b"no end"]
     assert re.fullmatch(rb"1970-01-01T00:00:02.000Z", lines[-1].partition(b" ")[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("step 25/120  loss 2.797", 25),
+        (" iteration      100/     500 | consumed samples: 3200", 100),
+        ("[2026-11-20] Step: 7, loss=1.0", 7),
+        ("{'global_step': 3}", None),
+        ("global_step=3", 3),
+        ("max_steps=1000, total steps: 1000", None),
+        ("steps per second: 5", None),
+        ("stepping stone 4", None),
+    ],
+)
+def test_the_step_that_a_line_names(line: str, step: int | None) -> None:
+    assert step_in(line) == step
 
 
 def test_the_beginning_and_the_end_are_kept(disk: DiskThread, tmp_path: Path) -> None:

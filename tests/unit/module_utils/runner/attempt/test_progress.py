@@ -62,13 +62,14 @@ def test_no_progress_before_the_first_record(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_a_file_or_a_directory_of_files(tmp_path: Path) -> None:
-    assert not has_saved(str(tmp_path))
+    folders = [str(tmp_path / "none"), str(tmp_path / "checkpoints")]
+    assert not has_saved(folders)
     old = tmp_path / "checkpoints" / "step_10"
     old.mkdir(parents=True)
     (old / "model.pt").touch()
-    assert has_saved(str(tmp_path))
-    earlier = read_stamps(str(tmp_path))
-    assert not has_saved(str(tmp_path), earlier)
+    assert has_saved(folders)
+    earlier = read_stamps(str(tmp_path), folders)
+    assert not has_saved(folders, earlier)
     (old / "model.pt").write_text("again")
     os.utime(old / "model.pt", (1000, 1000))  # the clock was set back meanwhile
-    assert has_saved(str(tmp_path), earlier), "saved again under its old name"
+    assert has_saved(folders, earlier), "saved again under its old name"

@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinat
     join_names,
 )
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import ABSENT, LOST
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import Limits
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import LONG_S, Limits
 
 NAMES = ["n0", "n1", "n2"]
 
@@ -243,12 +243,14 @@ def test_a_stop_prevents_a_restart_and_the_failure_stays_the_cause() -> None:
     assert (end["verdict"], end["why"]) == ("failed", "n1: it broke")
 
 
-def fail(coordinator: Coordinator, step: int | None, stuck: bool = False, saved: bool = False) -> list[tuple[int, str]]:
+def fail(
+    coordinator: Coordinator, step: int | None, stuck: bool = False, saved: bool = False, now: float = 1.0
+) -> list[tuple[int, str]]:
     coordinator.take_orders()
-    coordinator.on_failure(1, report("failed"), 1.0)
+    coordinator.on_failure(1, report("failed"), now)
     for rank in range(3):
         coordinator.on_drained(
-            rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), 1.0
+            rank, report("failed" if rank == 1 else "stopped", step=step, stuck=stuck, saved=saved), now
         )
     return [order for order in kinds(coordinator.take_orders()) if order[1] != "stop"]
 
@@ -268,6 +270,14 @@ def test_attempts_without_a_new_step_end_the_run() -> None:
     assert fail(coordinator, 9)[0] == (0, "end")
     assert coordinator.cause is not None
     assert coordinator.cause.why == "n1: it broke; 2 attempts in a row completed no new step and saved no checkpoint"
+
+
+def test_an_attempt_of_an_hour_is_progress() -> None:
+    coordinator = make_coordinator(max_restarts=50)
+    for attempt in range(1, 5):
+        assert fail(coordinator, None, now=attempt * (LONG_S + 1))[0] == (0, "go")
+    assert fail(coordinator, None, now=4 * (LONG_S + 1) + 1)[0] == (0, "go")
+    assert fail(coordinator, None, now=4 * (LONG_S + 1) + 2)[0] == (0, "end")
 
 
 def test_a_checkpoint_counts_as_progress_without_steps() -> None:

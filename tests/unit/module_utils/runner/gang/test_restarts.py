@@ -50,3 +50,40 @@ def test_checkpoints_under_a_clock_that_was_set_back_are_progress(alone: Any, tm
     why = alone(SAVES, str(outputs), output_dir=str(outputs), max_restarts=4)
     assert why == "node0: the launcher exited with code 5; restarted 4 times, the maximum"
     assert len(list((outputs / "checkpoints").iterdir())) == 5
+
+
+def test_checkpoints_in_a_declared_directory_are_progress(alone: Any, tmp_path: Path) -> None:
+    why = alone(
+        SAVES, str(tmp_path / "shared"), checkpoint_dir=str(tmp_path / "shared" / "checkpoints"), max_restarts=3
+    )
+    assert why.endswith("restarted 3 times, the maximum")
+
+
+def test_steps_in_the_log_are_progress(alone: Any, tmp_path: Path) -> None:
+    code = """
+import os, sys
+print("step %d/100 loss 1.0" % (10 * len(os.listdir(sys.argv[1]))), flush=True)
+open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+sys.exit(5)
+"""
+    (tmp_path / "attempts").mkdir()
+    why = alone(code, str(tmp_path / "attempts"), max_restarts=3)
+    assert why.endswith("; restarted 3 times, the maximum")
+
+
+def test_the_next_attempts_port_is_kept_until_it_begins(alone: Any, tmp_path: Path) -> None:
+    code = """
+import os, socket, sys
+port = int(os.environ["PET_RDZV_ENDPOINT"].rpartition(":")[2])
+def is_free(port):
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+begun = os.path.exists(sys.argv[1])
+open(sys.argv[1], "w").close()
+sys.exit(8 if not is_free(port) else 9 if not begun and is_free(port + 1) else 5)
+"""
+    why = alone(code, str(tmp_path / "begun"), max_restarts=1)
+    assert why == "node0: the launcher exited with code 5; restarted 1 time, the maximum"
