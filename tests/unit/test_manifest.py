@@ -183,6 +183,7 @@ def test_what_is_not_unicode(tmp_path: Path) -> None:
     assert host.read_text("/a") == "x\ufffd\ufffd\ufffdy"
 
 
+@pytest.mark.slow
 def test_what_is_written_is_read_again_the_same() -> None:
     chance = random.Random(42)
     alphabet = [*"ab :#'\"\\\n\t\r\0-|%&*!{", "\x85", "\u2028", "é", "\U0001f600", "\x1b", "\ufeff", "word\n"]

@@ -266,6 +266,7 @@ def test_many_different_numbers_are_replaced() -> None:
     assert replacements.number("mac", 7) == 1
 
 
+@pytest.mark.slow
 def test_the_script(tmp_path: Path) -> None:
     command = [sys.executable, str(MACHINES.parents[1] / "tools/machine.py"), "record", "--output"]
     run = subprocess.run([*command, "m.yml"], cwd=tmp_path, capture_output=True, text=True, check=False)

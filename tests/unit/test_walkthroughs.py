@@ -22,6 +22,8 @@ import pytest
 
 from ansible_collections.muster.train.tools.sanity import copy_checkout
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "walkthroughs").glob("add-*.md"))
 BLOCK = re.compile(r"^`([\w./-]+)`( \(new file\))?:\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -199,6 +199,7 @@ def test_what_goes_out_is_plain_data() -> None:
     assert {type(text) for text in (job["label"], job["workdir"], job["argv"][-1])} == {str}
 
 
+@pytest.mark.slow
 def test_through_ansible_playbook(tmp_path: Path) -> None:
     """Two hosts with lazy variables and facts that look like templates; what comes out is what was put in."""
     danger = "{{ lookup('pipe', 'echo evaluated') }}"

@@ -290,6 +290,7 @@ PLAYBOOK = """
 """
 
 
+@pytest.mark.slow
 def test_through_ansible_playbook(tmp_path: Path) -> None:
     """Two nodes that failed and one whose Python is missing; every word of theirs is a template that must not run."""
     hosts: dict[str, dict[str, str]] = {"node2": {"launch_workdir": "/", "ansible_python_interpreter": "/no/python"}}

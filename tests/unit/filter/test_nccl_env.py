@@ -106,6 +106,7 @@ def test_what_is_no_such_thing_is_refused(nodes: Any, options: dict[str, str], p
     assert part in str(caught.value)
 
 
+@pytest.mark.slow
 def test_through_ansible(tmp_path: Path) -> None:
     (tmp_path / "facts.json").write_text(json.dumps({"a": node(0)}))
     (tmp_path / "ansible.cfg").touch()

@@ -72,6 +72,8 @@ from ansible_collections.muster.train.plugins.module_utils._system.processes imp
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
+pytestmark = pytest.mark.slow
+
 SITES = [
     "home = /usr/bin\ninclude-system-site-packages = true\nversion_info = 3.11.2.final.0\n",
     "/v/extra\n../..\n# comment\nimport site; site.addsitedir('/x')\n",

@@ -15,6 +15,8 @@ import pytest
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 from ansible_collections.muster.train.tests.unit.modules.test_run import SLEEP, call, stop
 
+pytestmark = pytest.mark.slow
+
 NESTED = "[" * 5000
 DOCUMENTS = [NESTED, '{"a":' * 5000, '"\\ud800"', "1" * 5000, '{"phase": NaN, "failures": [[]], "gang": 3, "end": []}']
 

@@ -60,6 +60,7 @@ def documents(pool: list[Any], seed: int) -> Iterator[Any]:
         yield pool[number] if number < len(pool) else {name: turn.choice(pool) for name in names}
 
 
+@pytest.mark.slow
 @DRAWS
 @given(POOLS, SEEDS)
 def test_any_state(pool: list[Any], seed: int) -> None:
@@ -72,6 +73,7 @@ def test_any_state(pool: list[Any], seed: int) -> None:
         json.dumps(verdict.judge([run, other]).to_dict())
 
 
+@pytest.mark.slow
 @DRAWS
 @given(POOLS, SEEDS)
 def test_any_stop_file(pool: list[Any], seed: int) -> None:
@@ -81,6 +83,7 @@ def test_any_stop_file(pool: list[Any], seed: int) -> None:
         assert isinstance(JobOwner.from_dict(document).container, bool)
 
 
+@pytest.mark.slow
 @DRAWS
 @given(POOLS, SEEDS)
 def test_any_heartbeat(pool: list[Any], seed: int) -> None:
@@ -91,6 +94,7 @@ def test_any_heartbeat(pool: list[Any], seed: int) -> None:
         read_sample(json.dumps({"phase": "running"}), json.dumps(document))
 
 
+@pytest.mark.slow
 @DRAWS
 @given(POOLS, SEEDS)
 def test_any_metrics(pool: list[Any], seed: int) -> None:

@@ -143,6 +143,7 @@ def test_no_interpreter(tmp_path: Path) -> None:
     assert result == Versions(mlx5="24.10-0.7.0", sources={"mlx5": "/sys/module/mlx5_core/version"})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch here")
 def test_this_torch() -> None:
     import torch

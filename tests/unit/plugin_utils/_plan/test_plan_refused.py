@@ -10,6 +10,8 @@ import dataclasses
 import random
 from typing import Any
 
+import pytest
+
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict, node, nodes, policy, refusal, request
@@ -132,6 +134,7 @@ def test_all_errors_are_shown_at_once() -> None:
     assert all("; " in line for line in lines)
 
 
+@pytest.mark.slow
 def test_whatever_is_wrong_the_answer_is_a_plan_or_its_findings() -> None:
     """Any mix of good and bad parts: never another exception, and a plan only where nothing stood against it."""
     choice = random.Random(20261120)

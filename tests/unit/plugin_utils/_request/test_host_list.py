@@ -131,6 +131,7 @@ def test_an_error_in_a_node_ip_list_has_its_line_number() -> None:
         parse_node_list("# nothing\n")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40))
 def test_only_hosts_come_out(text: str) -> None:
     try:

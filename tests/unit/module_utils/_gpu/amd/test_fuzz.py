@@ -25,6 +25,8 @@ from ansible_collections.muster.train.tests.support.captures import texts
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd.test_smi_output import NEW, OLD, STATIC
 from ansible_collections.muster.train.tests.unit.module_utils._gpu.amd.test_topology import ROCM_SMI
 
+pytestmark = pytest.mark.slow
+
 INPUTS = 10_000
 TREES = [text for made in (mi250(), mi300x_cpx()) for text in made["files"].values() if text]
 SAMPLES = [ROCM_SMI, *(json.dumps(shape, indent=4) for shape in (OLD, NEW, STATIC, {"gpu_data": NEW})), *TREES[:40]]

@@ -73,6 +73,7 @@ def test_torchrun_with_an_address_that_has_colons() -> None:
     assert LAUNCHERS["torchrun"](start).environment["PET_RDZV_ENDPOINT"][0] == "[fd00::1]:29400"
 
 
+@pytest.mark.slow
 def test_torchrun_understands_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (value, _reason) in LAUNCHERS["torchrun"](START).environment.items():
         monkeypatch.setenv(name, value)
