@@ -24,9 +24,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.collected im
     log_label,
     merge_logs,
     node_log_name,
-    ranks_of,
     target,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import ranks_of
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
 display = Display()
@@ -36,6 +36,7 @@ OPTIONS = {
     "run_id": {"type": "str", "required": True},
     "node": {"type": "str", "required": True},
     "node_rank": {"type": "int", "required": True},
+    "part": {"type": "dict", "default": {}},
     "experiment": {"type": "str", "required": True},
     "wait": {"type": "int", "default": 0},
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
@@ -60,8 +61,11 @@ class ActionModule(Action):
         if info.get("failed"):
             return info
         run, home = RunRecord.from_dict(info["run"]), Path(args["experiment"])
-        # The node rank comes from the controller: a node must not choose where its files go.
-        places = {file["path"]: target(file["path"], args["node_rank"], ranks_of(run)) for file in info["files"]}
+        # Node rank and ranks come from the controller: a node must not choose where its files go.
+        ranks, refused = ranks_of(args["part"], run)
+        if refused:
+            display.warning(f"{args['node']}: {refused}")
+        places = {file["path"]: target(file["path"], args["node_rank"], ranks) for file in info["files"]}
 
         def read_part(path: str, offset: int) -> dict[str, Any]:
             part = {**{key: args[key] for key in ("workdir", "run_id", "node")}, "path": path, "offset": offset}

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS, answers
+from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS, Info, answers
 from ansible_collections.muster.train.plugins.plugin_utils._results.pick import pick
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import head_candidates, planned
 
 
 class ActionModule(ControllerAction):
@@ -23,4 +27,14 @@ class ActionModule(ControllerAction):
         workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
         request = args["request"]
         asked = args["run_id"] or request.get("run_id")
-        return {"run_id": pick(infos, asked, request.get("call"), workdirs, request.get("verb"))}
+        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
+        return {"run_id": run_id, "head": _head(infos, run_id, request.get("experiments"), variables["groups"])}
+
+
+def _head(infos: Sequence[Info], run_id: str, experiments: str | None, groups: Mapping[str, Any]) -> str | None:
+    """Return the node with node rank 0: by the plan that is here, else as a spare says; else the group's first."""
+    nodes, spares = groups.get("nodes", []), groups.get("spares", [])
+    candidates = head_candidates(infos, run_id, nodes, spares) if spares else []
+    plan = parse_json(read_text(Path(experiments, run_id, "plan.json"))) if spares and experiments else None
+    by_plan = [node for node, part in (planned(plan) or {}).items() if part.first_rank == 0]
+    return next((node for node in (*by_plan, *candidates, *nodes) if node in (*nodes, *spares)), None)

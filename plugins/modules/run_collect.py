@@ -20,6 +20,12 @@ options:
   run_id: {description: The run., type: str, required: true}
   node: {description: The node's name in the inventory., type: str, required: true}
   node_rank: {description: "The node's rank, which is its position in the group.", type: int, required: true}
+  part:
+    description:
+      - The node's part of the run, as M(muster.train.run_ranks) returns it. Only files of these ranks are collected,
+        whatever the node says; without a part, no files of ranks.
+    type: dict
+    default: {}
   experiment: {description: The experiment's directory on the controller., type: str, required: true}
   wait: {description: Seconds to wait for an active runner to end., type: int, default: 0}
   spares:
@@ -35,6 +41,7 @@ extends_documentation_fragment:
   - muster.train.attributes.playbooks
 seealso:
   - module: muster.train.run_info
+  - module: muster.train.run_ranks
 """
 
 EXAMPLES = r"""
@@ -44,6 +51,7 @@ EXAMPLES = r"""
     run_id: multinode_42ch_256th_20261120_143052_3f9a
     node: "{{ inventory_hostname }}"
     node_rank: "{{ (groups['nodes'] + groups['spares'] | default([])).index(inventory_hostname) }}"
+    part: "{{ launch__ranks.parts[inventory_hostname] | default({}) }}"
     experiment: experiments/multinode_42ch_256th_20261120_143052_3f9a
 """
 

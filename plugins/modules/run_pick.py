@@ -42,4 +42,10 @@ run_id:
   returned: success
   type: str
   sample: multinode_42ch_256th_20261120_143052_3f9a
+head:
+  description: >-
+    The node with node rank 0. By the plan in the experiment; without a plan a spare that says so, or the first node.
+  returned: success
+  type: str
+  sample: node0
 """

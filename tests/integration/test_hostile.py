@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -64,3 +66,45 @@ def test_experiments_and_runs_are_for_their_owner_alone(cluster: Cluster) -> Non
     home.chmod(0o755)  # as older versions left it
     assert cluster.verb("collect", run_id=RUN_ID).rc == 0
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def pretend_to_be_the_head(cluster: Cluster, node: str) -> None:
+    """Let a node say that it has the head's ranks, and hold a plan and a log of its own making for them."""
+    run_dir = cluster.run_dir(node)
+    state = json.loads((run_dir / "state.json").read_text())
+    (run_dir / "state.json").write_text(json.dumps({**state, "node_rank": 0, "first_rank": 0}))
+    plan = json.loads(cluster.run_dir("node0").joinpath("plan.json").read_text())
+    plan["parameters"]["module"] = {"value": "evil", "origin": "-e module", "layer": "extra_vars"}
+    (run_dir / "plan.json").write_text(json.dumps(plan))
+    (run_dir / "logs" / "rank_00.log").write_text("2026-11-20T14:30:52Z forged\n")
+
+
+def test_a_node_that_claims_the_heads_ranks_replaces_nothing(cluster: Cluster) -> None:
+    assert cluster.launch(follow=True, script_args=["--seconds", "0.2"]).rc == 0
+    home = cluster.experiments / RUN_ID
+    plan, log = (home / "plan.json").read_bytes(), (home / "ranks" / "rank_00.log").read_bytes()
+    pretend_to_be_the_head(cluster, "node1")
+    refused = "node1: it says that it has rank 0, which is not so by the plan; only files of rank 1 are taken from it"
+
+    again = cluster.verb("collect", run_id=RUN_ID)
+    assert refused in " ".join(again.out.split())
+    assert ((home / "plan.json").read_bytes(), (home / "ranks" / "rank_00.log").read_bytes()) == (plan, log)
+
+    # A controller that did not launch the run takes the plan of the head, and of no other node.
+    shutil.rmtree(cluster.experiments)
+    elsewhere = cluster.verb("collect", run_id=RUN_ID)
+    assert refused in " ".join(elsewhere.out.split())
+    assert (home / "plan.json").read_bytes() == plan
+    assert (home / "ranks" / "rank_00.log").read_bytes() == log
+
+    # Without any plan, two that say the same are not believed.
+    shutil.rmtree(cluster.experiments)
+    (cluster.run_dir("node0") / "plan.json").unlink()
+    without = " ".join(cluster.verb("collect", run_id=RUN_ID).out.split())
+    assert (
+        f"there is no plan of {RUN_ID} in {home}, and none is taken from the nodes: node0: path: plan.json" in without
+    )
+    assert f"node0 and node1 all say that they have node rank 0 of {RUN_ID}, so no files of ranks are" in without
+    assert (home / "run.yml").exists()
+    assert not (home / "plan.json").exists()
+    assert not (home / "ranks").exists()

@@ -10,7 +10,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import is_text
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
@@ -19,23 +18,15 @@ LOG = re.compile(r"logs/(node|rank_(\d+))(?:\.first|\.previous)?\.log")
 KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
-def ranks_of(run: RunRecord) -> range:
-    """Return the ranks of a node; none where its record has no numbers."""
-    if run.first_rank is None or run.nproc is None:
-        return range(0)
-    return range(run.first_rank, run.first_rank + run.nproc)
-
-
 def target(path: str, node_rank: int, ranks: range) -> str | None:
     """Return the path below the experiment for a file of a run directory; None for one that is not kept.
 
-    The path comes from the host: one that leaves the experiment, or belongs to another rank, is refused.
+    The path comes from the host: one that leaves the experiment, or belongs to another rank, is refused. The plan is
+    the controller's.
     """
     if not is_text(path) or path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
     folder, _slash, rest = path.partition("/")
-    if path == "plan.json":
-        return "plan.json" if 0 in ranks else None
     if path in KEPT_PER_NODE or folder == "errors":
         return f"nodes/{node_rank}/{path}"
     if folder in ("logs", "outputs") and rest.startswith("rank_"):

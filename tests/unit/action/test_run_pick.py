@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -19,10 +20,10 @@ def host(*run_ids: str, **more: Any) -> dict[str, Any]:
     return {"launch__info": {"run": {"node": None, "phase": "not_found"}, "runs": runs}, **more}
 
 
-def run(hosts: dict[str, Any], **args: Any) -> dict[str, Any]:
+def run(hosts: dict[str, Any], groups: dict[str, list[str]] | None = None, **args: Any) -> dict[str, Any]:
     task = MagicMock(args=args, async_val=0, check_mode=False)
     action = ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-    result: dict[str, Any] = action.run(task_vars={"groups": {"nodes": list(hosts)}, "hostvars": hosts})
+    result: dict[str, Any] = action.run(task_vars={"groups": groups or {"nodes": list(hosts)}, "hostvars": hosts})
     return result
 
 
@@ -32,7 +33,11 @@ def test_it_runs_once_and_contacts_no_node() -> None:
 
 
 def test_the_newest_run() -> None:
-    assert run({"node0": host("run1"), "node1": host("run2")}) == {"changed": False, "run_id": "run2"}
+    assert run({"node0": host("run1"), "node1": host("run2")}) == {
+        "changed": False,
+        "run_id": "run2",
+        "head": "node0",
+    }
 
 
 def test_the_run_that_the_request_or_the_task_names() -> None:
@@ -66,3 +71,17 @@ def test_it_says_where_it_looked() -> None:
         "no run on any node (searched node0:/data/muster; no answer from node1); "
         "to start one: ansible-playbook -i lab muster.train.launch"
     )
+
+
+def test_the_head_is_a_spare_by_the_plan_or_by_its_own_word(tmp_path: Path) -> None:
+    hosts = {"node0": host("run1"), "spare0": host("run1"), "spare1": host("run1")}
+    groups = {"nodes": ["node0"], "spares": ["spare0", "spare1"]}
+    request = {"run_id": "run1", "nodes": list(hosts), "experiments": str(tmp_path)}
+    assert run(hosts, groups, request=request)["head"] == "node0"
+    hosts["spare0"]["launch__info"]["run"] = {"run_id": "run1", "phase": "running", "node_rank": 0}
+    assert run(hosts, groups, request=request)["head"] == "spare0"
+    (tmp_path / "run1").mkdir()
+    (tmp_path / "run1" / "plan.json").write_text('{"nodes": ["spare1"], "nproc": 1}')
+    assert run(hosts, groups, request=request)["head"] == "spare1"
+    (tmp_path / "run1" / "plan.json").write_text('{"nodes": ["not in the inventory"], "nproc": 1}')
+    assert run(hosts, groups, request=request)["head"] == "spare0"

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import (
     log_label,
     merge_logs,
     node_log_name,
-    ranks_of,
     target,
 )
 
@@ -20,8 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.collected im
 @pytest.mark.parametrize(
     ("path", "rank", "expected"),
     [
-        ("plan.json", 0, "plan.json"),
-        ("plan.json", 1, None),
+        ("plan.json", 0, None),
         ("state.json", 1, "nodes/1/state.json"),
         ("logs/rank_03.log", 1, "ranks/rank_03.log"),
         ("logs/rank_03.first.log", 1, "ranks/rank_03.first.log"),
@@ -67,12 +64,6 @@ def test_node_log_name() -> None:
 @pytest.mark.parametrize("created", ["../../x", "", None, "2026-11-20T14:30:52Z/../x"])
 def test_a_time_that_is_none_makes_no_path(created: object) -> None:
     assert node_log_name(1, created) == "logs/node_1.txt"
-
-
-@pytest.mark.parametrize("first", ["../..", None, 1.5])
-def test_ranks_that_are_not_numbers_are_ignored(first: object) -> None:
-    assert list(ranks_of(RunRecord.from_dict({"first_rank": first, "nproc": 2}))) == []
-    assert list(ranks_of(RunRecord(first_rank=2, nproc=2))) == [2, 3]
 
 
 def test_merge_by_time() -> None:

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which ranks a node has: by the plan; where there is none, as the nodes say, if no two say the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.document import as_integer
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+
+from .._text.table import names
+from .infos import Info
+from .verdict import has_runner
+
+# The highest nproc that a launch takes, and as many nodes: a node's numbers are not believed beyond them.
+MOST_RANKS, MOST_NODES = 1024, 65536
+_NONE_TAKEN = ", so no files of ranks are taken from there; collect from the controller that launched the run"
+
+
+@dataclass(frozen=True)
+class NodeRanks:
+    """A node's part of a run of nnodes nodes with nproc ranks each; first_rank is None for a spare."""
+
+    first_rank: int | None
+    nproc: int
+    nnodes: int
+
+
+def planned(plan: object) -> dict[str, NodeRanks] | None:
+    """Return each node's part by the plan; None for anything that is not a plan: it may have come from a node."""
+    document = as_dict(plan)
+    nodes, spares, nproc = document.get("nodes"), document.get("spares", []), as_integer(document.get("nproc"))
+    if not isinstance(nodes, list) or not isinstance(spares, list) or nproc is None or not 0 < nproc <= MOST_RANKS:
+        return None
+    if not nodes or len({*map(str, nodes), *map(str, spares)}) < len(nodes) + len(spares):
+        return None
+    parts = {str(node): NodeRanks(rank * nproc, nproc, len(nodes)) for rank, node in enumerate(nodes)}
+    return parts | {str(node): NodeRanks(None, nproc, len(nodes)) for node in spares}
+
+
+def head_candidates(infos: Sequence[Info], run_id: str, group: Sequence[str], spares: Sequence[str]) -> list[str]:
+    """Return the nodes that say they are the head of a run, the newest launch first; only a spare can be another one.
+
+    A node of the group that is not its first cannot be the head, whatever it says.
+    """
+    able = {*group[:1], *spares}
+    heads = [info for info in infos if info.node in able and _is_of(info.run, run_id) and info.run.node_rank == 0]
+    return [info.node for info in sorted(heads, key=lambda info: info.run.created or "", reverse=True)]
+
+
+def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tuple[dict[str, NodeRanks], list[str]]:
+    """Return (each node's part, what is refused) by what the nodes say of themselves."""
+    answers = {info.node: info.run for info in infos if _is_of(info.run, run_id)}
+    shapes = Counter((run.nonce, run.nproc or 0, run.nnodes or 0) for run in answers.values())
+    nonce, nproc, nnodes = max(shapes, key=shapes.__getitem__, default=(None, 0, 0))
+    if not (0 < nproc <= MOST_RANKS and 0 < nnodes <= MOST_NODES):
+        return {}, []
+    parts = dict.fromkeys(spares, NodeRanks(None, nproc, nnodes))
+    of_rank: dict[int, list[str]] = {}
+    refused = []
+    for node, run in answers.items():
+        rank = run.node_rank
+        if node in spares and rank != 0:
+            continue
+        if rank is None or (run.nonce, run.nproc, run.nnodes, run.first_rank) != (nonce, nproc, nnodes, rank * nproc):
+            refused.append(f"{node}: its launch, node rank or number of ranks is not what most nodes say{_NONE_TAKEN}")
+        elif 0 <= rank < nnodes:
+            of_rank.setdefault(rank, []).append(node)
+    for rank, nodes in sorted(of_rank.items()):
+        if len(nodes) > 1:
+            refused.append(f"{names(nodes)} all say that they have node rank {rank} of {run_id}{_NONE_TAKEN}")
+        else:
+            parts[nodes[0]] = NodeRanks(rank * nproc, nproc, nnodes)
+    return parts, refused
+
+
+def ranks_of(part: Mapping[str, Any] | None, run: RunRecord) -> tuple[range, str | None]:
+    """Return (the ranks whose files are taken from a node, what is refused of what the node says).
+
+    A spare takes the ranks of one whole node, but never the head's.
+    """
+    claim = range(0)
+    if run.first_rank is not None and run.nproc is not None and 0 <= run.nproc <= MOST_RANKS:
+        claim = range(run.first_rank, run.first_rank + run.nproc)
+    ranks = range(0)
+    if part:
+        nproc, world_size = part["nproc"], part["nproc"] * part["nnodes"]
+        if part["first_rank"] is not None:
+            ranks = range(part["first_rank"], part["first_rank"] + nproc)
+        elif claim.start >= world_size:
+            return ranks, None  # an idle spare
+        elif len(claim) == nproc and claim.start % nproc == 0 and claim.start >= nproc:
+            ranks = claim
+    if not claim or claim == ranks:
+        return ranks, None
+    taken = f"only files of {_words(ranks)} are taken from it" if ranks else "no files of ranks are taken from it"
+    return ranks, f"it says that it has {_words(claim)}, which is not so by the plan; {taken}"
+
+
+def _words(ranks: range) -> str:
+    return f"rank {ranks.start}" if len(ranks) == 1 else f"ranks {ranks.start} to {ranks.stop - 1}"
+
+
+def _is_of(run: RunRecord, run_id: str) -> bool:
+    return run.run_id == run_id and has_runner(run)

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of which ranks a node has: by the plan, and without one by what the nodes say, some of which lie."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import (
+    NodeRanks,
+    claimed,
+    head_candidates,
+    planned,
+    ranks_of,
+)
+
+RUN_ID = "run_a"
+PLAN = {"nodes": ["a", "b"], "spares": ["c"], "nproc": 4}
+SPARE, SECOND = NodeRanks(None, 4, 2), NodeRanks(4, 4, 2)
+
+
+def info(node: str, rank: int | None, **more: Any) -> Info:
+    first = None if rank is None else 4 * rank
+    fields = {"run_id": RUN_ID, "phase": "succeeded", "nonce": "n", "nproc": 4, "nnodes": 2, "first_rank": first}
+    return Info(node, RunRecord(**{**fields, "node": node, "node_rank": rank, **more}))
+
+
+def test_ranks_by_the_plan() -> None:
+    assert planned(PLAN) == {"a": NodeRanks(0, 4, 2), "b": NodeRanks(4, 4, 2), "c": SPARE}
+    assert planned({"nodes": ["a"], "nproc": 1}) == {"a": NodeRanks(0, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"nodes": "ab"}, {"nodes": []}, {"nodes": ["a", "a"]}, {"nproc": 0}, {"nproc": "4"}, {"spares": ["a"]}]
+)
+def test_what_is_no_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
+    assert planned({**PLAN, **changes}) is None
+    assert planned(["nodes"]) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "first_rank", "nproc", "expected", "words"),
+    [
+        (SECOND, 4, 4, range(4, 8), None),
+        (SECOND, None, None, range(4, 8), None),
+        (SECOND, 0, 4, range(4, 8), "ranks 0 to 3, which is not so by the plan; only files of ranks 4 to 7 are"),
+        (SECOND, 0, 8, range(4, 8), "ranks 0 to 7, which is not so by the plan; only files of ranks 4 to 7 are"),
+        (NodeRanks(1, 1, 2), 0, 1, range(1, 2), "rank 0, which is not so by the plan; only files of rank 1 are"),
+        (SPARE, 8, 4, range(0), None),  # idle
+        (SPARE, 4, 4, range(4, 8), None),
+        (SPARE, 0, 4, range(0), "ranks 0 to 3, which is not so by the plan; no files of ranks are"),
+        (SPARE, 2, 4, range(0), "ranks 2 to 5, which is not so by the plan; no files of ranks are"),
+        (SPARE, 4, 2, range(0), "ranks 4 to 5, which is not so by the plan; no files of ranks are"),
+        (None, 4, 4, range(0), "ranks 4 to 7, which is not so by the plan; no files of ranks are"),
+        (None, None, None, range(0), None),
+    ],
+)
+def test_what_a_node_says_of_itself(
+    part: NodeRanks | None, first_rank: int | None, nproc: int | None, expected: range, words: str | None
+) -> None:
+    run = RunRecord(first_rank=first_rank, nproc=nproc)
+    ranks, refused = ranks_of(dataclasses.asdict(part) if part else {}, run)
+    assert ranks == expected
+    assert refused == (words and f"it says that it has {words} taken from it")
+
+
+def test_ranks_that_are_no_numbers_are_not_claimed() -> None:
+    for first in ("../..", None, 1.5):
+        run = RunRecord.from_dict({"first_rank": first, "nproc": 4})
+        assert ranks_of({}, run) == (range(0), None)
+
+
+def test_without_a_plan_each_node_speaks_for_itself() -> None:
+    infos = [info("a", 0), info("b", 1), info("c", 2), Info("d", RunRecord(phase="unreachable"), answered=False)]
+    assert claimed(infos, RUN_ID, ["c"]) == ({"a": NodeRanks(0, 4, 2), "b": NodeRanks(4, 4, 2), "c": SPARE}, [])
+    # A spare that was the head from the start.
+    assert claimed([info("b", 1), info("c", 0)], RUN_ID, ["c"])[0] == {"b": NodeRanks(4, 4, 2), "c": NodeRanks(0, 4, 2)}
+    assert claimed(infos, "another_run", []) == ({}, [])
+
+
+def test_two_that_say_the_same_get_nothing() -> None:
+    parts, [refused] = claimed([info("a", 0), info("b", 0), info("e", 1)], RUN_ID, [])
+    assert parts == {"e": NodeRanks(4, 4, 2)}
+    assert refused == (
+        "a and b all say that they have node rank 0 of run_a, so no files of ranks are taken from there; "
+        "collect from the controller that launched the run"
+    )
+
+
+@pytest.mark.parametrize(
+    "more", [{"first_rank": 0}, {"nproc": 8}, {"nproc": 1 << 40}, {"nnodes": 9}, {"nonce": "m"}, {"node_rank": None}]
+)
+def test_one_that_does_not_fit_the_others_gets_nothing(more: dict[str, Any]) -> None:
+    parts, [refused] = claimed([info("a", 0), info("e", 1), info("b", 1, **more)], RUN_ID, [])
+    assert parts == {"a": NodeRanks(0, 4, 2), "e": NodeRanks(4, 4, 2)}
+    assert refused.startswith("b: its launch, node rank or number of ranks is not what most nodes say, so no files of ")
+
+
+def test_only_the_first_node_and_spares_can_be_the_head() -> None:
+    infos = [info("a", 0, created="2026-11-20T10:00:00Z"), info("b", 0), info("c", 0, created="2026-11-20T11:00:00Z")]
+    assert head_candidates(infos, RUN_ID, ["a", "b"], ["c"]) == ["c", "a"]
+    assert head_candidates(infos, RUN_ID, ["a", "b"], []) == ["a"]
+    assert head_candidates(infos, "another_run", ["a", "b"], ["c"]) == []
