@@ -182,6 +182,11 @@ ansible_facts:
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
             flock: {description: 'Whether flock(2) works there, null if it was not tried.', type: bool}
             flock_error: {description: Why flock(2) does not work., type: str}
+            untrusted:
+              description: >-
+                The first directory on its path that a user other than root and this one could change (C(path), C(uid)
+                and C(mode) of it), null if there is none.
+              type: dict
         code:
           description: The code.
           type: dict

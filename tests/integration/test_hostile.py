@@ -14,6 +14,7 @@ from pathlib import Path
 from ansible.parsing.vault import VaultLib, VaultSecret
 
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, needs_root
 
 TOKEN = "hunter2hunter2"
 
@@ -108,3 +109,18 @@ def test_a_node_that_claims_the_heads_ranks_replaces_nothing(cluster: Cluster) -
     assert (home / "run.yml").exists()
     assert not (home / "plan.json").exists()
     assert not (home / "ranks").exists()
+
+
+@needs_root
+def test_root_runs_nothing_from_another_users_directory(cluster: Cluster) -> None:
+    squatted = cluster.home / "work"
+    squatted.mkdir(mode=0o755)
+    os.chown(squatted, NOBODY, NOBODY)
+    played = cluster.launch()
+    assert played.rc != 0
+    [line] = played.messages
+    assert line.startswith(
+        f"node0 and node1: work directory path: {squatted} belongs to uid {NOBODY} and has mode 0755: "
+        "another user could replace what root runs below it, and read launch_secrets; expected owner root"
+    )
+    assert not list(squatted.iterdir())

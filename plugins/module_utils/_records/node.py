@@ -94,11 +94,24 @@ class Net(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class PathPart(Record):
+    """A directory on the way to a path: its owner and its permission bits."""
+
+    path: str
+    uid: int
+    mode: int
+
+    def describe(self) -> str:
+        return f"{self.path} belongs to uid {self.uid} and has mode {self.mode:04o}"
+
+
+@dataclasses.dataclass(frozen=True)
 class Workdir(Record):
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
     filesystem is the type as mounted, such as ext4 or nfs4; flock whether flock(2) works there, None where it was not
-    tried, flock_error the kernel's words if it does not.
+    tried, flock_error the kernel's words if it does not; untrusted the first part of the path that a user other than
+    root and this one could change.
     """
 
     path: str
@@ -108,6 +121,7 @@ class Workdir(Record):
     filesystem: str | None = None
     flock: bool | None = None
     flock_error: str | None = None
+    untrusted: PathPart | None = None
 
 
 @dataclasses.dataclass(frozen=True)

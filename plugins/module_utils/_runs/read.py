@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._host.host import Host
+from .._host.trust import untrusted_part
 from .._records import layout
 from .._records.job import ENDED, RUN_ID
 from .._records.known import parse_json
@@ -32,9 +33,13 @@ def run_directory(workdir: str, node: str, run_id: str) -> str:
 def strange(host: Host, workdir: str, node: str, directory: str) -> str | None:
     """Return which part of the path to a run is a link or another user's, and so not trusted; None where all are.
 
-    root is trusted, and so is the owner of the work directory, for whom root and containers write.
+    root is trusted, and so is the owner of the work directory, for whom root and containers write. root itself reads
+    only where no other user could change the path.
     """
     real = os.path.realpath(workdir)
+    part = untrusted_part(host, real) if os.geteuid() == 0 else None
+    if part is not None:
+        return f"{part.describe()}, so another user could change what root would read: nothing of it is read"
     trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
     files = (os.path.join(directory, name) for name in (STATE, "job.json"))
     for path in (*layout.parents(real, node), os.path.dirname(directory), directory, *files):

@@ -16,6 +16,7 @@ import zipfile
 from typing import Any
 
 from .._host.host import Host
+from .._host.trust import make_trusted, open_private
 from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.run import RunRecord, StopRequest
@@ -41,6 +42,20 @@ def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in secrets.items()}
 
 
+def _make_workdir(path: str) -> None:
+    """Make the work directory; root runs only where no other user could replace what it executes."""
+    if os.geteuid() != 0:
+        os.makedirs(path, exist_ok=True)
+        return
+    part = make_trusted(path)
+    if part is not None:
+        raise StartError(
+            f"{part.describe()}: another user could replace what root runs below it, and read launch_secrets; expected "
+            "owner root, and no write permission for others unless it is sticky. Correct it with chown and chmod, or "
+            "set launch_workdir to another place"
+        )
+
+
 def _make_private(path: str, workdir: str) -> None:
     files.make_dir(path)
     status = os.lstat(path)
@@ -50,20 +65,32 @@ def _make_private(path: str, workdir: str) -> None:
 
 
 def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
-    os.makedirs(job.workdir, exist_ok=True)
+    _make_workdir(job.workdir)
     slots, runs = layout.slots_dir(job.workdir, job.node), layout.runs_dir(job.workdir, job.node)
     for path in (*layout.parents(job.workdir, job.node), slots, runs, job.run_dir):
         _make_private(path, job.workdir)
-    files.write_atomic(os.path.join(job.run_dir, "runner.pyz"), runner)
+    folder = open_private(job.run_dir)
+    place = f"/proc/self/fd/{folder}"  # this directory, even if another user replaces a part of its path
+    try:
+        _write_files(place, job, runner, plan, private)
+    except OSError as error:
+        path = (error.filename or place).replace(place, job.run_dir)
+        raise OSError(error.errno, error.strerror, path) from error
+    finally:
+        os.close(folder)
+
+
+def _write_files(place: str, job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
+    files.write_atomic(os.path.join(place, "runner.pyz"), runner)
     # The training interpreter runs it, so it has to be a separate file.
     with zipfile.ZipFile(io.BytesIO(runner)) as archive:
-        files.write_atomic(os.path.join(job.run_dir, "torchrun.py"), archive.read("muster/runner/attempt/torchrun.py"))
+        files.write_atomic(os.path.join(place, "torchrun.py"), archive.read("muster/runner/attempt/torchrun.py"))
     if plan is not None:
         # As the controller keeps it, to the letter: nothing of it has to be collected.
         text = json.dumps(plan, indent=2) + "\n"
-        files.write_atomic(os.path.join(job.run_dir, f"plan.{job.nonce}.json"), text.encode())
-    files.write_json(os.path.join(job.run_dir, f"private.{job.nonce}.json"), private)
-    files.write_json(os.path.join(job.run_dir, f"job.{job.nonce}.json"), job.to_dict())
+        files.write_atomic(os.path.join(place, f"plan.{job.nonce}.json"), text.encode())
+    files.write_json(os.path.join(place, f"private.{job.nonce}.json"), private)
+    files.write_json(os.path.join(place, f"job.{job.nonce}.json"), job.to_dict())
 
 
 def _read(host: Host, job: Job) -> RunRecord:

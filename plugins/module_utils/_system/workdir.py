@@ -9,6 +9,7 @@ import os
 
 from .._host.host import Host
 from .._host.live import LiveHost
+from .._host.trust import untrusted_part
 from .._records.node import Holder, Workdir
 from ..runner import locks
 from .disks import existing, filesystem_of, parse_mountinfo
@@ -42,6 +43,7 @@ def read_workdir(host: LiveHost, path: str, mark: str | None, named: bool = Fals
         filesystem=filesystem_of(directory, mounts),
         flock=None if state is None else state == 0,
         flock_error=os.strerror(state) if state else None,
+        untrusted=untrusted_part(host, real),
     )
 
 

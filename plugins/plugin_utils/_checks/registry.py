@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from .._cluster.node import Node
 from .._findings.finding import Finding
-from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start
+from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start, trust
 from .model import Cluster, Judge, NodeJudge, Outcome, Outcomes, completed, on_nodes
 from .policy import CheckPolicy, Level
 from .properties import IMAGE, PROPERTIES
@@ -77,6 +77,7 @@ CHECKS: tuple[Check, ...] = (
     Check("answer", "the node answers Ansible", nodes.answer),
     Check("node", "one name and one address for each machine", nodes.machines),
     Check("work directory", "it can be written, and locks work there", nodes.work_directory),
+    _node_check("work directory path", "no other user can replace it", trust.work_directory_path),
     _node_check("code directory", "the directory with the code exists", code.code_directory, ("code",)),
     Check("code", "one commit, one branch, the same changes", code.code, ("code",)),
     Check("files", "script and configuration exist and are the same", files.files, ("files",)),

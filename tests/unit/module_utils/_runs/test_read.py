@@ -197,8 +197,22 @@ def test_a_run_of_another_user_is_not_read(part: str, tmp_path: Path) -> None:
 
 
 @needs_root
-def test_files_of_root_and_of_the_directorys_owner_are_trusted(tmp_path: Path) -> None:
+def test_files_of_root_and_of_the_user_who_became_root_are_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
     run_dir = finished_run(tmp_path)
     for path in (tmp_path, tmp_path / ".muster", run_dir):
         os.chown(path, NOBODY, NOBODY)
     assert read.read_run(Host(), "node0", str(tmp_path), "test_run", ["docker"]).phase == "succeeded"
+
+
+@needs_root
+def test_root_reads_nothing_where_another_user_could_change_it(tmp_path: Path) -> None:
+    finished_run(tmp_path)
+    os.chown(tmp_path, NOBODY, NOBODY)
+    mode = tmp_path.stat().st_mode & 0o7777
+    why = (
+        f"{tmp_path} belongs to uid {NOBODY} and has mode {mode:04o}, so another user could change what root would read"
+    )
+    assert_refused(tmp_path, f"{why}: nothing of it is read")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.trust import open_private
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
@@ -77,10 +78,42 @@ def test_the_plan_is_the_same_on_head_and_controller(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
-def test_what_root_makes_belongs_to_the_directorys_owner(tmp_path: Path) -> None:
+def test_what_root_makes_belongs_to_the_user_who_became_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "65534")
     os.chown(tmp_path, 65534, 65534)
     job = make_job(tmp_path, [sys.executable, "-c", "print('here')"])
     start.start(Host(), job, RUNNER)
     stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     owners = {path.stat().st_uid for path in (tmp_path / ".muster").rglob("*")}
     assert owners == {65534}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+def test_root_starts_nothing_from_another_users_directory(tmp_path: Path) -> None:
+    os.chown(tmp_path, 65534, 65534)
+    mode = tmp_path.stat().st_mode & 0o7777
+    with pytest.raises(StartError) as refused:
+        start.start(Host(), make_job(tmp_path, SLEEP), RUNNER, secrets={"TOKEN": "hunter2"})
+    why = "another user could replace what root runs below it, and read launch_secrets"
+    assert str(refused.value).startswith(
+        f"{tmp_path} belongs to uid 65534 and has mode {mode:04o}: {why}; expected owner"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_secrets_do_not_follow_a_directory_that_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if another user, who can write a part of the path, put a directory of theirs in its place meanwhile."""
+    job, stolen = make_job(tmp_path, SLEEP), tmp_path / "stolen"
+
+    def open_and_lose(path: str) -> int:
+        folder = open_private(path)
+        os.rename(path, stolen)
+        os.mkdir(path)
+        return folder
+
+    monkeypatch.setattr(start, "open_private", open_and_lose)
+    monkeypatch.setattr(start, "_begin", lambda *_args: pytest.fail("everything is laid out"))
+    with pytest.raises(pytest.fail.Exception):
+        start.start(Host(), job, RUNNER, secrets={"TOKEN": "hunter2"})
+    assert not list(Path(job.run_dir).iterdir())
+    assert "hunter2" in (stolen / f"private.{job.nonce}.json").read_text()

@@ -52,6 +52,16 @@ def node(**values: Any) -> Change:
     return lambda facts: facts["node"].update(values)
 
 
+def root_in_a_foreign_directory(facts: dict[str, Any]) -> None:
+    facts["node"]["user"].update(name="root", uid=0)
+    facts["node"]["workdir"]["untrusted"] = {"path": "/scratch", "uid": 1001, "mode": 0o755}
+
+
+def a_user_in_an_open_directory(facts: dict[str, Any]) -> None:
+    facts["node"]["user"].update(name="ann", uid=1000)
+    facts["node"]["workdir"]["untrusted"] = {"path": "/scratch", "uid": 0, "mode": 0o777}
+
+
 def gpu(index: int = 3, **values: Any) -> Change:
     """Set values in the facts about the health of a GPU."""
     return lambda facts: facts["node"]["gpu_health"]["devices"][index].update(values)
@@ -156,6 +166,19 @@ FAULTS = [
     Fault("one address twice", CPU, "node", options=lambda: {"addresses": ("10.0.0.1", "10.0.0.1")}),
     Fault("work directory not writable", CPU, "work directory", change=put("workdir", writable=False)),
     Fault("work directory without locks", CPU, "work directory", change=put("workdir", flock=False)),
+    Fault(
+        "root in another user's directory",
+        CPU,
+        "work directory path",
+        change=root_in_a_foreign_directory,
+    ),
+    Fault(
+        "a directory that all can write",
+        CPU,
+        "work directory path",
+        "warn",
+        change=a_user_in_an_open_directory,
+    ),
     # The code
     Fault("wrong commit", CPU, "code", change=put("code", commit="b" * 40)),
     Fault("wrong branch", CPU, "code", change=put("code", branch="wip", commit="b" * 40)),

@@ -39,7 +39,7 @@ def test_ranks_by_the_plan() -> None:
 @pytest.mark.parametrize(
     "changes", [{"nodes": "ab"}, {"nodes": []}, {"nodes": ["a", "a"]}, {"nproc": 0}, {"nproc": "4"}, {"spares": ["a"]}]
 )
-def test_what_is_no_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
+def test_what_is_not_a_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
     assert planned({**PLAN, **changes}) is None
     assert planned(["nodes"]) is None
 
@@ -70,7 +70,7 @@ def test_what_a_node_says_of_itself(
     assert refused == (words and f"it says that it has {words} taken from it")
 
 
-def test_ranks_that_are_no_numbers_are_not_claimed() -> None:
+def test_ranks_that_are_not_numbers_are_not_claimed() -> None:
     for first in ("../..", None, 1.5):
         run = RunRecord.from_dict({"first_rank": first, "nproc": 4})
         assert ranks_of({}, run) == (range(0), None)

@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who could replace a part of a path: only root and this user may, as with StrictModes of sshd (safe_path, misc.c)."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+
+from .._records.node import PathPart
+from .host import Host
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def trusted_users() -> set[int]:
+    """Return root, this user and, for root by sudo, the user who became root."""
+    users = {0, os.geteuid()}
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit():
+        users.add(int(os.environ["SUDO_UID"]))
+    return users
+
+
+def untrusted_part(host: Host, path: str) -> PathPart | None:
+    """Return the first directory on the way to a resolved path that another user could change; None: there is none."""
+    names = [name for name in path.split("/") if name]
+    for count in range(len(names) + 1):
+        part = "/" + "/".join(names[:count])
+        owner = host.owner(part)
+        if owner is None:
+            return None  # from here on it does not exist
+        if not _is_trusted(owner.mode, owner.uid, owner.gid):
+            return PathPart(part, owner.uid, owner.mode)
+    return None
+
+
+def make_trusted(path: str) -> PathPart | None:
+    """Make a directory and its parents, never through a link; return the first part that another user could change.
+
+    Nothing is made below such a part. Raises OSError.
+    """
+    folder = os.open("/", DIRECTORY)
+    done = ""
+    try:
+        for name in path.strip("/").split("/"):
+            done += "/" + name
+            try:
+                below = _open_or_make(name, folder)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, done) from error
+            os.close(folder)
+            folder = below
+            status = os.fstat(folder)
+            if not _is_trusted(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid):
+                return PathPart(done, status.st_uid, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(folder)
+    return None
+
+
+def open_private(path: str) -> int:
+    """Open a directory that is this user's alone; whatever its path names later, it stays this one. Raises OSError."""
+    folder = os.open(path, DIRECTORY)
+    status = os.fstat(folder)
+    if status.st_uid not in trusted_users() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        os.close(folder)
+        raise PermissionError(1, "it belongs to another user, or is open to others", path)
+    return folder
+
+
+def _open_or_make(name: str, folder: int) -> int:
+    try:
+        return os.open(name, DIRECTORY, dir_fd=folder)
+    except FileNotFoundError:
+        os.mkdir(name, 0o755, dir_fd=folder)
+        return os.open(name, DIRECTORY, dir_fd=folder)
+
+
+def _is_trusted(mode: int, uid: int, gid: int) -> bool:
+    """Return whether no other user can rename what is in a directory; of a sticky one only the owner can."""
+    if uid not in trusted_users():
+        return False
+    writers = mode & OTHERS_WRITE
+    if not writers or mode & stat.S_ISVTX:
+        return True
+    return writers == stat.S_IWGRP and _is_private(gid, uid)
+
+
+def _is_private(gid: int, uid: int) -> bool:
+    """Return whether a group is its owner's alone, as most distributions make one for each user."""
+    try:
+        group, owner = grp.getgrgid(gid), pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return False
+    return group.gr_name == owner and set(group.gr_mem) <= {owner}

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of who could replace a part of a path, in real directories."""
+
+from __future__ import annotations
+
+import grp
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._host.trust import (
+    make_trusted,
+    open_private,
+    untrusted_part,
+)
+from ansible_collections.muster.train.plugins.module_utils._records.node import PathPart
+from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, as_nobody, needs_root, open_folder
+
+
+def test_a_directory_of_this_user_is_trusted(tmp_path: Path) -> None:
+    assert untrusted_part(Host(), str(tmp_path)) is None
+    assert untrusted_part(Host(), str(tmp_path / "not" / "there")) is None
+
+
+@pytest.mark.parametrize(("mode", "is_trusted"), [(0o777, False), (0o775, False), (0o1777, True), (0o755, True)])
+def test_a_directory_that_others_write_must_be_sticky(
+    mode: int, is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name="users", gr_mem=[]))
+    scratch = tmp_path / "scratch"
+    (scratch / "muster").mkdir(parents=True)
+    scratch.chmod(mode)
+    expected = None if is_trusted else PathPart(str(scratch), os.geteuid(), mode)
+    assert untrusted_part(Host(), str(scratch / "muster")) == expected
+    assert make_trusted(str(scratch / "muster" / "more")) == expected
+    assert (scratch / "muster" / "more").exists() is is_trusted
+
+
+@pytest.mark.parametrize("members", [[], ["ann"], ["ann", "bob"]])
+def test_a_group_of_one_user_may_write(members: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "ansible_collections.muster.train.plugins.module_utils._host.trust"
+    monkeypatch.setattr(f"{module}.grp.getgrgid", lambda gid: SimpleNamespace(gr_name="ann", gr_mem=members))
+    monkeypatch.setattr(f"{module}.pwd.getpwuid", lambda uid: SimpleNamespace(pw_name="ann"))
+    tmp_path.chmod(0o775)
+    assert (untrusted_part(Host(), str(tmp_path)) is None) is (members != ["ann", "bob"])
+
+
+def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="link") as refused:
+        make_trusted(str(tmp_path / "link" / "muster"))
+    assert refused.value.filename == str(tmp_path / "link")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_an_open_directory_stays_the_one_that_was_opened(tmp_path: Path) -> None:
+    mine, stolen = tmp_path / "run", tmp_path / "stolen"
+    mine.mkdir(mode=0o700)
+    folder = open_private(str(mine))
+    try:
+        mine.rename(stolen)
+        mine.mkdir()
+        Path(f"/proc/self/fd/{folder}", "private").touch()
+    finally:
+        os.close(folder)
+    assert [path.name for path in stolen.iterdir()] == ["private"]
+    assert not list(mine.iterdir())
+    stolen.chmod(0o750)
+    with pytest.raises(PermissionError):
+        open_private(str(stolen))
+
+
+@needs_root
+def test_another_users_directory_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_folder() as folder:
+        squatted = folder / "squatted"
+        squatted.mkdir()
+        os.chown(squatted, NOBODY, NOBODY)
+        mode = stat.S_IMODE(squatted.stat().st_mode)
+        part = PathPart(str(squatted), NOBODY, mode)
+        assert untrusted_part(Host(), str(squatted / "muster")) == part
+        assert make_trusted(str(squatted / "muster")) == part
+        assert not (squatted / "muster").exists()
+        assert as_nobody(lambda: untrusted_part(Host(), str(squatted)) is None)
+        monkeypatch.setenv("SUDO_UID", str(NOBODY))  # who became root by sudo could do all this anyway
+        assert untrusted_part(Host(), str(squatted)) is None
