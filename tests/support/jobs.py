@@ -57,6 +57,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         time_limit=0,
         stop_grace=10,
         abort_grace=2,
+        background_wait=0,
         join_timeout=10,
         disk_wait=300,
         log_limit=1 << 20,

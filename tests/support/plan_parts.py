@@ -42,6 +42,7 @@ POLICY: dict[str, Any] = {
     "launch_starter": "auto",
     "launch_stop_grace": 60,
     "launch_abort_grace": 10,
+    "launch_background_wait": 60,
     "launch_checkpoint_dir": "",
     "launch_join_timeout": 20,
     "launch_lost_after": 12,

@@ -114,6 +114,7 @@ class Job:
     time_limit: int
     stop_grace: int
     abort_grace: int
+    background_wait: int
     join_timeout: int
     disk_wait: int
     log_limit: int

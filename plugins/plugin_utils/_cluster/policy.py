@@ -31,6 +31,7 @@ VARIABLES = (
     Parameter("launch_starter", "choice", choices=("auto", "setsid", "systemd")),
     Parameter("launch_stop_grace", "int", minimum=1, maximum=DAY),
     Parameter("launch_abort_grace", "int", minimum=1, maximum=DAY),
+    Parameter("launch_background_wait", "int", minimum=0, maximum=DAY),
     Parameter("launch_join_timeout", "int", minimum=1, maximum=DAY),
     Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
     Parameter("launch_disk_wait", "int", minimum=1, maximum=DAY),
@@ -67,6 +68,7 @@ class ClusterPolicy:
     starter: str = "auto"
     stop_grace: int = 60
     abort_grace: int = 10
+    background_wait: int = 60
     join_timeout: int = 600
     lost_after: int = 12
     disk_wait: int = 300

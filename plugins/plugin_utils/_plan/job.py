@@ -109,6 +109,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         time_limit=settings["time_limit"]["value"] or 0,
         stop_grace=policy.stop_grace,
         abort_grace=policy.abort_grace,
+        background_wait=policy.background_wait,
         join_timeout=policy.join_timeout,
         disk_wait=policy.disk_wait,
         log_limit=policy.log_limit_mib * MIB,

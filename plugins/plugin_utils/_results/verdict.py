@@ -106,6 +106,7 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
         verdict, why, cause = _decide(parts, failures)
     consequences = [] if drains else [failure.text for failure in failures if failure is not cause]
     note = f"; {one_line(end.note)}" if end is not None and end.note and cause else ""
+    consequences += [f"{run.node}: {one_line(run.why)}" for run in parts if run.phase == "succeeded" and run.why]
     active = [run for run in parts if run.phase in ACTIVE]
     if verdict in ENDED:
         consequences += [f"{run.node}: still {run.phase}" for run in active]

@@ -79,6 +79,8 @@ class Attempt:
         self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
         self.why: str | None = None  # of the stop request
         self._orphans_asked = False
+        self._background_until: float | None = None
+        self._ended = ""  # of what a successful launcher left in the background
         self._given_up: str | None = None
         self.progress: Progress | None = None
         self.saved = False
@@ -149,9 +151,13 @@ class Attempt:
         self.child.reap()
         if self.child.code is None and self._kill_at is None and self.failed:
             self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
-        if self.child.code is not None and not self._orphans_asked:
+        if self.child.code is not None and not self._orphans_asked and not self._waits_for_background(now):
             # The launcher may have left ranks behind: ask them, then take them.
             self._orphans_asked = True
+            if self.child.code == 0 and self.why is None:
+                self._ended = ", ".join(
+                    f"{process_tree.command(left.pid)} (PID {left.pid})" for left in self.child.tree()
+                )
             self.child.signal_tree(signal.SIGTERM)
             limit = now + self._job.abort_grace
             self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
@@ -160,6 +166,14 @@ class Attempt:
                 self._killed = [process_tree.environment(process.pid).get("RANK") for process in self.child.tree()]
             self._killed_at = self._killed_at or now
             self.child.signal_tree(signal.SIGKILL)
+
+    def _waits_for_background(self, now: float) -> bool:
+        """Return whether a launcher that succeeded has left processes that still have time: an upload, a checkpoint."""
+        if self.child.code != 0 or self._kill_at is not None:
+            return False
+        if self._background_until is None:
+            self._background_until = now + self._job.background_wait
+        return now < self._background_until and bool(self.child.tree())
 
     def over(self) -> bool:
         """Return whether nothing of it is left that can be ended."""
@@ -195,7 +209,10 @@ class Attempt:
             fields["why"] = launcher_failure.explain_stop(self.why, ranks)
             return "stopped", fields, False
         if code == 0:
-            return "succeeded", {**fields, "why": None}, False
+            ended = (
+                f"ended in the background after {self._job.background_wait} s: {self._ended}" if self._ended else None
+            )
+            return "succeeded", {**fields, "why": ended}, False
         if self._own_rank is not None:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]

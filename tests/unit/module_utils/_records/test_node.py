@@ -50,6 +50,7 @@ JOB: dict[str, Any] = {
         }
     ],
     "starter": "setsid",
+    "background_wait": 60,
     "checkpoint_dir": "",
     "starter_reason": "auto",
     "starter_fallback": None,

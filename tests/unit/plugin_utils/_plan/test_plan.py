@@ -145,6 +145,7 @@ def test_two_cpu_nodes() -> None:
             "/home/ann/code/train.py",
         ],
         "starter": "setsid",
+        "background_wait": 60,
         "checkpoint_dir": "",
         "starter_reason": "auto: ann does not linger (loginctl enable-linger)",
         "starter_fallback": None,
