@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import signal
 from dataclasses import dataclass
 
 PROC = "/proc"
+# The folder of a run directory with the pipes that its ranks write to.
+PIPES = "pipes"
 # After SIGKILL only a process in uninterruptible sleep stays; it is named then and left to the kernel.
 UNKILLABLE_AFTER_S = 10.0
 
@@ -23,6 +26,7 @@ class Process:
     ppid: int
     start_time: int
     state: str
+    session: int = 0
 
 
 def _read(path: str) -> bytes:
@@ -34,13 +38,15 @@ def _read(path: str) -> bytes:
 
 
 def parse_stat(text: str) -> Process | None:
-    """Read ``/proc/<pid>/stat`` (proc_pid_stat(5): fields 1, 3, 4 and 22; the name in field 2 may hold anything)."""
+    """Read ``/proc/<pid>/stat`` (proc_pid_stat(5): fields 1, 3, 4, 6 and 22; the name in field 2 may hold anything)."""
     head, _end, tail = text.rpartition(")")
     fields = tail.split()
     pid = head.partition(" (")[0].strip()
     if len(fields) < 20 or not pid.isdigit():
         return None
-    return Process(pid=int(pid), ppid=int(fields[1]), start_time=int(fields[19]), state=fields[0])
+    return Process(
+        pid=int(pid), ppid=int(fields[1]), start_time=int(fields[19]), state=fields[0], session=int(fields[3])
+    )
 
 
 def look(pid: int) -> Process | None:
@@ -86,15 +92,45 @@ def descendants(root: int) -> list[Process]:
 
 
 def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
-    """Return the living processes that carry this run's mark in their environment (never this process itself).
+    """Return the living processes of this run here (never this process itself), of one launch where a nonce is given.
 
-    The mark is the run id with the run directory of this node: two nodes of one run may share a machine.
+    They carry its mark in their environment, or where they have rewritten that, hold a mark or a rank's pipe open; or
+    they descend from such a process, or belong to the session that it leads. The mark is the run id with the run
+    directory of this node: two nodes of one run may share a machine.
     """
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
     if nonce is not None:
         marks["MUSTER_NONCE"] = nonce
-    others = (process for process in every() if process.pid != os.getpid())
-    return [process for process in others if marks.items() <= environment(process.pid).items()]
+    mark = _mark_name(run_id, run_dir, nonce or "")
+    # Whose launch a pipe is of, nothing tells.
+    places = (f"/memfd:{mark}", *([os.path.join(run_dir, PIPES, "")] if nonce is None else []))
+    others = [process for process in every() if process.pid != os.getpid()]
+    members = {process.pid for process in others if _is_marked(process, marks, places)}
+    size = -1
+    while members and size != len(members):
+        size = len(members)
+        members.update(other.pid for other in others if other.ppid in members or other.session in members)
+    return [process for process in others if process.pid in members]
+
+
+def _is_marked(process: Process, marks: dict[str, str], places: tuple[str, ...]) -> bool:
+    variables = environment(process.pid)
+    if "HOME" in variables:  # every rank has it
+        return marks.items() <= variables.items()
+    return marks.items() <= variables.items() or any(path.startswith(places) for path in open_files(process))
+
+
+def _mark_name(run_id: str, run_dir: str, nonce: str) -> str:
+    """Return the name of a launch's mark; it has at most 249 bytes (memfd_create(2)), which a path may not."""
+    return f"muster-{hashlib.sha256(os.fsencode(f'{run_id} {run_dir}')).hexdigest()[:32]}-{nonce}"
+
+
+def open_mark(run_id: str, run_dir: str, nonce: str) -> int | None:
+    """Return a descriptor that marks the processes that inherit it, None where the kernel has no such files."""
+    try:
+        return os.memfd_create(_mark_name(run_id, run_dir, nonce))
+    except (AttributeError, OSError):
+        return None
 
 
 def signal_name(number: int) -> str:
@@ -110,14 +146,20 @@ def is_runner(process: Process) -> bool:
     return environment(process.pid).get("MUSTER_ROLE") == "runner"
 
 
-def removed_files(process: Process) -> set[str]:
-    """Return the paths of files that it has open and that were removed."""
-    folder, paths = f"{PROC}/{process.pid}/fd", set()
+def open_files(process: Process) -> list[str]:
+    """Return what it has open, none where that may not be read; what was removed ends with ` (deleted)`."""
+    folder, paths = f"{PROC}/{process.pid}/fd", []
     with contextlib.suppress(OSError):  # gone, or another user's
         for name in os.listdir(folder):
-            path, removed, _rest = os.readlink(f"{folder}/{name}").rpartition(" (deleted)")
-            paths.update([path] if removed else [])
+            with contextlib.suppress(OSError):  # closed meanwhile
+                paths.append(os.readlink(f"{folder}/{name}"))
     return paths
+
+
+def removed_files(process: Process) -> set[str]:
+    """Return the paths of files that it has open and that were removed."""
+    ending = " (deleted)"
+    return {path[: -len(ending)] for path in open_files(process) if path.endswith(ending)}
 
 
 def _pidfd_open(pid: int) -> int | None:

@@ -95,11 +95,16 @@ class Attempt:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
             environment["MUSTER_ABORT_GRACE"] = str(job.abort_grace)
             environment["MUSTER_LOST_AFTER"] = str(job.gang.lost_after)
+        mark = process_tree.open_mark(job.run_id, run_dir, job.nonce)
+        marks = () if mark is None else (mark,)
         try:
-            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, passed_files)
+            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, (*passed_files, *marks))
         except OSError:
             self.close()
             raise
+        finally:
+            for descriptor in marks:
+                os.close(descriptor)
         self.output.hand_over()
 
     @property

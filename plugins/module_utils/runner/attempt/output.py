@@ -15,9 +15,9 @@ import time
 
 from .. import files
 from ..disk import DiskThread
+from ..process_tree import PIPES
 from .logs import CappedLog
 
-PIPES = "pipes"
 PIPE_BYTES = 1 << 20
 READ_BYTES = 1 << 16
 # While so much waits for the storage, the pipes are not read: they fill up, and then the ranks wait.

@@ -18,7 +18,7 @@ STAT = "4242 (a) (b c) S 1 4242 4242 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 987
 
 def test_stat_with_a_name_that_looks_like_fields() -> None:
     process = process_tree.parse_stat(STAT)
-    assert process == process_tree.Process(pid=4242, ppid=1, start_time=98765, state="S")
+    assert process == process_tree.Process(pid=4242, ppid=1, start_time=98765, state="S", session=4242)
 
 
 def test_an_invalid_stat_is_none() -> None:
