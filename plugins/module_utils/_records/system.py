@@ -54,7 +54,7 @@ class Disk(Record):
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
     writable: a file could be written there and removed again; write_error is why not. None: not tried.
-    is_workdir: runs write there.
+    is_workdir: runs write there. usable: the directory exists, and this user may create files in it.
     """
 
     path: str
@@ -67,6 +67,7 @@ class Disk(Record):
     writable: bool | None = None
     write_error: str | None = None
     is_workdir: bool = False
+    usable: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)

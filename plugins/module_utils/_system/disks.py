@@ -102,6 +102,7 @@ def read_disk(host: LiveHost, path: str, probe: bool = False) -> Disk:
         free_bytes=space.free if space else None,
         free_inodes=space.free_inodes if space else None,
         read_only=space.read_only if space else None,
+        usable=directory == real and host.is_dir(real) and host.allows(real, os.W_OK | os.X_OK),
         **(_test_write(host, directory) if probe else {}),
     )
 

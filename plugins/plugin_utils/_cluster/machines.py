@@ -8,18 +8,11 @@ Functions take the facts by node, in node-rank order.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 Facts = Mapping[str, NodeFacts]
-
-# File systems that several machines mount at once: a lock or a name on one of them is not local to a node.
-NETWORK = re.compile(
-    r"9p|acfs|afs|beegfs(_nodev)?|ceph|cifs|coda|fhgfs|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|panfs|pvfs2"
-    r"|smb3|smbfs|wekafs|fuse\.(beegfs|ceph(-fuse)?|daos|gcsfuse|glusterfs|juicefs|mfs|s3fs|seaweedfs|sshfs)"
-)
 
 
 def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:

@@ -22,7 +22,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._cluster import head_address
-from .._cluster.machines import NETWORK, share_network, shared_workdirs
+from .._cluster.machines import share_network, shared_workdirs
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
 from .._detect.topology import short_name
@@ -35,6 +35,11 @@ from .._text.table import names, one_line, table
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")
 COMMENT_WIDTH = 4096
 GIB = 1 << 30
+# File systems of one machine; the first of these directories is taken that every node has on one, with some room.
+LOCAL = re.compile(r"ext[234]|xfs|btrfs|zfs|f2fs|jfs|bcachefs|overlay")
+DISKS = ("/scratch", "/local", "/var/tmp")
+ROOM = 20 * GIB
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 # Stands in a wanted text for any words of a line; nobody's name or command.
 ANY = "<any words, 5f0c7e>"
 MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
@@ -142,10 +147,27 @@ def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
 
 
 def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
-    shared = [name for name, node in facts.items() if NETWORK.fullmatch(node.workdir.filesystem or "")]
-    if shared:
-        return Choice("~/muster/{{ inventory_hostname }}", f"the home is on a network file system on {names(shared)}")
-    return Choice("~/muster", "on a local disk of each node")
+    types = {name: node.workdir.filesystem for name, node in facts.items()}
+    # A home on tmpfs is the node's own too: a node without disks.
+    remote = [name for name, kind in types.items() if kind not in (None, "tmpfs") and not LOCAL.fullmatch(str(kind))]
+    if not remote:
+        return Choice("~/muster", "on a disk of each node's own")
+    home = f"the home is on {names(sorted({str(types[name]) for name in remote}))} on {names(remote)}"
+    users = {node.user.name for node in facts.values()}
+    user = users.pop() if len(users) == 1 else ""
+    for directory in DISKS:
+        if USER.fullmatch(user) and all(_has_room(node, directory) for node in facts.values()):
+            return Choice(f"{directory}/{user}/muster", f"on a local disk of each node; {home}")
+    cost = "nodes may share it, but while a file server stands still, so do a run's logs and checkpoints in it"
+    return Choice("~/muster", f"{home}: {cost}. No local disk with room is on all nodes ({', '.join(DISKS)})")
+
+
+def _has_room(node: NodeFacts, directory: str) -> bool:
+    """Return whether this user can keep runs there, on a file system that only this machine has."""
+    disk = next((disk for disk in node.disks or [] if disk.path == directory), None)
+    if disk is None or not disk.usable or disk.read_only:
+        return False
+    return bool(LOCAL.fullmatch(disk.filesystem or "")) and (disk.free_bytes or 0) >= ROOM
 
 
 def _head_address(head: NamedHost, facts: Mapping[str, NodeFacts]) -> Choice:

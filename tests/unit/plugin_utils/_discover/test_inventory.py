@@ -102,10 +102,35 @@ def test_gpus_that_differ_are_left_to_the_user() -> None:
     assert len(result.rows) == 2
 
 
-def test_a_home_on_the_network_gives_each_node_a_work_directory_of_its_own() -> None:
-    result = discover([host(number, laptop(), workdir__filesystem="nfs4") for number in range(2)])
-    assert result.choices["workdir"].value == "~/muster/{{ inventory_hostname }}"
-    assert yaml.safe_load(written(result)["nodes"])["launch_workdir"] == "~/muster/{{ inventory_hostname }}"
+def disk(path: str, filesystem: str = "xfs", gib: int = 900, usable: bool = True) -> dict[str, Any]:
+    return {"path": path, "filesystem": filesystem, "free_bytes": gib << 30, "usable": usable}
+
+
+@pytest.mark.parametrize(
+    ("disks", "workdir"),
+    [
+        ([disk("/scratch"), disk("/var/tmp")], "/scratch/ann/muster"),
+        ([disk("/scratch", "lustre"), disk("/local", usable=False), disk("/var/tmp", "ext4")], "/var/tmp/ann/muster"),
+        ([disk("/scratch", gib=1), disk("/var/tmp", "tmpfs")], "~/muster"),
+        (None, "~/muster"),
+    ],
+)
+def test_a_home_that_is_not_local(disks: list[dict[str, Any]] | None, workdir: str) -> None:
+    away = {"workdir__filesystem": "nfs4", "user__name": "ann"}
+    nodes = [
+        host(0, laptop(), **away, disks=[disk("/scratch"), disk("/var/tmp")]),
+        host(1, laptop(), **away, disks=disks),
+    ]
+    choice = discover(nodes).choices["workdir"]
+    assert choice.value == workdir
+    assert "the home is on nfs4 on gpu00 and gpu01" in choice.why
+    assert ("while a file server stands still" in choice.why) is (workdir == "~/muster")
+    assert yaml.safe_load(written(discover(nodes))["nodes"])["launch_workdir"] == workdir
+
+
+def test_a_local_home_is_the_place_of_runs() -> None:
+    nodes = [host(number, laptop(), disks=[disk("/scratch")]) for number in range(2)]
+    assert discover(nodes).choices["workdir"].value == "~/muster"
 
 
 def test_two_names_of_one_machine() -> None:
