@@ -56,6 +56,12 @@ options:
     type: float
   names: {description: "Names to resolve, in addition to the node's own.", type: list, elements: str, default: []}
   images: {description: 'Container images to look up, by tag or digest.', type: list, elements: str, default: []}
+  compose_file:
+    description:
+      - A compose file. With it, V(inherited) has what the containers of O(compose_service) inherit.
+      - A relative path starts at O(code_dir).
+    type: str
+  compose_service: {description: The service in O(compose_file)., type: str, default: train}
   reach:
     description: Ports to connect to, as V(10.0.0.1:29500) or V([fd00::1]:29500). Nothing is sent.
     type: list
@@ -80,16 +86,16 @@ options:
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
       - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(code), V(tools), V(engine),
-        V(kernel_log), V(processes) and V(sudo) run commands, the others do not.
+        V(kernel_log), V(processes), V(sudo) and, with O(compose_file), V(inherited) run commands, the others do not.
     type: list
     elements: str
     aliases: [gather_subset]
     choices: [
-      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, clock, names,
-      devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, '!all', '!min', '!net',
-      '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools', '!kernel',
-      '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log', '!processes', '!memory', '!sudo',
-      '!interfaces', '!gpu_health']
+      all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, inherited, clock,
+      names, devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, '!all', '!min',
+      '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
+      '!kernel', '!inherited', '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log', '!processes',
+      '!memory', '!sudo', '!interfaces', '!gpu_health']
     default: [all]
 extends_documentation_fragment:
   - muster.train.options.docker
@@ -321,6 +327,18 @@ ansible_facts:
               description: >-
                 V(shared) if every network namespace sees all RDMA devices, V(exclusive) if each device is in one.
               type: str
+        inherited:
+          description:
+            - The variables for NCCL, RCCL, Gloo, PyTorch, CUDA and HIP that processes get without any launch setting
+              them, a dict per source, the strongest first.
+            - C(kind) is V(login) (the environment of this user's commands), V(image) (a compose service or its image),
+              V(nccl) or V(rccl) (a configuration file of that library). C(source) names it. C(variables) has them.
+            - C(in_container) is whether it holds in the service's containers, or for processes of the node.
+          type: list
+          elements: dict
+          sample:
+            - {kind: login, source: login, variables: {NCCL_DEBUG: INFO}, in_container: false}
+            - {kind: nccl, source: /etc/nccl.conf, variables: {NCCL_IB_DISABLE: '1'}, in_container: false}
         timings: {description: Duration of each part in milliseconds. Parts are gathered in parallel., type: dict}
         clock:
           description: The node's clock.
@@ -496,6 +514,8 @@ def main() -> None:
             "names": {"type": "list", "elements": "str", "default": []},
             "docker": {"type": "list", "elements": "str", "default": ["docker"]},
             "images": {"type": "list", "elements": "str", "default": []},
+            "compose_file": {"type": "str"},
+            "compose_service": {"type": "str", "default": "train"},
             "reach": {"type": "list", "elements": "str", "default": []},
             "as_root": {"type": "list", "elements": "str", "default": []},
             "probe_disks": {"type": "bool", "default": False},
@@ -530,6 +550,8 @@ def main() -> None:
         names=tuple(params["names"]),
         docker=tuple(params["docker"] or ["docker"]),
         images=tuple(params["images"]),
+        compose_file=params["compose_file"],
+        compose_service=params["compose_service"],
         reach=tuple(params["reach"]),
         as_root=tuple(params["as_root"]),
         probe_disks=params["probe_disks"] and not module.check_mode,

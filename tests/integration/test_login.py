@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -25,8 +26,9 @@ pytestmark = [
     pytest.mark.skipif(not SFTP_SERVER.exists(), reason=f"{SFTP_SERVER} not found: apt install openssh-sftp-server"),
     pytest.mark.skipif(SHELL != "bash", reason=f"only bash reads .bashrc for a command over ssh; the shell is {SHELL}"),
 ]
-# A line that is JSON, a banner, and the terminal's title without a newline.
+# A variable that disables RDMA, a line that is JSON, a banner, and the terminal's title without a newline.
 BASHRC = r"""
+export NCCL_IB_DISABLE=1
 echo 42
 echo 'Welcome to gpu01'
 printf '\033]0;gpu01\007'
@@ -53,6 +55,15 @@ def test_a_login_that_talks(cluster: Cluster) -> None:
     assert "could not be read as a file" not in done.out
     assert cluster.record()["verdict"] == "succeeded"
     assert_untidy(cluster, done.out)
+    plan = json.loads((cluster.experiments / RUN_ID / "plan.json").read_text())
+    for job in plan["jobs"].values():
+        disable = next(item for item in job["environment"] if item["name"] == "NCCL_IB_DISABLE")
+        assert (disable["value"], disable["origin"], disable["layer"]) == ("1", "fabric", "fabric")
+        assert disable["reason"].endswith("instead of 1 from login")
+
+    refused = cluster.launch(mode="rdma")
+    assert refused.rc != 0
+    assert "NCCL_IB_DISABLE=1 (login) contradicts mode=rdma" in " ".join(refused.messages), refused.out
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("su") is None, reason="only root becomes a user by su, unasked")

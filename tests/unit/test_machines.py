@@ -8,6 +8,7 @@ The answers in expected/ were reasoned from the decision table, by hand.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import Counter
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.inherited import INHERITED
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import numbers
 from ansible_collections.muster.train.tools._machine.machine import MACHINES
-from ansible_collections.muster.train.tools._machine.manifest import read
+from ansible_collections.muster.train.tools._machine.manifest import Manifest, read
 from ansible_collections.muster.train.tools._machine.show import Options, cluster_of, resolved
 
 pytestmark = pytest.mark.slow
@@ -40,13 +42,19 @@ def expected(name: str) -> dict[str, Any]:
 
 @functools.cache
 def cluster(name: str) -> Any:
-    """Return what is seen of the machine and of one like it beside it."""
-    text = (MACHINES / f"{name}.yml").read_text(encoding="utf-8")
+    """Return what is seen of the machine and of one like it beside it; both with the login that is expected of them."""
+    text = (MACHINES / f"{expected(name).get('machine', name)}.yml").read_text(encoding="utf-8")
     other = text
     for old, new in expected(name)["peer"].items():
         assert old in text
         other = other.replace(old, new)
-    return cluster_of({"one": read(text), "two": read(other)})
+    return cluster_of({"one": with_login(name, text), "two": with_login(name, other)})
+
+
+def with_login(name: str, text: str) -> Manifest:
+    manifest = read(text)
+    login, files = expected(name).get("login", {}), expected(name).get("files", {})
+    return dataclasses.replace(manifest, environment=login, files={**manifest.files, **files})
 
 
 def test_there_are_machines_of_every_kind() -> None:
@@ -109,7 +117,7 @@ def test_answer(name: str, of: str) -> None:
         environment = resolution.nodes[node]
         assert {variable.name: [variable.rule, variable.value] for variable in environment.variables} == answer["env"]
         assert sorted(variable.name for variable in environment.not_set) == answer["not_set"]
-        assert all(variable.reason for variable in environment.variables)
+        assert all(variable.reason or variable.layer in INHERITED for variable in environment.variables)
         assert all(variable.reason for variable in environment.not_set)
         assert [[result.check, result.status] for result in findings if result.node == node] == answer["findings"]
     assert [result for result in findings if result.node is None] == []
@@ -133,6 +141,32 @@ def test_tcp_is_tcp_everywhere(name: str) -> None:
         variables = {variable.name: variable.value for variable in environment.variables}
         assert variables["NCCL_IB_DISABLE"] == "1"
         assert not {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX"} & variables.keys()
+
+
+def test_what_the_login_disables_contradicts_the_mode() -> None:
+    name = "login_full_of_nccl"
+    _resolution, findings = resolved(cluster(name), Options("nccl", (2, 27, 7), mode="rdma"))
+    assert [(result.node, result.source, result.observed) for result in findings if result.stops] == [
+        (node, "login", "NCCL_IB_DISABLE=1 (login) contradicts mode=rdma (--mode)") for node in ("one", "two")
+    ]
+
+
+def test_what_is_inherited_is_compared_between_nodes() -> None:
+    name = "login_full_of_nccl"
+    text = (MACHINES / "dgx_h100_ib.yml").read_text(encoding="utf-8")
+    machines = cluster_of({"one": read(text), "two": with_login(name, text)})
+    resolution, findings = resolved(machines, Options("nccl", (2, 27, 7)))
+    differing = [result.observed for result in findings if "the same as on the head" in result.expected]
+    assert differing == [
+        "CUDA_DEVICE_ORDER=PCI_BUS_ID (login)",
+        "NCCL_DEBUG=INFO (login)",
+        "NCCL_IB_DISABLE=1 (login)",
+        "NCCL_IB_GID_INDX=3 (login)",
+        "NCCL_IB_TIMEOUT=23 (/home/ann/.nccl.conf)",
+    ]
+    shown = {item.name: (item.origin, item.reason) for item in resolution.nodes["two"].variables}
+    assert shown["NCCL_DEBUG"] == ("login", "instead of WARN from /etc/nccl.conf")
+    assert shown["NCCL_SOCKET_IFNAME"][1].endswith("; instead of eth9 from login")
 
 
 def test_unlike_machines_do_not_fit_together() -> None:

@@ -77,6 +77,9 @@ class Machine(LiveHost):
     def ipv4_interfaces(self) -> dict[str, str] | None:
         return self.manifest.addresses
 
+    def environment(self) -> dict[str, str]:
+        return self.manifest.environment
+
     def allows(self, path: str, mode: int) -> bool:
         return self._error(path) not in FORBIDDEN and super().allows(path, mode)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-KEYS = ("about", "files", "links", "errors", "directories", "addresses", "commands")
+KEYS = ("about", "files", "links", "errors", "directories", "addresses", "environment", "commands")
 ANSWER_KEYS = ("rc", "stdout", "stderr")
 WIDTH = 100
 _PLAIN_KEY = re.compile(r"[A-Za-z/][\w./+=,~@-]*(?:[: ][\w./+=,~@-]+)*", re.ASCII)
@@ -46,7 +46,8 @@ class Answer:
 class Manifest:
     """One machine. Paths are the machine's own; errors are names of errno, commands are command lines.
 
-    addresses are the kernel's answer to which interface an IPv4 address is on; None if it cannot be asked.
+    addresses are the kernel's answer to which interface an IPv4 address is on; None if it cannot be asked. environment
+    is that of the login.
     """
 
     about: str = ""
@@ -55,6 +56,7 @@ class Manifest:
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     directories: list[str] = dataclasses.field(default_factory=list)
     addresses: dict[str, str] | None = None
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
     commands: dict[str, Answer] = dataclasses.field(default_factory=dict)
 
 
@@ -115,6 +117,9 @@ def check(data: Any) -> Manifest:
         errors=errors,
         directories=[_path("directories", path) for path in directories],
         addresses=_addresses(data),
+        environment={
+            str(name): _text(f"environment: {name}", value) for name, value in _mapping(data, "environment").items()
+        },
         commands={_text("commands", line): _answer(_text("commands", line), commands[line]) for line in commands},
     )
 
@@ -185,6 +190,9 @@ def dump(manifest: Manifest) -> str:
     if manifest.addresses is not None:
         lines += ["addresses:" if manifest.addresses else "addresses: {}"]
         lines += [f"  {_quoted(address)}: {_quoted(name)}" for address, name in manifest.addresses.items()]
+    if manifest.environment:
+        lines.append("environment:")
+        lines += [f"  {_key(name)}: {_quoted(value)}" for name, value in manifest.environment.items()]
     if manifest.commands:
         lines.append("commands:")
         for line, answer in manifest.commands.items():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from .._container import service
 from .._gpu.amd import devices as amd_devices
 from .._gpu.amd import health as amd_health
 from .._gpu.nvidia import devices as nvidia_devices
@@ -21,4 +22,4 @@ from .._system import processes
 
 def readers() -> tuple[ModuleType, ...]:
     """Return the readers, all of them imported."""
-    return (amd_devices, amd_health, nvidia_devices, nvidia_health, changes, processes)
+    return (amd_devices, amd_health, nvidia_devices, nvidia_health, changes, processes, service)

@@ -20,12 +20,13 @@ from .._records.gpu import Gpu
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH, SUBSETS
-from .._records.system import Disk, Limit, Memlock
+from .._records.system import Disk, Inherited, Limit, Memlock
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
 from .._software.tools import read_tools
 from .._software.versions import read_versions
 from .._system.disks import ALWAYS, read_disk
+from .._system.inherited import read_inherited
 from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
@@ -53,6 +54,8 @@ class FactsQuery:
     names: tuple[str, ...] = ()
     docker: tuple[str, ...] = ("docker",)
     images: tuple[str, ...] = ()
+    compose_file: str | None = None
+    compose_service: str = "train"
     reach: tuple[str, ...] = ()
     as_root: tuple[str, ...] = ()
     probe_disks: bool = False
@@ -100,6 +103,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append),
         "tools": lambda: read_tools(host),
         "kernel": lambda: read_kernel(host),
+        "inherited": lambda: _read_inherited(host, query, warnings.append),
     }
     probes: dict[str, Callable[[], Any]] = {
         "workdir": lambda: read_workdir(host, query.workdir, identity.mark, query.probe_locks),
@@ -137,6 +141,7 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         versions=answers.get("versions"),
         tools=answers.get("tools"),
         kernel=answers.get("kernel"),
+        inherited=answers.get("inherited"),
         timings=_timings(times),
         **{name: answers.get(name) for name in HEALTH},
     )
@@ -178,6 +183,16 @@ def _read_files(host: Host, query: FactsQuery, warn: Callable[[str], None]) -> t
     if query.config is None:
         return files, None
     return files, read_config(host, locate(host, query.code_dir, query.config), warn)
+
+
+def _read_inherited(host: LiveHost, query: FactsQuery, warn: Callable[[str], None]) -> list[Inherited]:
+    inherited = read_inherited(host)
+    if query.compose_file is not None:
+        from .._container.service import read_service  # only a launch in containers compiles it
+
+        file = locate(host, query.code_dir, query.compose_file)
+        inherited += read_service(host, query.docker, file, query.compose_service, warn)
+    return inherited
 
 
 def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:

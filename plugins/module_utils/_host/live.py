@@ -117,6 +117,10 @@ class LiveHost(Host):
         """Return the resolver, network and clock of this machine, None below another root."""
         return LiveSystem() if self.is_live else None
 
+    def environment(self) -> dict[str, str]:
+        """Return the variables of this process, none below another root."""
+        return dict(os.environ) if self.is_live else {}
+
     def ipv4_interfaces(self) -> dict[str, str] | None:
         """Return the interface of each IPv4 address as the kernel knows it, None below another root."""
         return read_ipv4_interfaces() if self.is_live else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .known import Record
 from .subsets import HEALTH
-from .system import Container, Disk, Kernel, Limit, Memlock, Tools, Versions
+from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, Tools, Versions
 
 if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and only preflight asks how a node is
     from . import health
@@ -212,6 +212,7 @@ class NodeFacts(Record):
     versions: Versions | None = None
     tools: Tools | None = None
     kernel: Kernel | None = None
+    inherited: list[Inherited] | None = None
     timings: dict[str, int] = dataclasses.field(default_factory=dict)
     clock: health.Clock | None = None
     names: dict[str, health.ResolvedName] | None = None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 # What a node is.
 IDENTITY = (
     *("net", "rdma", "gpu", "code", "files", "limits", "slot"),
-    *("container", "disk", "versions", "tools", "kernel"),
+    *("container", "disk", "versions", "tools", "kernel", "inherited"),
 )
 # The node's health, which only preflight reads.
 HEALTH = (

@@ -35,6 +35,20 @@ class Limit(Record):
 
 
 @dataclasses.dataclass(frozen=True)
+class Inherited(Record):
+    """Variables for NCCL and PyTorch that processes get from one source.
+
+    kind is login, image, or nccl or rccl for a file of that library. in_container: it holds in the containers of the
+    compose service, not for processes of the node.
+    """
+
+    kind: str
+    source: str
+    variables: dict[str, str]
+    in_container: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Container(Record):
     """What kind of container this is (None: none detected), and what of the host it shares.
 

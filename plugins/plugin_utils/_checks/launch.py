@@ -19,7 +19,7 @@ from .properties import GPU_COUNT
 from .registry import RULES, level_of, lowered, run
 
 # The subsets of facts of roles/launch/tasks/plan.yml.
-GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk")
+GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk", "inherited")
 
 
 def fast(cluster: Cluster) -> list[Finding]:

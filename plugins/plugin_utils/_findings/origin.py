@@ -15,6 +15,9 @@ class Layer(enum.StrEnum):
     """Who gave a value, the lowest first; the names are in plan.json and run.yml."""
 
     DEFAULT = "default"
+    CONF = "nccl.conf"  # a configuration file of NCCL or RCCL on the node
+    IMAGE = "image"  # the container's own environment
+    LOGIN = "login"  # the environment of the user's commands on the node
     MACHINE = "machine"  # what the machine needs, whatever the fabric
     FABRIC = "fabric"  # the resolver's decision
     CLUSTER = "cluster"

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The environment of every node's ranks: the resolver's decisions below what users set.
 
-Layers, later wins: machine, fabric, cluster, node, run. Users' values are read first, because the resolver decides the
-rest to fit them. `decide` is the only place that does this, for a launch and for everything that shows what a launch
-would set.
+Layers, later wins: inherited, machine, fabric, cluster, node, run. Users' values and what is inherited are read first,
+because the resolver decides the rest to fit them. `decide` is the only place that does this, for a launch and for
+everything that shows what a launch would set.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from .._findings.remedy import Option, sentence
 from . import tuning, variable_layers
+from .inherited import in_containers, layers_of
 from .library import Library, library_of, numbers
 from .lint.lint import lint, lint_cluster
 from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
@@ -95,6 +96,8 @@ def decide_for(
 ) -> tuple[Environments | None, list[Finding]]:
     """Decide as a launch would, for the nodes that answered, the head first; also return all findings."""
     nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
+    if policy.runtime == "docker":
+        nodes = {name: dataclasses.replace(node, facts=in_containers(node.facts)) for name, node in nodes.items()}
     address, findings = _head_address(answers, nodes, policy)
     if policy.version and numbers(policy.version) is None:
         findings.append(_invalid("nccl_env_version", policy.version, "a version such as 2.23.4"))
@@ -146,6 +149,7 @@ def view_of(node: Node, library: Library, machine: Sequence[Variable] = ()) -> N
         library=library,
         container=None if container is None else container.kind is not None,
         layers=node.layers,
+        inherited=layers_of(node.facts, library),
         machine=machine,
     )
 
@@ -155,10 +159,14 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
     findings: list[Finding] = []
     cluster = _read(users.cluster, None, findings)
     run = _read(users.run, None, findings)
-    by_node, views = {}, {}
+    by_node, inherited, views = {}, {}, {}
     for node in nodes:
+        refused: list[Finding] = []
+        inherited[node.name] = _read(node.inherited, node.name, refused)
+        findings += [dataclasses.replace(finding, status="warn") for finding in refused]  # no launch has set it
         by_node[node.name] = _read(node.layers, node.name, findings)
-        values = {item.name: item.value for layer in (*cluster, *by_node[node.name], *run) for item in layer}
+        users_layers = (*inherited[node.name], *cluster, *by_node[node.name], *run)
+        values = {item.name: item.value for layer in users_layers for item in layer}
         interface = interface_towards(head_address, node.net) if node.net else None
         views[node.name] = dataclasses.replace(node, interface=interface, user_values=values)
     resolution = resolve(list(views.values()), users.fabric)
@@ -176,8 +184,8 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
         detected = [item for item in decided if item.layer == Layer.FABRIC]
         of_run = [item for item in decided if item.layer in FOR_ONE_RUN]
         of_defaults = [item for item in decided if item.layer not in (Layer.FABRIC, *FOR_ONE_RUN)]
-        layers = [view.machine, detected, of_defaults, *cluster, *by_node[view.name], of_run, *run]
-        merged = variable_layers.merge(layers)
+        below = [*inherited[view.name], view.machine, detected, of_defaults]
+        merged = variable_layers.merge([*below, *cluster, *by_node[view.name], of_run, *run])
         names = {item.name for item in merged}
         not_set = [item for item in resolved.not_set if item.name not in names]
         environments[view.name] = dataclasses.replace(resolved, variables=merged, not_set=not_set)

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 from .._cluster.head_address import choose_address, is_reachable
 from .._findings.origin import Layer, Origin
 from .environments import Users, decide
+from .inherited import layers_of
 from .library import Library, library_of, numbers
 from .view import FabricPolicy, NodeView
 
@@ -68,13 +69,15 @@ def _view(name: str, item: Mapping[str, Any]) -> NodeView:
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: {ENVIRONMENT} is not a mapping of names to values")
     container = facts.container if facts else None
+    library = _library(name, item, gpus, facts)
     return NodeView(
         name=name,
         rdma=devices,
         gpu=gpus,
         net=facts.net if facts else None,
-        library=_library(name, item, gpus, facts),
+        library=library,
         container=None if container is None else container.kind is not None,
+        inherited=layers_of(facts, library),
         layers=[({str(key): str(value) for key, value in values.items()}, Origin(Layer.NODE, ENVIRONMENT))],
     )
 

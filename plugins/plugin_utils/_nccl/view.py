@@ -26,9 +26,9 @@ from .variable_layers import variable
 class NodeView:
     """What the resolver knows about a node; None is unknown.
 
-    layers holds what users set for this node alone, machine what follows from the machine whatever the fabric.
-    `environments.decide` adds interface, which leads to the head, and user_values, all that users set, by name. Users'
-    values win, and the resolver decides the rest to fit them.
+    layers holds what users set for this node alone, inherited what its ranks get without a launch, machine what
+    follows from the machine whatever the fabric. `environments.decide` adds interface, which leads to the head, and
+    user_values, all that users set or ranks inherit, by name: these win, and the resolver decides the rest to fit them.
     """
 
     name: str
@@ -38,6 +38,7 @@ class NodeView:
     library: Library
     container: bool | None = None
     layers: Sequence[UserLayer] = ()
+    inherited: Sequence[UserLayer] = ()
     machine: Sequence[Variable] = ()
     interface: HeadInterface | None = None
     user_values: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -17,6 +17,7 @@ from ..._findings.origin import DEFAULT, FOR_ONE_RUN
 from ..._findings.remedy import Option, sentence
 from .. import known_variables, tuning
 from ..grammar import parse
+from ..inherited import INHERITED
 from ..ports import openable
 from ..view import Fabric, FabricPolicy, NodeView
 from . import list_rules, value_rules
@@ -54,10 +55,11 @@ def lint(node: NodeView, environment: Sequence[Variable], fabric: Fabric, policy
 
 
 def lint_cluster(environments: Mapping[str, Sequence[Variable]]) -> list[Finding]:
-    """Return variables that users set to different values on nodes that must have the same."""
+    """Return variables that users set to different values on nodes that must have the same, and what ranks inherit."""
     findings = []
     by_node = {node: {item.name: item for item in environment} for node, environment in environments.items()}
-    for name in sorted(ALIKE):
+    inherited = {item.name for by_name in by_node.values() for item in by_name.values() if item.layer in INHERITED}
+    for name in sorted(ALIKE | inherited):
         variables = {node: by_name.get(name) for node, by_name in by_node.items()}
         if not any(variable is not None and not variable.rule for variable in variables.values()):
             continue

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from ..._cluster.policy import ClusterPolicy
 from ..._cluster.starter import StarterChoice
+from ..._nccl.inherited import in_containers
 from .base import ORIGIN, Execution, Part
 
 NAME = "docker"
@@ -45,7 +46,8 @@ def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
 
 
 def facts_inside_runtime(facts: NodeFacts) -> NodeFacts:
-    """Remove what is known about the node's Python."""
+    """Remove what is known about the node's Python, and what only processes of the node inherit."""
+    facts = in_containers(facts)
     if facts.versions is None:
         return facts
     nothing: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node's ranks inherit, as layers below everything that a launch sets.
+
+A launch sets real variables, which win over the login's and the image's, and those win over nccl.conf (NCCL's own
+order). What nothing sets in between has its effect, so the resolver decides the rest to fit it, as for users' values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.system import Inherited
+
+from .._cluster.node import UserLayer
+from .._findings.origin import Layer, Origin
+from .library import Library
+
+LAYERS = {"login": Layer.LOGIN, "image": Layer.IMAGE, "nccl": Layer.CONF, "rccl": Layer.CONF}
+INHERITED = tuple(dict.fromkeys(LAYERS.values()))
+
+
+def in_containers(facts: NodeFacts) -> NodeFacts:
+    """Return the facts without what only processes of the node inherit."""
+    inherited = None if facts.inherited is None else [item for item in facts.inherited if item.in_container]
+    return dataclasses.replace(facts, inherited=inherited)
+
+
+def layers_of(facts: NodeFacts | None, library: Library) -> list[UserLayer]:
+    """Return what the ranks of this library inherit, the lowest first."""
+    inherited: Iterable[Inherited] = (facts.inherited if facts else None) or ()
+    kinds = {"login", "image", library.name}
+    strongest_first = [item for item in inherited if item.kind in kinds]
+    return [(item.variables, Origin(LAYERS[item.kind], item.source)) for item in reversed(strongest_first)]
