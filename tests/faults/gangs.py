@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import J
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, judge
 from ansible_collections.muster.train.tests.support.gang import Running, make_gang
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -144,14 +145,14 @@ def request_stop(running: Running, rank: int) -> None:
     new.replace(f"{job.run_dir}/stop.{job.nonce}")
 
 
-def tree(running: Running, node: int) -> list[process_tree.Process]:
+def tree(running: Running, node: int) -> list[Process]:
     """Return the runner of a node and all below it."""
     pid = running.runners[node].pid
     runner = process_tree.look(pid)
     return [*([runner] if runner else []), *process_tree.descendants(pid)]
 
 
-def ranks(running: Running, node: int) -> dict[int, process_tree.Process]:
+def ranks(running: Running, node: int) -> dict[int, Process]:
     """Return the ranks that live on a node."""
     processes = {}
     for process in process_tree.descendants(running.runners[node].pid):

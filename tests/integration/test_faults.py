@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
@@ -63,7 +64,7 @@ def kill_runner(cluster: Cluster, node: str) -> int:
     return pid
 
 
-def of_node(cluster: Cluster, node: str) -> list[process_tree.Process]:
+def of_node(cluster: Cluster, node: str) -> list[Process]:
     """Return the run's processes on one node."""
     return process_tree.of_run(RUN_ID, str(cluster.run_dir(node)))
 

@@ -20,6 +20,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.jobs import state_of_dir, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,7 +195,7 @@ class Cluster:
         for node in nodes or self.names:
             wait_for(partial(reached, node), f"{node} is {phase}", seconds)
 
-    def processes(self, run_id: str | None = None) -> list[process_tree.Process]:
+    def processes(self, run_id: str | None = None) -> list[Process]:
         """Return the living processes of this cluster's runs (of one run)."""
         mine = str(self.home / "work")
         processes = []

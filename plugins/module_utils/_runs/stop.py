@@ -19,6 +19,7 @@ from .._records.known import as_dict
 from .._records.run import JobOwner, RunRecord, StopRequest
 from .._text.stamps import utc
 from ..runner import files, locks, process_tree
+from ..runner.process import Process
 from ..runner.state import HEARTBEAT, STATE, State, identity
 from . import job_container
 from .job_container import ContainerReference, EngineError
@@ -72,7 +73,7 @@ def _ask(directory: str, nonces: set[str], grace: float) -> bool:
     return written
 
 
-def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[process_tree.Process]:
+def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[Process]:
     deadline = time.monotonic() + seconds
     while True:
         left = process_tree.of_run(run_id, directory, nonce)

@@ -17,7 +17,7 @@ from .._gpu.devices import read_presence
 from .._host import pci
 from .._host.host import Host
 from .._records.health import GpuProcess, HungProcess, Processes, RunProcess
-from ..runner.process_tree import Process, parse_stat
+from ..runner.process import Process, parse_stat
 
 # Only compute processes: monitors and the persistence daemon have the device nodes open, too.
 USERS = ("nvidia-smi", "--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader")

@@ -9,7 +9,8 @@ import contextlib
 import hashlib
 import os
 import signal
-from dataclasses import dataclass
+
+from .process import Process, parse_stat
 
 PROC = "/proc"
 # The folder of a run directory with the pipes that its ranks write to.
@@ -18,35 +19,12 @@ PIPES = "pipes"
 UNKILLABLE_AFTER_S = 10.0
 
 
-@dataclass(frozen=True)
-class Process:
-    """One process, told apart from a later one with the same pid by its start time (clock ticks since boot)."""
-
-    pid: int
-    ppid: int
-    start_time: int
-    state: str
-    session: int = 0
-
-
 def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as stream:
             return stream.read()
     except OSError:
         return b""
-
-
-def parse_stat(text: str) -> Process | None:
-    """Read ``/proc/<pid>/stat`` (proc_pid_stat(5): fields 1, 3, 4, 6 and 22; the name in field 2 may hold anything)."""
-    head, _end, tail = text.rpartition(")")
-    fields = tail.split()
-    pid = head.partition(" (")[0].strip()
-    if len(fields) < 20 or not pid.isdigit():
-        return None
-    return Process(
-        pid=int(pid), ppid=int(fields[1]), start_time=int(fields[19]), state=fields[0], session=int(fields[3])
-    )
 
 
 def look(pid: int) -> Process | None:

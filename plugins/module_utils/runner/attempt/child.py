@@ -12,6 +12,7 @@ import signal
 import subprocess
 
 from .. import process_tree
+from ..process import Process
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -93,6 +94,6 @@ class Child:
         for process in self.tree():
             process_tree.send(process, number)
 
-    def tree(self) -> list[process_tree.Process]:
+    def tree(self) -> list[Process]:
         """Return every living descendant of the runner."""
         return process_tree.descendants(os.getpid())

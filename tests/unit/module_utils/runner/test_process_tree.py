@@ -12,18 +12,19 @@ import sys
 from dataclasses import replace
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process, parse_stat
 
 STAT = "4242 (a) (b c) S 1 4242 4242 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 98765 1000 10 18446744073709551615"
 
 
 def test_stat_with_a_name_that_looks_like_fields() -> None:
-    process = process_tree.parse_stat(STAT)
-    assert process == process_tree.Process(pid=4242, ppid=1, start_time=98765, state="S", session=4242)
+    process = parse_stat(STAT)
+    assert process == Process(pid=4242, ppid=1, start_time=98765, state="S", session=4242)
 
 
 def test_an_invalid_stat_is_none() -> None:
-    assert process_tree.parse_stat("") is None
-    assert process_tree.parse_stat("4242 (x) S 1 2") is None
+    assert parse_stat("") is None
+    assert parse_stat("4242 (x) S 1 2") is None
 
 
 def sleeper(**marks: str) -> subprocess.Popen[bytes]:

@@ -17,6 +17,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, wait_for
 
 pytestmark = pytest.mark.slow
@@ -64,7 +65,7 @@ def test_stop_ends_ranks_that_rewrote_their_environment_under_a_killed_runner(
     assert [rank for rank in ranks if process_tree.look(rank.pid)] == []
 
 
-def _below(pid: int, count: int) -> list[process_tree.Process] | None:
+def _below(pid: int, count: int) -> list[Process] | None:
     processes = process_tree.descendants(pid)
     return processes if len(processes) == count else None
 
