@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.tests.faults.table import Fault
+from ansible_collections.muster.train.tests.faults.row import Fault
 from ansible_collections.muster.train.tests.faults.torchrun import version
 
 IDLE = "import time; time.sleep(7200)"

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.tests.faults.table import ROWS, Row
+from ansible_collections.muster.train.tests.faults.row import Row
+from ansible_collections.muster.train.tests.faults.table import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "faults.md"

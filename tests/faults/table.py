@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-import random
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 from ansible_collections.muster.train.tests.faults import (
     anything,
@@ -25,39 +21,9 @@ from ansible_collections.muster.train.tests.faults import (
     starting,
     torchrun,
 )
+from ansible_collections.muster.train.tests.faults.row import Fault, Row
+from ansible_collections.muster.train.tests.faults.storage import STORAGE
 from ansible_collections.muster.train.tests.support import memory as groups
-
-
-def never_skipped() -> str | None:
-    """Return no reason: the fault can be made anywhere."""
-    return None
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A fault of the suite: `make` returns the seconds from the fault to the end of the last runner, or asserts.
-
-    times: the suite's option for the number of rounds. at_once: how many may run side by side, as they mostly wait.
-    """
-
-    name: str
-    make: Callable[[Path, random.Random], float]
-    bound_s: float | None = None
-    times: str = "rounds"
-    at_once: int = 2
-    skip_reason: Callable[[], str | None] = never_skipped
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of docs/faults.md: what happens, what Muster does, the run's verdict, and the evidence."""
-
-    what: str
-    then: str
-    verdict: str
-    faults: tuple[Fault, ...] = ()
-    tests: tuple[str, ...] = ()  # file::test, from the checkout's root
-
 
 UNIT = "tests/unit/module_utils/runner"
 # Side by side, of rounds that mostly wait.
@@ -265,6 +231,7 @@ ROWS = [
         (Fault("a disk is full, then a stop there", disks.full, 5.0, "rounds", 2, disks.skip_reason),),
         (f"{UNIT}/test_files.py::test_a_full_log_disk_does_not_end_the_training",),
     ),
+    *STORAGE,
     Row(
         "a port of the run is taken",
         "gang port: the head tries for 5 s and ends, and the launch stops the other nodes. Rank port: the head's "

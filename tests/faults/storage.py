@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of docs/faults.md on the storage of real clusters: shared, without locks or inodes, cleaned by others."""
+
+from __future__ import annotations
+
+from ansible_collections.muster.train.tests.faults.row import Row
+
+UNIT = "tests/unit/module_utils/runner"
+
+STORAGE = [
+    Row(
+        "no inode is left during the run",
+        "a stop request and the final state are written into files that exist since the start; where nothing can be "
+        "written, `stop` signals the runner",
+        "unchanged",
+        tests=(
+            f"{UNIT}/test_files.py::test_a_run_on_a_full_disk_can_be_stopped",
+            f"{UNIT}/test_files.py::test_where_no_request_can_be_written_a_signal_is_the_request",
+        ),
+    ),
+    Row(
+        "nodes share the work directory (a shared home)",
+        "each node has a directory of its own in it; a runner that finds the job of another node refuses",
+        "unchanged",
+        tests=(
+            f"{UNIT}/test_storage.py::test_nodes_that_share_a_work_directory_run_side_by_side",
+            f"{UNIT}/test_storage.py::test_the_job_of_another_node_is_refused",
+        ),
+    ),
+    Row(
+        "flock(2) does not work in the work directory (Lustre without `-o flock`)",
+        "the launch is refused with the kernel's words, by its checks or by the runner",
+        "nothing starts",
+        tests=(f"{UNIT}/test_storage.py::test_without_flock_the_refusal_says_so",),
+    ),
+    Row(
+        "a cleaner of `/tmp` removes the files of a living run",
+        "the runner makes them again; until then `status`, `stop` and the next launch know it by its processes",
+        "`running`",
+        tests=(
+            f"{UNIT}/test_upkeep.py::test_a_living_run_makes_its_files_again",
+            f"{UNIT}/test_upkeep.py::test_before_it_does_it_is_known_by_its_processes",
+        ),
+    ),
+]
