@@ -230,6 +230,12 @@ ansible_facts:
           contains:
             booted: {description: Whether the machine was booted with systemd., type: bool}
             linger: {description: Whether the user's services survive the last session., type: bool}
+            kill_user_processes:
+              description: Whether logind.conf says that processes end with their session, null if it does not say.
+              type: bool
+            remove_ipc:
+              description: Whether logind.conf says that a user's shared memory ends with the last session, or null.
+              type: bool
         memlock:
           description: How much memory the ranks may lock, in bytes. V(-1) is unlimited.
           type: dict

@@ -171,10 +171,15 @@ class Config(Record):
 
 @dataclasses.dataclass(frozen=True)
 class Systemd(Record):
-    """Whether systemd runs this machine, and whether this user's services outlive their last session."""
+    """Whether systemd runs this machine, and whether this user's services outlive their last session.
+
+    kill_user_processes and remove_ipc are logind's settings of what ends with a session; None: not set.
+    """
 
     booted: bool
     linger: bool
+    kill_user_processes: bool | None = None
+    remove_ipc: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)

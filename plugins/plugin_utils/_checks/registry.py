@@ -84,6 +84,8 @@ CHECKS: tuple[Check, ...] = (
     _node_check("python interpreter", "the training interpreter exists", start.python),
     _node_check("torch installed", "PyTorch is installed, for torchrun", start.torch, ("versions",)),
     _node_check("starter", "systemd accepts units, if it is the starter", start.starter),
+    _node_check("logout", "a run does not end with the controller's session", start.logout),
+    _node_check("shared memory", "it is not removed with a session", start.shared_memory, level="warn"),
     _node_check("slot", "no other run holds the slot", start.slot, ("slot",)),
     _node_check("leftovers", "no process of an earlier run", start.leftovers, ("processes", "slot"), "warn"),
     _node_check("hung", "no process hangs in the kernel", start.hung, ("processes",)),

@@ -14,6 +14,9 @@ from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
 
 NOT_LISTED = "the processes could not be listed"
+LOGIND = "logind.conf"
+# Below are system users (SYS_UID_MAX of login.defs(5)).
+FIRST_UID = 1000
 SET_PYTHON = "set launch_python to the interpreter that has the training's packages"
 
 
@@ -67,6 +70,37 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
         f"enable lingering for this user, or use {ORIGIN}: {AUTO}",
     )
     return failed(why, expected, f"{ORIGIN} is {setting!r}", remedy)
+
+
+def logout(node: Node, cluster: Cluster) -> Outcome:
+    """Find nodes where logind ends the ranks with the controller's session."""
+    systemd = node.facts.systemd
+    if not cluster.on_host or not _ends_with_session(node, cluster):
+        return passed("the ranks do not belong to the controller's session", ORIGIN)
+    if not systemd.kill_user_processes:
+        return passed("logind leaves the processes of a session alone", LOGIND)
+    return failed("KillUserProcesses=yes ends a run when its session ends", "no", LOGIND, _linger(node))
+
+
+def shared_memory(node: Node, cluster: Cluster) -> Outcome:
+    """Find nodes where logind removes the ranks' shared memory with the last session; system users are exempt."""
+    systemd = node.facts.systemd
+    if not cluster.on_host or node.facts.user.uid < FIRST_UID or not _ends_with_session(node, cluster):
+        return passed("it does not end with a session", ORIGIN)
+    if not systemd.remove_ipc:
+        return passed("logind.conf does not remove it", LOGIND)
+    return failed("RemoveIPC=yes removes the ranks' shared memory at the last logout", "no", LOGIND, _linger(node))
+
+
+def _ends_with_session(node: Node, cluster: Cluster) -> bool:
+    """Return whether the runner is a process of a session that logind may end; root's it does not end."""
+    systemd, user = node.facts.systemd, node.facts.user
+    choice = choose(cluster.policy.starter, node.facts)
+    return systemd.booted and user.uid != 0 and choice.name == SETSID
+
+
+def _linger(node: Node) -> str:
+    return f"start it as a unit: loginctl enable-linger {shlex.quote(node.facts.user.name)}, and {ORIGIN}: {AUTO}"
 
 
 def slot(node: Node, cluster: Cluster) -> Outcome:

@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
 from ..._host.host import Host
 from ..._records.job import Job
+from ..._records.system import Limit
+from ..._system.limits import UNLIMITED, parse_limits
 from .base import Starter, StartError
 from .docker import Docker
 
 START_S = 30.0
+# The limits that a unit takes from the login, by systemd's names (systemd.exec(5)) and the kernel's.
+LOGIN_LIMITS = {
+    "LimitNOFILE": "Max open files",
+    "LimitNPROC": "Max processes",
+    "LimitSTACK": "Max stack size",
+    "LimitCORE": "Max core file size",
+}
+NO_LIMITS: Mapping[str, Limit] = {}
 # Added in systemd 243; an older one leaves a unit alone whose process the kernel kills.
 OOM_POLICY = "OOMPolicy"
 
@@ -33,6 +44,11 @@ def quote(argv: list[str]) -> str:
     return " ".join(f'"{word}"' for word in escaped)
 
 
+def _limit(limit: Limit) -> str:
+    soft, hard = ("infinity" if number in (None, UNLIMITED) else str(number) for number in (limit.soft, limit.hard))
+    return f"{soft}:{hard}"
+
+
 class SystemdStarter(Starter):
     """A transient unit: outlives the login even where logind kills its processes, and raises the memory lock limit.
 
@@ -43,12 +59,14 @@ class SystemdStarter(Starter):
         self.name = "systemd-user" if user else "systemd"
         self._user = user
 
-    def command(self, job: Job, argv: list[str]) -> list[str]:
+    def command(self, job: Job, argv: list[str], limits: Mapping[str, Limit] = NO_LIMITS) -> list[str]:
+        """Return the command line; limits are the login's by the kernel's names, which a unit does not inherit."""
         archive = os.path.join(job.run_dir, "runner.pyz")
         properties = {
             "KillMode": "mixed",
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
+            **{name: _limit(limits[line]) for name, line in LOGIN_LIMITS.items() if line in limits},
             OOM_POLICY: "continue",  # a rank that the kernel kills is the runner's to report, and no reason to end it
             "WorkingDirectory": job.workdir,
             # Records how a killed runner ended; the dash: a failure here must not fail the unit.
@@ -62,7 +80,7 @@ class SystemdStarter(Starter):
         return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        command = self.command(job, argv)
+        command = self.command(job, argv, parse_limits(host.read_text("/proc/self/limits") or ""))
         result = host.run(command, timeout=START_S)
         if result.rc != 0 and OOM_POLICY in result.err:
             older = [word for word in command if not word.startswith(f"--property={OOM_POLICY}=")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -48,8 +49,11 @@ class Child:
         self, argv: list[str], environment: dict[str, str], directory: str, output: int, passed: tuple[int, ...]
     ) -> None:
         parent = os.getpid()
+        most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
         def before_exec() -> None:
+            # Not the runner's soft limit: the head raises its own for the members' connections.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
             _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != parent:
                 os._exit(1)  # the runner died before the death signal was set

@@ -112,6 +112,24 @@ def test_a_machine_id_that_systemd_has_yet_to_write_is_none(tmp_path: Path) -> N
     assert read_identity(Machine({"files": files}, tmp_path)).machine_id == "aa1d2e3f4a5b46778899aabbccddee01"
 
 
+def test_what_ends_with_a_session(tmp_path: Path) -> None:
+    """The strongest logind.conf and the drop-ins, by their names, the strongest of one name."""
+    files = {
+        "/run/systemd/system/x": "",
+        "/etc/systemd/logind.conf": "[Login]\n#KillUserProcesses=no\n RemoveIPC = no\n",
+        "/usr/lib/systemd/logind.conf": "KillUserProcesses=yes\n",
+        "/usr/lib/systemd/logind.conf.d/10-site.conf": "KillUserProcesses=maybe\nRemoveIPC=no\n",
+        "/run/systemd/logind.conf.d/20-more.conf": "KillUserProcesses=on\n",
+        "/etc/systemd/logind.conf.d/10-site.conf": "RemoveIPC=yes\n",
+        "/etc/systemd/logind.conf.d/readme": "RemoveIPC=no\n",
+    }
+    systemd = read_systemd(Machine({"files": files}, tmp_path / "a"))
+    assert (systemd.kill_user_processes, systemd.remove_ipc) == (True, True)
+    files = {"/run/systemd/system/x": "", "/usr/lib/systemd/logind.conf": "RemoveIPC=no\n"}
+    systemd = read_systemd(Machine({"files": files}, tmp_path / "b"))
+    assert (systemd.kill_user_processes, systemd.remove_ipc) == (None, False)
+
+
 def test_systemd(tmp_path: Path) -> None:
     laptop = load("laptop", tmp_path / "a")
     assert read_systemd(laptop) == Systemd(booted=True, linger=False)

@@ -62,6 +62,12 @@ def a_user_in_an_open_directory(facts: dict[str, Any]) -> None:
     facts["node"]["workdir"]["untrusted"] = {"path": "/scratch", "uid": 0, "mode": 0o777}
 
 
+def session(switch: str) -> Change:
+    """Make the user one whose processes belong to a session, and set a switch of logind."""
+    systemd = {"booted": True, "linger": False, switch: True}
+    return node(user={"name": "ann", "uid": 1000, "home": "/h"}, systemd=systemd, sudo={"passwordless": True})
+
+
 def gpu(index: int = 3, **values: Any) -> Change:
     """Set values in the facts about the health of a GPU."""
     return lambda facts: facts["node"]["gpu_health"]["devices"][index].update(values)
@@ -214,6 +220,8 @@ FAULTS = [
         ),
         options=lambda: {"policy": ClusterPolicy(starter="systemd")},
     ),
+    Fault("logind ends sessions", CPU, "logout", change=session("kill_user_processes")),
+    Fault("logind removes IPC", CPU, "shared memory", "warn", change=session("remove_ipc")),
     Fault("slot held", CPU, "slot", change=node(holder=RUNNER)),
     Fault("leftovers of a run", CPU, "leftovers", "warn", change=put("processes", runs=[MINE])),
     Fault(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import resource
 import shlex
 import sys
 from collections.abc import Sequence
@@ -45,6 +46,21 @@ def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> N
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
     assert detached.SystemdStarter(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
+
+
+def test_the_unit_carries_the_limits_of_the_login(tmp_path: Path) -> None:
+    commands: list[list[str]] = []
+
+    def started(argv: Sequence[str], _timeout: float, _cwd: str | None) -> CommandResult:
+        commands.append(list(argv))
+        return CommandResult(0, "", "")
+
+    limits = {"NOFILE": resource.RLIMIT_NOFILE, "NPROC": resource.RLIMIT_NPROC, "STACK": resource.RLIMIT_STACK}
+    limits["CORE"] = resource.RLIMIT_CORE
+    assert detached.SystemdStarter(user=True).start(Host(run=started), make_job(tmp_path, ["true"]), ["true"]) is None
+    for name, number in limits.items():
+        soft, hard = ("infinity" if limit == -1 else limit for limit in resource.getrlimit(number))
+        assert f"--property=Limit{name}={soft}:{hard}" in commands[0]
 
 
 def test_the_kernels_kill_of_a_rank_does_not_end_the_unit(tmp_path: Path) -> None:
