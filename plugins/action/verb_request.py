@@ -18,6 +18,7 @@ from typing import Any
 
 from ansible import constants, context
 from ansible.module_utils.common.yaml import yaml_load
+from ansible.parsing.splitter import parse_kv
 from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
@@ -25,6 +26,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.known import
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables
 from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
@@ -83,7 +85,7 @@ class ActionModule(ControllerAction):
                 defaults=transform_to_native_types(defaults, redact=False),
                 documented=_documented_variables(),
                 inventory=inventory,
-                situation=_situation(where),
+                situation=_situation(where, self._loader),
                 earlier=earlier,
             )
         except InvalidRequest as refused:
@@ -149,11 +151,12 @@ def _node(name: str, variables: Mapping[str, Any]) -> InventoryHost:
     return InventoryHost(name=str(name), address=str(address) if address else None, port=variables.get("ansible_port"))
 
 
-def _situation(experiments: str) -> Situation:
+def _situation(experiments: str, loader: Any) -> Situation:
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user without a name
         user = str(os.getuid())
+    texts = tuple(str(text) for text in context.CLIARGS.get("extra_vars") or ())
     return Situation(
         now=datetime.now(UTC),
         nonce=secrets.token_hex(16),
@@ -161,10 +164,18 @@ def _situation(experiments: str) -> Situation:
         host=socket.gethostname(),
         user=user,
         argv=tuple(sys.argv),
-        extra_vars_options=tuple(str(text) for text in context.CLIARGS.get("extra_vars") or ()),
+        extra_vars_options=texts,
+        policy=tuple(carried_variables((text, _variables_of(text, loader)) for text in texts)),
         versions={"muster": _version(), "ansible_core": ansible_core_version, "python": platform.python_version()},
         collections=_collections(),
     )
+
+
+def _variables_of(text: str, loader: Any) -> dict[str, Any]:
+    """Return the variables of one -e, read as `load_extra_vars` does, which has accepted it."""
+    if text.startswith("@"):
+        return dict(loader.load_from_file(text[1:]))
+    return dict(loader.load(text) if text[:1] in ("[", "{") else parse_kv(text))
 
 
 def _collections() -> str | None:
@@ -175,6 +186,10 @@ def _collections() -> str | None:
     paths, origin = constants.config.get_config_value_and_origin("COLLECTIONS_PATHS")
     beside, name = Path(os.path.abspath(__file__)).parents[5], Path("ansible_collections", "muster", "train")
     installed = any(Path(path, name).is_dir() for path in paths)
+    home = os.path.expanduser(os.environ.get("ANSIBLE_HOME") or "~/.ansible")
+    by_default = (Path(home, "collections", name), Path("/usr/share/ansible/collections", name))
+    if any(path.resolve() == COLLECTION for path in by_default):
+        return None
     if installed and not origin.startswith("env"):
         return None
     # The variable may be set for this command only.

@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .carried import carried_options
+
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
-def call_of(argv: Sequence[str], collections: str | None) -> str:
-    """Return how to call the next ansible-playbook after this argv: with the same inventories.
+def call_of(argv: Sequence[str], collections: str | None, variables: Sequence[str] = ()) -> str:
+    """Return how to call the next ansible-playbook after this argv: with what it needs to reach the same nodes.
 
-    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None.
+    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None;
+    `variables` are the texts for -e that every verb takes.
     """
     assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
-    return assignment + shlex.join(["ansible-playbook", *_inventories(argv)])
+    words = [*carried_options(argv), *(word for text in variables for word in ("-e", text))]
+    return assignment + shlex.join(["ansible-playbook", *words])
 
 
 def command(verb: str, run_id: str | None, call: str | None) -> str:
@@ -32,14 +35,3 @@ def command(verb: str, run_id: str | None, call: str | None) -> str:
 def hints(run_id: str, call: str | None, verbs: Iterable[str]) -> list[tuple[str, str]]:
     """Return (title, command) for each verb."""
     return [(TITLES[verb], command(verb, run_id, call)) for verb in verbs]
-
-
-def _inventories(argv: Sequence[str]) -> list[str]:
-    """Return the -i options of a command."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="inventories")
-    try:
-        known, _others = parser.parse_known_args(list(argv))
-    except argparse.ArgumentError:
-        return []
-    return [word for inventory in known.inventories for word in ("-i", inventory)]

@@ -10,7 +10,6 @@ the request, where every parameter has its value and its origin, or raises `Inva
 from __future__ import annotations
 
 import posixpath
-import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +24,11 @@ from . import hints
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
+from .secret_options import SECRET_OPTION
 from .settings import Setting, refuse_unknown, resolve_parameters, setting_of
 from .verbs import VERBS
 
 SCHEMA = 1
-SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class Situation:
     argv: tuple[str, ...]
     extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
     versions: dict[str, str]
+    policy: tuple[str, ...]  # of those texts, what the commands of other verbs need
     collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
 
 
@@ -129,7 +129,7 @@ def make_request(
         "controller": {"host": situation.host, "user": situation.user},
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
-        "call": hints.call_of(situation.argv, situation.collections),
+        "call": hints.call_of(situation.argv, situation.collections, situation.policy),
         "versions": dict(situation.versions),
     }
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -332,3 +333,29 @@ def test_the_version_of_the_collection(
     (tmp_path / name).write_text(text)
     monkeypatch.setattr(action, "COLLECTION", tmp_path)
     assert run()["request"]["versions"]["muster"] == version
+
+
+def test_the_next_command_has_this_one_s_policy(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "policy.yml").write_text("launch_slot: a\n")
+    (tmp_path / "both.yml").write_text("channels: 28\nlaunch_stop_grace: 9\n")
+    (tmp_path / "secret.yml").write_text("launch_secrets: {HF_TOKEN: x}\nthreads: 64\n")
+    inline = '{"launch_python": "python3.11", "label": "base"}'
+    options = ("channels=42", "launch_workdir=/x", "@policy.yml", "@both.yml", "@secret.yml", inline)
+    call = run(*options, '{"launch_secrets": {"HF_TOKEN": "x"}}')["request"]["call"]
+    assert shlex.split(call) == [
+        "ansible-playbook",
+        *("-e", "launch_workdir=/x"),
+        *("-e", "@policy.yml"),
+        *("-e", '{"launch_stop_grace": 9}'),
+        *("-e", '{"launch_python": "python3.11"}'),
+    ]
+
+
+def test_the_next_command_needs_no_path_where_the_collection_is_found_by_default(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_HOME", str(tmp_path))
+    (tmp_path / "collections/ansible_collections/muster").mkdir(parents=True)
+    (tmp_path / "collections/ansible_collections/muster/train").symlink_to(ROOT)
+    elsewhere(monkeypatch, [tmp_path / "collections"], "env: ANSIBLE_COLLECTIONS_PATH")
+    assert run()["request"]["call"] == "ansible-playbook"

@@ -25,6 +25,13 @@ RUN_ID = "multinode_42ch_256th_20261120_143052"
         ("ansible-playbook -i a --inventory b launch.yml --inventory=c -id", "-i a -i b -i c -i d "),
         ("ansible-playbook -i 'two words' launch.yml", "-i 'two words' "),
         ("ansible-playbook launch.yml -i", ""),
+        ("ansible-playbook -bKvu ann -i a launch.yml", "-i a -u ann -b -K "),
+        ("ansible-playbook -i a --become --user=ann launch.yml -J --forks 9", "-i a -u ann -b -J "),
+        (
+            "ansible-playbook --key-file ~/k --vault-id a@p --vault-id b@prompt launch.yml",
+            "'--private-key=~/k' --vault-id=a@p --vault-id=b@prompt ",
+        ),
+        ("ansible-playbook --ssh-extra-args='-o X=1' launch.yml", "'--ssh-extra-args=-o X=1' "),
         ('ansible-playbook --check -e \'{"a": "-i x"}\' -vvv -i a launch.yml -e -i', ""),
     ],
 )
