@@ -146,8 +146,8 @@ require_python()
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files, read_logs
-from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs
-from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of, read_ended
+from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs, read_ended
+from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils._records.layout import HEARTBEAT
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
-from ansible_collections.muster.train.plugins.module_utils.runner.state import HEARTBEAT
 from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support.gang import Running
 from ansible_collections.muster.train.tests.support.jobs import wait_for

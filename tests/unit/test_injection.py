@@ -33,7 +33,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.starters import
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.docker import Docker
 from ansible_collections.muster.train.plugins.module_utils.runner import files
-from ansible_collections.muster.train.plugins.module_utils.runner.inherited import environment_of
+from ansible_collections.muster.train.plugins.module_utils.runner.environment import environment_of
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._detect import files as detect_files
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import DetectedNode

@@ -10,7 +10,7 @@ import os
 import pwd
 import stat
 
-from .._records.node import PathPart
+from .._records.path_part import PathPart
 from .host import Host
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -10,6 +10,9 @@ import os
 import re
 
 UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
+# In a run's directory, both written by its runner.
+STATE = "state.json"
+HEARTBEAT = "heartbeat.json"
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 

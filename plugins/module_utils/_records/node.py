@@ -13,6 +13,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from .known import Record
+from .path_part import PathPart
 from .subsets import HEALTH
 from .system import Container, Disk, Inherited, Kernel, Limit, Memlock, Tools, Versions
 
@@ -91,18 +92,6 @@ class Net(Record):
         """The route to everywhere else; of several the one that the kernel prefers, of IPv4 if there is one."""
         routes = [route for route in self.routes if route.destination.endswith("/0")]
         return min(routes, key=lambda route: (is_ipv6(route.destination), route.metric), default=None)
-
-
-@dataclasses.dataclass(frozen=True)
-class PathPart(Record):
-    """A directory on the way to a path: its owner and its permission bits."""
-
-    path: str
-    uid: int
-    mode: int
-
-    def describe(self) -> str:
-        return f"{self.path} belongs to uid {self.uid} and has mode {self.mode:04o}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,20 +1,22 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All runs of a work directory."""
+"""All runs of a work directory, and one of them once it has ended."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Sequence
 
 from .._host.host import Host
 from .._records import layout
 from .._records.job import ENDED, RUN_ID
+from .._records.layout import STATE
 from .._records.run import ListedRun, RunRecord
 from .._text.stamps import utc
 from ..runner import locks
-from ..runner.state import STATE
-from .read import read_state, strange
+from .read import read_run, read_state, strange
 
 
 def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
@@ -31,3 +33,13 @@ def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
         alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
         runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))
     return sorted(runs, key=lambda run: (run.created or "", run.run_id or ""), reverse=True)
+
+
+def read_ended(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str], patience: float) -> RunRecord:
+    """Return the run once its runner has ended, or as it is after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        run = read_run(host, node, workdir, run_id, docker)
+        if not run.alive or time.monotonic() >= deadline:
+            return run
+        time.sleep(0.2)

@@ -21,11 +21,11 @@ from .._host.removal import remove_tree, rename
 from .._records import layout
 from .._records.job import ENDED
 from .._records.known import parse_json
+from .._records.layout import HEARTBEAT, STATE
 from .._records.run import JobOwner, RunRecord
 from .._system.disks import mounts_in, parse_mountinfo
 from .._text.stamps import seconds_of
 from ..runner import locks
-from ..runner.state import HEARTBEAT, STATE
 from .clocks import contradiction, read_stamp
 from .job_container import RUN_DIR, RUN_ID, WORKDIR, has_verdict
 from .listing import list_runs

@@ -16,10 +16,10 @@ from .._host.trust import untrusted_part
 from .._records import layout
 from .._records.job import ENDED, RUN_ID
 from .._records.known import parse_json
+from .._records.layout import HEARTBEAT, STATE
 from .._records.run import Heartbeat, JobOwner, RunRecord, UnitEnd
 from .._text.stamps import seconds_of
 from ..runner import locks, process_tree, unit
-from ..runner.state import HEARTBEAT, STATE
 from . import job_container
 
 
@@ -144,16 +144,6 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
         heartbeat_age_s=_age(host, os.path.join(directory, HEARTBEAT)),
         log_dropped=beat.log_dropped or known.log_dropped,
     )
-
-
-def read_ended(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[str], patience: float) -> RunRecord:
-    """Return the run once its runner has ended, or as it is after `patience` seconds."""
-    deadline = time.monotonic() + patience
-    while True:
-        run = read_run(host, node, workdir, run_id, docker)
-        if not run.alive or time.monotonic() >= deadline:
-            return run
-        time.sleep(0.2)
 
 
 def _age(host: Host, path: str) -> float | None:

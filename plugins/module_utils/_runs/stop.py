@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from .._host.host import Host
 from .._records.job import ENDED, Job
 from .._records.known import as_dict
+from .._records.layout import HEARTBEAT, STATE
 from .._records.run import JobOwner, RunRecord, StopRequest
 from .._text.stamps import utc
 from ..runner import files, locks, process_tree
 from ..runner.process import Process
-from ..runner.state import HEARTBEAT, STATE, State, identity
+from ..runner.state import State, identity
 from . import job_container
 from .job_container import ContainerReference, EngineError
 from .read import how_ended, judge, read_run, read_state, run_directory, strange

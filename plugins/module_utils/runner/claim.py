@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._records.job import Job
+from .._records.layout import STATE
 from .._records.run import RunRecord
 from .._text.stamps import utc
 from . import files, process_tree
 from .locks import SLOT_S, SLOT_WITH_HEAD_S, Lock, run_path, slot_path
-from .state import STATE
 
 TRY_S = 0.2
 # How long a head waits for a member of a younger launch.

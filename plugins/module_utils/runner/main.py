@@ -9,16 +9,19 @@ import contextlib
 import os
 import shutil
 import signal
+from collections.abc import Mapping
 
 from .._records.job import Job
-from . import files, unit
+from . import files
 from .claim import Refused
 from .claim import take as take_claim
 from .requests import StopRequests
 from .supervisor import Supervisor
+from .unit import unit_path
 from .upkeep import Upkeep
 
 REFUSED = 3
+UNIT_END = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")  # systemd.exec(5), ExecStopPost
 
 
 def main(argv: list[str]) -> int:
@@ -29,7 +32,7 @@ def main(argv: list[str]) -> int:
     run_dir, nonce = argv[:2]
     os.umask(0o077)
     if argv[2:] == ["ended"]:
-        return unit.note_end(run_dir, nonce, os.environ)
+        return note_unit_end(run_dir, nonce, os.environ)
     log = files.create(os.path.join(run_dir, "runner.log"), os.O_WRONLY | os.O_APPEND)
     for stream in (1, 2):  # errors of the runner itself go there, whatever started it
         os.dup2(log, stream)
@@ -52,6 +55,12 @@ def main(argv: list[str]) -> int:
         return _refuse(run_dir, nonce, str(refused))
     _lay_out(job, run_dir)
     return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
+
+
+def note_unit_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
+    """Write how the runner's unit ended: it is forgotten with its result, which only ExecStopPost gets."""
+    files.write_json(unit_path(run_dir, nonce), {name.lower(): environment.get(name) for name in UNIT_END})
+    return 0
 
 
 def _refuse(run_dir: str, nonce: str, why: str) -> int:

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._records.job import ENDED, Job
+from .._records.layout import HEARTBEAT, STATE
 from .._records.run import Heartbeat, Progress, StalledNode
 from .._text.stamps import utc
 from . import files, process_tree
 
-STATE = "state.json"
-HEARTBEAT = "heartbeat.json"
 # Of the job, what its state repeats.
 IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_rank", "world_size", "label", "created")
 

@@ -21,10 +21,10 @@ from . import files, process_tree
 from .attempt.attempt import Attempt, lay_out
 from .attempt.child import adopt_orphans, wake_at_signals
 from .disk import Answer, DiskThread
+from .environment import environment_of
 from .gang.base import Gang, end_order, report_of
 from .gang.head import Head
 from .gang.member import Member
-from .inherited import environment_of
 from .ownership import give_back
 from .requests import StopRequests
 from .state import NOT_ENDED, State, identity

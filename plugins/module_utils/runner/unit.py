@@ -1,30 +1,18 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a runner ended according to systemd, for a runner that could not record it itself.
-
-A unit that has ended is forgotten together with its result; only its ExecStopPost gets them (systemd.exec(5)).
-"""
+"""How a runner ended according to systemd, for a runner that could not record it itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from .._records.run import UnitEnd
-from . import files
-
-NAMES = ("SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS")
 
 
 def unit_path(run_dir: str, nonce: str) -> str:
     """Return the file with the result of the unit of one launch."""
     return os.path.join(run_dir, f"unit.{nonce}.json")
-
-
-def note_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:
-    files.write_json(unit_path(run_dir, nonce), {name.lower(): environment.get(name) for name in NAMES})
-    return 0
 
 
 def explain(unit: UnitEnd) -> str | None:

@@ -16,9 +16,9 @@ import time
 
 from .._records import layout
 from .._records.job import Job
+from .._records.layout import HEARTBEAT
 from . import files
 from .locks import Lock
-from .state import HEARTBEAT
 
 # Sites remove what is older than a day at the earliest.
 FRESH_S = 3600.0

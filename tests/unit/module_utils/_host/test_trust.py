@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.trust import (
     open_private,
     untrusted_part,
 )
-from ansible_collections.muster.train.plugins.module_utils._records.node import PathPart
+from ansible_collections.muster.train.plugins.module_utils._records.path_part import PathPart
 from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, as_nobody, needs_root, open_folder
 
 

@@ -17,8 +17,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 from ansible_collections.muster.train.plugins.module_utils._runs import read
 from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
-from ansible_collections.muster.train.plugins.module_utils.runner import files, unit
+from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
+from ansible_collections.muster.train.plugins.module_utils.runner.main import note_unit_end
 from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, needs_root
 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
@@ -73,14 +74,14 @@ def test_the_unit_says_how_a_runner_ended(
 ) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
     result_of_unit = {"SERVICE_RESULT": result, "EXIT_CODE": code, "EXIT_STATUS": status}
-    unit.note_end(str(run_dir), "n1", {name: value for name, value in result_of_unit.items() if value})
+    note_unit_end(str(run_dir), "n1", {name: value for name, value in result_of_unit.items() if value})
     run = read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"])
     assert run.why == f"the runner (pid 77) ended without a verdict while the run was running: {how}"
 
 
 def test_the_unit_of_another_launch_is_ignored(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path, "r1", **{**RUNNING, "boot_id": None}, nonce="n1")
-    unit.note_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
+    note_unit_end(str(run_dir), "n2", {"SERVICE_RESULT": "oom-kill"})
     assert str(read.read_run(Host(), "node0", str(tmp_path), "r1", ["docker"]).why).endswith("killed?")
 
 

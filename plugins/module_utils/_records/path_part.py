@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A part of a path, as whoever must not trust it reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .known import Record
+
+
+@dataclasses.dataclass(frozen=True)
+class PathPart(Record):
+    """A directory on the way to a path: its owner and its permission bits."""
+
+    path: str
+    uid: int
+    mode: int
+
+    def describe(self) -> str:
+        return f"{self.path} belongs to uid {self.uid} and has mode {self.mode:04o}"

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The launcher's environment: on the login's, or in a container on the container's own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any
+
+from .._records.job import Job
+from .inherited import base_environment
+
+
+def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
+    """Return the launcher's environment: what is inherited, who the user is, the secrets, and what the plan sets."""
+    inherited = private.get("environment")
+    environment = base_environment(dict(os.environ)) if inherited is None else dict(inherited)
+    try:
+        me = pwd.getpwuid(os.getuid())
+        name, home = me.pw_name, me.pw_dir
+    except KeyError:  # a uid that the container doesn't know
+        name, home = str(os.getuid()), job.workdir
+    environment.setdefault("HOME", home)
+    for variable in ("USER", "LOGNAME"):
+        environment.setdefault(variable, name)
+    environment.update(private.get("secrets") or {})
+    environment.update({item.name: item.value for item in job.environment})
+    return environment
