@@ -37,7 +37,7 @@ def test_launch_shows_the_plan_of_every_node_and_changes_nothing(cluster: Cluste
     assert "Start the job" not in played.out
     assert contents(cluster.home) == before
     assert cluster.processes() == []
-    run_id = re.search(r"run (multinode_42ch_128th_\d{8}_\d{6}_seeds)", played.out)
+    run_id = re.search(r"run (multinode_42ch_128th_\d{8}_\d{6}_seeds_[0-9a-f]{4})", played.out)
     assert run_id, played.out
     parameters = shown(played.out, "parameters")
     for line in (
