@@ -20,6 +20,7 @@ FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.run", "muster.trai
 CONTROLLER = {
     "muster.train.cluster_preflight",
     "muster.train.run_plan",
+    "muster.train.run_ranks",
     "muster.train.run_experiment",
     "muster.train.run_report",
     FOLLOW,
