@@ -93,7 +93,8 @@ class ActionModule(ControllerAction):
         if lines:
             raise UserError("\n".join(lines))
         if args["verb"] in RECORDING:
-            try_writing(Path(where), "launch_experiments_dir", make=not self._task.check_mode)
+            make = args["verb"] == "launch" and not self._task.check_mode
+            try_writing(Path(where), "launch_experiments_dir", make)
             if request["experiment"]:
                 try_writing(Path(request["experiment"]), "launch_experiments_dir", make=False)
         if warning:

@@ -276,13 +276,13 @@ ansible_facts:
             mount_point: {description: Mount point of its file system., type: str}
             filesystem: {description: 'Type of its file system, such as V(ext4) or V(nfs4).', type: str}
             size_bytes: {description: Size., type: int}
-            usable: {description: Whether the directory exists and this user may create files in it., type: bool}
             free_bytes: {description: Space that this user can still use., type: int}
             free_inodes: {description: 'Number of free inodes, null without such a limit.', type: int}
             read_only: {description: Whether it is mounted read-only., type: bool}
             writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
             write_error: {description: The reason if not., type: str}
             is_workdir: {description: Whether this is O(workdir)., type: bool}
+            usable: {description: Whether the directory exists and this user may create files in it., type: bool}
         versions:
           description: Versions, read from files. Nothing is imported and no program is started.
           type: dict

@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, st
     old = cluster.launch(run_id=OLD, label="first", follow=True, launcher="torchrun", nproc=2, script_args=short)
     assert old.rc == 0, old.out
     new = cluster.verb("launch", follow=False, label="second", channels=2, script_args=["--seconds", "600"])
-    match = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second)$", new.out, re.MULTILINE)
+    match = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second_[0-9a-f]{4})$", new.out, re.MULTILINE)
     assert new.rc == 0 and match, new.out
     wait_for((cluster.run_dir("node1", match[1]) / "logs").exists, "the newer run says something")
     yield cluster, match[1]

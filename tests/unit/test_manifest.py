@@ -134,7 +134,7 @@ def test_every_word_is_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a manifest is a mapping of about, files, links, errors, directories, addresses, commands"),
+        ("", "a manifest is a mapping of about, files, links, errors, directories, addresses, environment, commands"),
         ("- a", "a manifest is a mapping of"),
         ("a: [", "not YAML: "),
         ("about: \x01", "not YAML: "),

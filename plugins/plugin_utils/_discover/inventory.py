@@ -34,11 +34,10 @@ from .._text.table import names, one_line, table
 
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")
 COMMENT_WIDTH = 4096
-GIB = 1 << 30
 # File systems of one machine; the first of these directories is taken that every node has on one, with some room.
 LOCAL = re.compile(r"ext[234]|xfs|btrfs|zfs|f2fs|jfs|bcachefs|overlay")
 DISKS = ("/scratch", "/local", "/var/tmp")
-ROOM = 20 * GIB
+ROOM = 20 << 30
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 # Stands in a wanted text for any words of a line; nobody's name or command.
 ANY = "<any words, 5f0c7e>"
@@ -231,8 +230,8 @@ def _memlock(node: NodeFacts) -> str:
 
 def _disk(node: NodeFacts) -> str:
     where = node.workdir
-    free = "" if where.free_bytes is None else f", {where.free_bytes // GIB} GiB free"
-    return f"{where.path} on {where.filesystem or 'an unknown file system'}{free}"
+    # Not how much is free: that differs from one minute to the next, and makes alike nodes differ.
+    return f"{where.path} on {where.filesystem or 'an unknown file system'}"
 
 
 # The files
