@@ -6,25 +6,22 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
-from collections.abc import Mapping
 
 from ..._host.host import Host
 from ..._records.job import Job
-from ..._records.system import Limit
-from ..._system.limits import UNLIMITED, parse_limits
 from .base import Starter, StartError
 from .docker import Docker
 
 START_S = 30.0
-# The limits that a unit takes from the login, by systemd's names (systemd.exec(5)) and the kernel's.
+# The limits that a unit takes from the login, by systemd's names (systemd.exec(5)); a unit inherits none.
 LOGIN_LIMITS = {
-    "LimitNOFILE": "Max open files",
-    "LimitNPROC": "Max processes",
-    "LimitSTACK": "Max stack size",
-    "LimitCORE": "Max core file size",
+    "LimitNOFILE": resource.RLIMIT_NOFILE,
+    "LimitNPROC": resource.RLIMIT_NPROC,
+    "LimitSTACK": resource.RLIMIT_STACK,
+    "LimitCORE": resource.RLIMIT_CORE,
 }
-NO_LIMITS: Mapping[str, Limit] = {}
 # Added in systemd 243; an older one leaves a unit alone whose process the kernel kills.
 OOM_POLICY = "OOMPolicy"
 
@@ -44,9 +41,11 @@ def quote(argv: list[str]) -> str:
     return " ".join(f'"{word}"' for word in escaped)
 
 
-def _limit(limit: Limit) -> str:
-    soft, hard = ("infinity" if number in (None, UNLIMITED) else str(number) for number in (limit.soft, limit.hard))
-    return f"{soft}:{hard}"
+def login_limit(number: int) -> str:
+    """Return a limit of this process as systemd takes it, soft:hard."""
+    return ":".join(
+        "infinity" if limit == resource.RLIM_INFINITY else str(limit) for limit in resource.getrlimit(number)
+    )
 
 
 class SystemdStarter(Starter):
@@ -59,14 +58,14 @@ class SystemdStarter(Starter):
         self.name = "systemd-user" if user else "systemd"
         self._user = user
 
-    def command(self, job: Job, argv: list[str], limits: Mapping[str, Limit] = NO_LIMITS) -> list[str]:
-        """Return the command line; limits are the login's by the kernel's names, which a unit does not inherit."""
+    def command(self, job: Job, argv: list[str]) -> list[str]:
+        """Return the command line."""
         archive = os.path.join(job.run_dir, "runner.pyz")
         properties = {
             "KillMode": "mixed",
             "TimeoutStopSec": str(job.stop_grace + 15),
             "LimitMEMLOCK": "infinity",
-            **{name: _limit(limits[line]) for name, line in LOGIN_LIMITS.items() if line in limits},
+            **{name: login_limit(number) for name, number in LOGIN_LIMITS.items()},
             OOM_POLICY: "continue",  # a rank that the kernel kills is the runner's to report, and no reason to end it
             "WorkingDirectory": job.workdir,
             # Records how a killed runner ended; the dash: a failure here must not fail the unit.
@@ -80,7 +79,7 @@ class SystemdStarter(Starter):
         return head + ["--property={}={}".format(*item) for item in properties.items()] + ["--"] + words
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
-        command = self.command(job, argv, parse_limits(host.read_text("/proc/self/limits") or ""))
+        command = self.command(job, argv)
         result = host.run(command, timeout=START_S)
         if result.rc != 0 and OOM_POLICY in result.err:
             older = [word for word in command if not word.startswith(f"--property={OOM_POLICY}=")]
