@@ -38,7 +38,7 @@ def skip_reason() -> str | None:
 @contextlib.contextmanager
 def small_group(limit: int) -> Iterator[list[str]]:
     """Yield the prefix of a command that runs it in a new control group with so many bytes of memory."""
-    counter = next(file for file in _groups() if file.exists())
+    counter, *_others = filter(Path.exists, _groups())
     group = Path(tempfile.mkdtemp(prefix="muster-test-", dir=counter.parent))
     try:
         (group / LIMITS[counter.name]).write_text(str(limit))
