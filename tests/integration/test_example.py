@@ -25,12 +25,27 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tiny_gpt"
 KEYS = ["rank", "world_size", "step", "total_steps", "loss", "grad_norm", "lr", "step_ms", "tokens_per_s"]
 TINY = ["model.layers=1", "model.width=32", "model.context=32", "training.log_every=1", "training.warmup_steps=1"]
 LIMIT = 300  # to hang, not to be slow beside others
-# Runs the script that its arguments name, then prints the names of the threads that are left.
+# Runs the script that its arguments name, and prints the names of its threads while it trains and when it is over.
 LEAVE = """
-import pathlib, runpy, sys
+import contextlib, pathlib, runpy, sys
+import torch.distributed as dist
+
+def show_threads(moment):
+    print("threads", moment, end=": ")
+    for path in pathlib.Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # one that has just ended
+            print(path.read_text().strip(), end=" ")
+    print(flush=True)
+
+def all_reduce_and_show(*arguments, **options):
+    result = all_reduce(*arguments, **options)
+    show_threads("in the training")
+    return result
+
+all_reduce, dist.all_reduce = dist.all_reduce, all_reduce_and_show
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
-print("threads at the end:", *(path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")))
+show_threads("at the end")
 """
 
 
@@ -121,9 +136,11 @@ def test_no_thread_of_the_group_outlives_the_training(tmp_path: Path, capfd: pyt
     """A thread of gloo that Python's shutdown meets aborts the process, after a training that succeeded."""
     argv = command(tmp_path, "training.steps=2", start=(sys.executable, "-c", LEAVE))
     assert finished(two_ranks(argv)) == [0, 0]
-    endings = [line for line in capfd.readouterr().out.splitlines() if line.startswith("threads at the end:")]
+    lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("threads ")]
+    endings = [line for line in lines if line.startswith("threads at the end:")]
     assert len(endings) == 2
     assert not [line for line in endings if "gloo" in line]
+    assert [line for line in lines if line.startswith("threads in the training:") and "gloo" in line]
 
 
 def test_fsdp_trains_like_one_rank_and_is_deterministic_when_resumed(tmp_path: Path) -> None:
