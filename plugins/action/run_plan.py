@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import ChainMap
-from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
@@ -43,7 +41,8 @@ class ActionModule(ControllerAction):
         policy = {name: plain(self._templar.template(variables[name])) for name in READ if name in variables}
         names = [*request["nodes"], *request["spares"]]
         policies = {
-            node: {**({} if rank else policy), **self._node_policy(node, variables)} for rank, node in enumerate(names)
+            node: {**({} if rank else policy), **plain(self.host_values(node, READ, variables))}
+            for rank, node in enumerate(names)
         }
         answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": LAUNCH_NODE_ENV})
         known = {
@@ -70,12 +69,6 @@ class ActionModule(ControllerAction):
         headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
         result["diff"] = {"before": "", "after": text.render(plan), **headers}
         return result
-
-    def _node_policy(self, node: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the policy variables that are set for a node; they may refer to defaults of the role."""
-        raw = variables["hostvars"].raw_get(node)
-        templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
-        return {name: plain(templar.template(raw[name])) for name in READ if name in raw}
 
 
 def _no_facts(silent: Silent) -> Finding:

@@ -75,8 +75,10 @@ class ActionModule(ControllerAction):
         lines += _skipping_options()
         if args["verb"] in SAVING:
             hosts = [*names, *variables["groups"].get("spares", [])]
-            saved = [(name, hostvars[host].get(name)) for host in hosts for name in SAVED_OF_NODE]
-            lines += refuse_encrypted([("launch_defaults", defaults), *saved])
+            saved = [self.host_values(host, SAVED_OF_NODE, variables) for host in hosts]
+            lines += refuse_encrypted(
+                [("launch_defaults", defaults), *(item for items in saved for item in items.items())]
+            )
         try:
             request = make_request(
                 args["verb"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -42,6 +43,12 @@ class Action(ActionBase):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return the task's result, from its options and the host's variables."""
         raise NotImplementedError
+
+    def host_values(self, host: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the variables that are set for a host; they may refer to defaults of the role."""
+        raw = variables["hostvars"].raw_get(host)
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
+        return {name: templar.template(raw[name]) for name in names if name in raw}
 
 
 class ControllerAction(Action):

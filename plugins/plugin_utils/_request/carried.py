@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from .encrypted import refuse_encrypted
 from .secret_options import SECRET_OPTION
@@ -37,6 +38,8 @@ FLAGS: tuple[tuple[str, ...], ...] = (
     ("-J", "--ask-vault-password", "--ask-vault-pass"),
 )
 PARAMETERS = frozenset(parameter.name for parameters in VERBS.values() for parameter in parameters)
+# The beginnings of the names of variables that reach the nodes and find the run there.
+POLICY = ("launch_", "ansible_", "container_")
 
 
 def carried_options(argv: Sequence[str]) -> list[str]:
@@ -61,15 +64,28 @@ def carried_options(argv: Sequence[str]) -> list[str]:
 
 
 def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
-    """Return the texts for -e, from each one that was given and its variables: without parameters, without secrets."""
+    """Return the texts for -e, from each one that was given and its variables: without parameters, without secrets.
+
+    What is in a file is never printed: it may be encrypted as a whole, and its variables do not show that.
+    """
     texts = []
     for text, variables in options:
-        policy = {name: value for name, value in variables.items() if name not in PARAMETERS}
-        if len(policy) < len(variables):
-            if refuse_encrypted(policy.items()):
-                continue
-            text = json.dumps(policy)
-        # The name of a file (@FILE) is not secret.
-        if policy and (text.startswith("@") or not SECRET_OPTION.search(text)):
-            texts.append(text)
+        if text.startswith("@"):
+            # With a parameter in it, the next verb may refuse it.
+            texts += [text] if variables and not variables.keys() & PARAMETERS else []
+            continue
+        policy = {name: value for name, value in variables.items() if _is_policy(name, value)}
+        if policy:
+            unchanged = len(policy) == len(variables) and not SECRET_OPTION.search(text)
+            texts.append(text if unchanged else _json(policy))
     return texts
+
+
+def _is_policy(name: object, value: object) -> bool:
+    if name in PARAMETERS or not str(name).startswith(POLICY):
+        return False
+    return not SECRET_OPTION.search(_json({name: value})) and not refuse_encrypted([(str(name), value)])
+
+
+def _json(variables: Mapping[Any, object]) -> str:
+    return json.dumps(variables, default=str, skipkeys=True)  # YAML has dates

@@ -20,19 +20,12 @@ from ansible.template import Templar, trust_as_template
 
 from ansible_collections.muster.train.plugins.action.run_plan import ActionModule
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
-from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
 from ansible_collections.muster.train.tests.support.rdma_parts import hca, port, rdma
 
 ALONE = {"rdma": rdma(()).to_dict(), "gpu": dict(NO_GPU)}
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Hosts(dict[str, Any]):
-    """Variables of hosts, as Ansible's HostVars has them."""
-
-    def raw_get(self, name: str) -> Any:
-        return self[name]
 
 
 def hostvars(count: int) -> Hosts:

@@ -18,11 +18,12 @@ from ansible import constants, context
 from ansible._internal._datatag._tags import VaultedValue
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
+from ansible.template import Templar, trust_as_template
 from ansible.utils.context_objects import CLIArgs
 from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.muster.train.plugins.action import verb_request as action
-from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., dict[str, Any]]
@@ -52,8 +53,10 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         monkeypatch.setattr(load_extra_vars, "extra_vars", None, raising=False)
         hosts = hostvars if hostvars is not None else {"node0": {"launch_defaults": {"script": "t.py"}}, "node1": {}}
         task = MagicMock(args={"verb": verb, **(args or {})}, async_val=0, check_mode=check)
-        plugin = action.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), MagicMock(), None)
-        variables = {"groups": {"nodes": list(hosts)} if hosts else {}, "hostvars": hosts, **(task_vars or {})}
+        groups = {"nodes": list(hosts)} if hosts else {}
+        variables = {"groups": groups, "hostvars": Hosts(hosts), **(task_vars or {})}
+        templar = Templar(loader=DataLoader(), variables=variables)
+        plugin = action.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), templar, None)
         return result_of(plugin, variables)
 
     return run
@@ -311,12 +314,19 @@ def test_a_vaulted_variable_is_refused_where_its_value_would_be_saved(run: Run) 
         }
         for name in ("node0", "node1")
     }
-    hosts["node1"]["launch_node_env"] = {"E": secret}
+    hosts["node1"] |= {"vault_e": secret, "launch_node_env": {"E": trust_as_template("{{ vault_e }}")}}
     names = ("launch_defaults.script_args", "launch_defaults.env.C", "launch_env.B", "launch_node_env.E")
     for verb in ("launch", "detect", "preflight"):
         assert run(verb=verb, hostvars=hosts)["msg"].split("\n") == refused(*names)
     # A run that goes on can be stopped all the same.
     assert "request" in run(verb="stop", hostvars=hosts)
+
+
+def test_a_node_s_environment_may_refer_to_the_role_s_defaults(run: Run) -> None:
+    hosts = {"node0": {"launch_env": {"HF_HOME": trust_as_template("{{ launch_workdir }}/hf")}}}
+    for verb in ("launch", "detect", "preflight"):
+        options = ["script=t.py"] if verb == "launch" else []
+        assert "request" in run(*options, verb=verb, hostvars=hosts, task_vars={"launch_workdir": "~/muster"})
 
 
 @pytest.mark.parametrize(
@@ -346,7 +356,6 @@ def test_the_next_command_has_this_one_s_policy(run: Run, tmp_path: Path) -> Non
         "ansible-playbook",
         *("-e", "launch_workdir=/x"),
         *("-e", "@policy.yml"),
-        *("-e", '{"launch_stop_grace": 9}'),
         *("-e", '{"launch_python": "python3.11"}'),
     ]
 

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what the next command takes over from -e: policy, but nothing out of a file and no secret."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from ansible._internal._datatag._tags import VaultedValue
+
+from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables
+
+SECRET = VaultedValue(ciphertext="$ANSIBLE_VAULT;1.1;AES256").tag("hunter2")
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "carried"),
+    [
+        ("launch_workdir=/x", {"launch_workdir": "/x"}, "launch_workdir=/x"),
+        # A file is named or left out, whatever is in it.
+        ("@f.yml", {"launch_slot": "a", "lab_db": "hunter2"}, "@f.yml"),
+        ("@f.yml", {"script": "t.py", "launch_slot": "a", "lab_db": "hunter2"}, None),
+        ("@f.yml", {}, None),
+        # One secret does not take the others away.
+        ("launch_workdir=/x ansible_password=p", {"launch_workdir": "/x", "ansible_password": "p"}, "/x"),
+        ("{...}", {"launch_workdir": "/x", "launch_env": {"HF_TOKEN": "t"}}, "/x"),
+        ("{...}", {"launch_workdir": "/x", "launch_env": {"A": SECRET}}, "/x"),
+        ("launch_workdir=/x lab_db=hunter2", {"launch_workdir": "/x", "lab_db": "hunter2"}, "/x"),
+        ("channels=42", {"channels": 42}, None),
+        # YAML, where JSON is not.
+        ("{...}", {"channels": 1, "launch_slot": date(2026, 11, 20)}, '{"launch_slot": "2026-11-20"}'),
+        ("{...}", {"channels": 1, "lab": date(2026, 11, 20), 3: 4}, None),
+    ],
+)
+def test_what_is_carried(text: str, variables: dict[str, object], carried: str | None) -> None:
+    expected = '{"launch_workdir": "/x"}' if carried == "/x" else carried
+    assert carried_variables([(text, variables)]) == ([] if expected is None else [expected])
