@@ -26,10 +26,10 @@ class Answer:
 
     done: bool = False
     value: Any = None
-    error: OSError | None = None
+    error: Exception | None = None
 
     def result(self) -> Any:
-        """Return the value; raise OSError where the call failed, or has not been made yet."""
+        """Return the value; raise what the call raised, and OSError where it has not been made yet."""
         if not self.done:
             raise TimeoutError(errno.ETIMEDOUT, "the storage does not answer")
         if self.error is not None:
@@ -71,9 +71,12 @@ class DiskThread:
         """Make a call after all others; size: the bytes of memory it holds until then."""
         self._insert(object(), _Call(function, size + CALL_BYTES, None))
 
-    def put(self, key: str, function: Callable[[], Any]) -> None:
-        """Make a call after all others, in place of an earlier one with this key that has not begun."""
-        self._insert(key, _Call(function, 0, None))
+    def put(self, key: str, function: Callable[[], Any], last: bool = False) -> None:
+        """Make a call instead of an earlier one with this key that has not begun; last: after all others.
+
+        Else it takes the earlier one's turn: a call that is put often would never be made in a queue that stays full.
+        """
+        self._insert(key, _Call(function, 0, None), last)
 
     def ask(self, function: Callable[[], Any]) -> Answer:
         """Make a call after all others; return its answer, which comes later."""
@@ -96,14 +99,15 @@ class DiskThread:
             return self._changed.wait_for(lambda: not self._calls and self._busy_since is None, seconds)
 
     def check(self) -> None:
-        """Raise what a call raised that no storage raises."""
+        """Raise the exception of a call that had a bug."""
         if self._bug is not None:
             raise self._bug
 
-    def _insert(self, key: Hashable, call: _Call) -> None:
+    def _insert(self, key: Hashable, call: _Call, last: bool = False) -> None:
         with self._changed:
-            self._calls.pop(key, None)
             self._calls[key] = call
+            if last:
+                self._calls.move_to_end(key)
             self.backlog += call.size
             self._changed.notify_all()
 
@@ -126,8 +130,8 @@ class DiskThread:
         except OSError as error:
             answer.error = error
         except Exception as error:
-            self._bug = error
+            answer.error = self._bug = error
         answer.done = True
         if call.answer is not None and self._wake_end is not None:
-            with contextlib.suppress(BlockingIOError):  # full: it will wake
+            with contextlib.suppress(BlockingIOError):  # the pipe is full, so the loop wakes anyway
                 os.write(self._wake_end, b".")

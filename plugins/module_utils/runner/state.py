@@ -38,16 +38,19 @@ def identity(job: Job) -> dict[str, Any]:
     return {name: getattr(job, name) for name in IDENTITY}
 
 
-def write_now(_document: str, write: Callable[[], None]) -> None:
+def write_now(_document: str, write: Callable[[], None], _last: bool) -> None:
     """Write a document without a disk thread."""
     write()
 
 
 class State:
-    """The state document of one run on one node; `put` gets the name of a document and the call that writes it."""
+    """The state document of one run on one node.
+
+    `put` gets the name of a document, the call that writes it, and whether that comes after all else.
+    """
 
     def __init__(
-        self, run_dir: str, fields: dict[str, Any], put: Callable[[str, Callable[[], None]], None] = write_now
+        self, run_dir: str, fields: dict[str, Any], put: Callable[[str, Callable[[], None], bool], None] = write_now
     ) -> None:
         self._run_dir = run_dir
         self._put = put
@@ -87,13 +90,14 @@ class State:
         stalled: list[StalledNode],
     ) -> None:
         """Write the next heartbeat, and the state again if it could not be written."""
-        self._put(HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled))
+        self._put(HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled), False)
         if self._unwritten:
             self._write()
 
     def _write(self) -> None:
+        last = self.phase in ENDED
         # A copy: what it refers to goes on changing.
-        self._put(STATE, functools.partial(self._save, copy.deepcopy(self.fields), self.phase in ENDED))
+        self._put(STATE, functools.partial(self._save, copy.deepcopy(self.fields), last), last)
 
     def _save(self, fields: dict[str, Any], last: bool) -> None:
         self._unwritten = not files.write_state(self._run_dir, STATE, fields, last)

@@ -176,7 +176,8 @@ class Supervisor:
             else:
                 phase, why = "failed", f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
             fields["why"] = why
-            self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields))
+            stuck = phase == "failed" and not made.done
+            self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
             return phase, fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._started = attempt.began if self._started is None else self._started
@@ -216,7 +217,8 @@ class Supervisor:
     def _handle_orders(self, state: State, gang: Gang, attempt: Attempt, now: float) -> None:
         """Stop the attempt where a stop request, the time limit or the gang demands it."""
         request = self._requests.poll(self._disk)
-        if request is None and self.job.time_limit and now - (self._started or now) >= self.job.time_limit:
+        limit = self.job.time_limit if attempt.child.code is None else 0  # what it left has its own limit
+        if request is None and limit and now - (self._started or now) >= limit:
             request = StopRequest(f"time limit of {self.job.time_limit} s reached")
         if self._handle_request(gang, request, now) and request is not None:
             attempt.stop(str(request.why), self._requests.grace(request))

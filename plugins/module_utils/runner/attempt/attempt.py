@@ -76,11 +76,13 @@ class Attempt:
         self._job = job
         self._kill_at: float | None = None
         self._killed_at: float | None = None
-        self._killed: list[str | None] = []  # the ranks that SIGKILL ended at a stop; None: a process that is none
+        # The ranks that SIGKILL ended at a stop; None: a process that is not a rank.
+        self._killed: list[str | None] = []
         self.why: str | None = None  # of the stop request
         self._orphans_asked = False
         self._background_until: float | None = None
-        self._ended = ""  # of what a successful launcher left in the background
+        self._background_stop: str | None = None  # why it was stopped after its launcher had ended
+        self._background_end: str | None = None  # what a successful launcher left in the background, and its end
         self._given_up: str | None = None
         self.progress: Progress | None = None
         self.saved = False
@@ -127,7 +129,7 @@ class Attempt:
         return self.progress
 
     def look_at_end(self) -> None:
-        """Read how far it came. Waits for the storage."""
+        """Read how far the attempt got. Waits for the storage."""
         self.look()
         self.saved = progress.has_saved(_checkpoint_dirs(self._job), self._earlier)
 
@@ -146,7 +148,9 @@ class Attempt:
         """End it: SIGTERM to the launcher, SIGKILL to all after the grace; a second stop may only shorten that."""
         limit = time.monotonic() + grace
         self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
-        if self.why is None and self.child.code is None:
+        if self.child.code is not None:
+            self._background_stop = self._background_stop or why
+        elif self.why is None:
             self.why = why
             self.child.terminate()
 
@@ -160,9 +164,7 @@ class Attempt:
             # The launcher may have left ranks behind: ask them, then take them.
             self._orphans_asked = True
             if self.child.code == 0 and self.why is None:
-                self._ended = ", ".join(
-                    f"{process_tree.command(left.pid)} (PID {left.pid})" for left in self.child.tree()
-                )
+                self._background_end = self._explain_background_end()
             self.child.signal_tree(signal.SIGTERM)
             limit = now + self._job.abort_grace
             self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
@@ -179,6 +181,13 @@ class Attempt:
         if self._background_until is None:
             self._background_until = now + self._job.background_wait
         return now < self._background_until and bool(self.child.tree())
+
+    def _explain_background_end(self) -> str | None:
+        """Return what is left of a launcher that succeeded, and why it is ended now; None where nothing is left."""
+        names = ", ".join(f"{process_tree.command(left.pid)} (PID {left.pid})" for left in self.child.tree())
+        stop = self._background_stop
+        how = f"after {self._job.background_wait} s" if stop is None else f"by a stop ({stop})"
+        return f"ended in the background {how}: {names}" if names else None
 
     def over(self) -> bool:
         """Return whether nothing of it is left that can be ended."""
@@ -214,10 +223,7 @@ class Attempt:
             fields["why"] = launcher_failure.explain_stop(self.why, ranks)
             return "stopped", fields, False
         if code == 0:
-            ended = (
-                f"ended in the background after {self._job.background_wait} s: {self._ended}" if self._ended else None
-            )
-            return "succeeded", {**fields, "why": ended}, False
+            return "succeeded", {**fields, "why": self._background_end}, False
         if self._own_rank is not None:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]

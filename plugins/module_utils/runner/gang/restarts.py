@@ -58,12 +58,16 @@ class RestartPolicy:
         return max(times, default=-math.inf) + notice_s + self._limits.abort_grace
 
     def awaits_storage(self) -> bool:
-        """Return whether the storage of a node does not answer; the node reports when it does, or gives it up."""
-        nodes = self._ranks.ranked_nodes()
-        return any(node.state != LOST and (node.report or {}).get("stalled") for node in nodes)
+        """Return whether a node still waits for its storage; it reports again when that answers, or gives it up."""
+        unavailable = self._unavailable_nodes()
+        nodes = [node for node in self._ranks.ranked_nodes() if node not in unavailable]
+        return any((node.report or {}).get("stalled") for node in nodes)
 
     def record_attempt(self, seconds: float) -> str | None:
-        """Count the attempt that just ended after so long; return why there is no next if too many made no progress."""
+        """Count the attempt that just ended, which lasted so many seconds.
+
+        Return why there is no next one if too many made no progress.
+        """
         reports = [node.report or {} for node in self._ranks.ranked_nodes()]
         step = max((int(report.get("step") or 0) for report in reports), default=0)
         saved = any(report.get("saved") for report in reports)

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import CALL_BYTES, DiskThread
-from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.plugins.module_utils.runner.state import State
+from ansible_collections.muster.train.tests.support.jobs import state_of_dir, wait_for
 
 PATIENCE_S = 60.0
 
@@ -64,18 +65,50 @@ def test_storage_that_does_not_answer_stops_its_thread_only(disk: DiskThread, st
     assert (answer.done, answer.value, disk.stalled_s(time.monotonic())) == (True, "thawed", 0)
 
 
-def test_calls_are_made_in_order_and_the_latest_of_a_key_last(disk: DiskThread, storage: Storage) -> None:
+def test_calls_are_made_in_order_and_the_latest_of_a_key_in_turn(disk: DiskThread, storage: Storage) -> None:
     made: list[str] = []
     stall(disk, storage)
     for number in range(1000):  # as many heartbeats as come during a long stall cost one
         disk.put("beat", functools.partial(made.append, f"beat {number}"))
     disk.put("state", lambda: made.append("running"))
     disk.add(lambda: made.append("log"))
-    disk.put("state", lambda: made.append("stopped"))
+    disk.put("state", lambda: made.append("stopping"))
     assert made == []
     storage.thaw()
     assert disk.wait(PATIENCE_S)
-    assert made == ["beat 999", "log", "stopped"]
+    assert made == ["beat 999", "stopping", "log"]
+
+
+def test_a_call_that_is_put_often_is_made_though_the_queue_never_empties(disk: DiskThread) -> None:
+    looks: list[int] = []
+    begun, may_end = threading.Semaphore(0), threading.Semaphore(0)
+
+    def write() -> None:
+        begun.release()
+        may_end.acquire(timeout=PATIENCE_S)
+
+    disk.add(write)
+    for number in range(4):
+        disk.add(write)
+        disk.put("look", functools.partial(looks.append, number))
+        assert begun.acquire(timeout=PATIENCE_S)
+        may_end.release()
+    try:
+        assert looks
+    finally:
+        may_end.release()
+
+
+def test_the_terminal_state_is_written_after_all_else(disk: DiskThread, storage: Storage, tmp_path: Path) -> None:
+    stall(disk, storage)
+    state = State(str(tmp_path), {}, disk.put)
+    state.change("running")
+    log = disk.ask(lambda: state_of_dir(tmp_path))
+    state.change("succeeded")
+    storage.thaw()
+    assert disk.wait(PATIENCE_S)
+    assert log.result() == {}
+    assert state_of_dir(tmp_path)["phase"] == "succeeded"
 
 
 def test_what_waits_in_memory_is_counted(disk: DiskThread, storage: Storage) -> None:
@@ -123,7 +156,8 @@ def test_an_error_of_the_storage_is_an_answer_and_any_other_a_bug(disk: DiskThre
     assert disk.wait(PATIENCE_S)
     assert isinstance(answer.error, FileNotFoundError)
     disk.check()
-    disk.add(functools.partial({"present": 1}.pop, "absent"))
+    answer = disk.ask(functools.partial({"present": 1}.pop, "absent"))
     assert disk.wait(PATIENCE_S)
-    with pytest.raises(KeyError):
-        disk.check()
+    for raise_bug in (disk.check, answer.result):
+        with pytest.raises(KeyError):
+            raise_bug()

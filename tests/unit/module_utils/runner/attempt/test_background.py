@@ -39,11 +39,20 @@ def test_what_stays_in_the_background_is_ended_and_named(tmp_path: Path) -> None
 
 
 def test_a_stop_does_not_wait_for_the_background(tmp_path: Path) -> None:
-    marker = tmp_path / "launched"
-    code = f"{LAUNCHER}; open({str(marker)!r}, 'w').close()"
-    job = make_job(tmp_path, [sys.executable, "-c", code, DAEMON], background_wait=3600)
+    job = make_job(tmp_path, [sys.executable, "-c", LAUNCHER, DAEMON], background_wait=3600)
     runner = spawn(job)
-    wait_for(marker.exists, "the launcher is about to end", 60)
+    launcher = wait_for(lambda: state_of(job).get("launcher"), "the launcher has started", 60)
+    wait_for(lambda: not Path(f"/proc/{launcher['pid']}").exists(), "the launcher is gone", 60)
     runner.terminate()
     assert runner.wait(90) == 0
-    assert state_of(job)["phase"] in ("succeeded", "stopped")
+    state = state_of(job)
+    stop = r"by a stop \(node0: the runner received SIGTERM\)"
+    assert state["phase"] == "succeeded"
+    assert re.fullmatch(rf"ended in the background {stop}: python\S* \(PID [0-9]+\)", state["why"]), state["why"]
+
+
+def test_the_time_limit_does_not_count_for_the_background(tmp_path: Path) -> None:
+    job = make_job(tmp_path, ["sh", "-c", "sleep 12 &"], background_wait=120, time_limit=10)
+    assert spawn(job).wait(110) == 0
+    state = state_of(job)
+    assert (state["phase"], state["why"], state["end"]["verdict"]) == ("succeeded", None, "succeeded")

@@ -26,13 +26,16 @@ PATIENCE_S = 60.0
 FAILED: dict[str, Any] = {"why": "it broke"}
 
 
-def make_coordinator(spares: int = 0) -> Coordinator:
-    """Return the coordinator of two nodes whose attempt has failed on both, with the storage of n1 silent."""
+def make_coordinator(spares: int = 0, stuck: bool = False) -> Coordinator:
+    """Return the coordinator of two nodes whose attempt has failed on both, with the storage of n1 silent.
+
+    stuck: n1 has given its storage up.
+    """
     coordinator = Coordinator([f"n{number}" for number in range(2 + spares)], 2, Limits(600, 12, 10, 5), 0.0)
     for number in reversed(range(2 + spares)):
         assert coordinator.on_join(number, 0.0)
     coordinator.on_drained(0, report_of("failed", FAILED), 1.0)
-    coordinator.on_drained(1, report_of("failed", FAILED, stalled=True), 1.0)
+    coordinator.on_drained(1, report_of("failed", FAILED, stuck=stuck, stalled=True), 1.0)
     return coordinator
 
 
@@ -54,6 +57,13 @@ def test_a_spare_replaces_a_node_whose_storage_is_given_up() -> None:
     orders(coordinator)
     coordinator.on_drained(1, report_of("failed", FAILED, stuck=True), 3.0)
     assert orders(coordinator) == [(0, "go"), (2, "go")]
+
+
+def test_a_spare_does_not_wait_for_storage_that_was_given_up_before_the_report() -> None:
+    coordinator = make_coordinator(spares=1, stuck=True)
+    assert orders(coordinator)[-2:] == [(0, "go"), (2, "go")]
+    coordinator.on_drained(1, report_of("failed", FAILED, stuck=True), 3.0)
+    assert orders(coordinator) == []
 
 
 def test_a_run_that_is_over_does_not_wait_for_storage() -> None:
