@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
@@ -62,11 +63,20 @@ def make_trusted(path: str) -> PathPart | None:
     return None
 
 
-def open_private(path: str) -> int:
-    """Open a directory that is this user's alone; whatever its path names later, it stays this one. Raises OSError."""
-    folder = os.open(path, DIRECTORY)
-    status = os.fstat(folder)
-    if status.st_uid not in trusted_users() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+def open_private(path: str, workdir: str) -> int:
+    """Open a directory that is this user's alone; whatever its path names later, it stays this one. Raises OSError.
+
+    Shared file systems may map owners or modes: for a user, the work directory's owner counts as this user, and a mode
+    that cannot be changed is accepted.
+    """
+    folder, users, is_open = os.open(path, DIRECTORY), trusted_users(), False
+    if os.geteuid() == 0:
+        is_open = bool(os.fstat(folder).st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    else:
+        users.add(os.stat(workdir).st_uid)
+        with contextlib.suppress(OSError):
+            os.fchmod(folder, stat.S_IRWXU)
+    if is_open or os.fstat(folder).st_uid not in users:
         os.close(folder)
         raise PermissionError(1, "it belongs to another user, or is open to others", path)
     return folder

@@ -61,7 +61,11 @@ def _make_private(path: str, workdir: str) -> None:
     status = os.lstat(path)
     if os.path.islink(path) or status.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
         raise StartError(f"{path} is a link or belongs to uid {status.st_uid}; Muster does not write there")
-    os.chmod(path, 0o700)
+    try:
+        os.chmod(path, 0o700)
+    except PermissionError:  # a shared file system that maps owners, such as CIFS
+        if os.geteuid() == 0:
+            raise
 
 
 def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
@@ -69,7 +73,7 @@ def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict
     slots, runs = layout.slots_dir(job.workdir, job.node), layout.runs_dir(job.workdir, job.node)
     for path in (*layout.parents(job.workdir, job.node), slots, runs, job.run_dir):
         _make_private(path, job.workdir)
-    folder = open_private(job.run_dir)
+    folder = open_private(job.run_dir, job.workdir)
     place = f"/proc/self/fd/{folder}"  # this directory, even if another user replaces a part of its path
     try:
         _write_files(place, job, runner, plan, private)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import stat
@@ -63,7 +64,7 @@ def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
 def test_an_open_directory_stays_the_one_that_was_opened(tmp_path: Path) -> None:
     mine, stolen = tmp_path / "run", tmp_path / "stolen"
     mine.mkdir(mode=0o700)
-    folder = open_private(str(mine))
+    folder = open_private(str(mine), str(tmp_path))
     try:
         mine.rename(stolen)
         mine.mkdir()
@@ -72,9 +73,37 @@ def test_an_open_directory_stays_the_one_that_was_opened(tmp_path: Path) -> None
         os.close(folder)
     assert [path.name for path in stolen.iterdir()] == ["private"]
     assert not list(mine.iterdir())
-    stolen.chmod(0o750)
+
+
+@needs_root
+def test_root_opens_no_directory_that_is_open_to_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
     with pytest.raises(PermissionError):
-        open_private(str(stolen))
+        open_private(str(tmp_path), str(tmp_path))
+
+
+def _opened(path: Path, workdir: Path) -> bool:
+    with contextlib.suppress(PermissionError):
+        os.close(open_private(str(path), str(workdir)))
+        return True
+    return False
+
+
+@needs_root
+def test_a_user_opens_what_a_shared_file_system_shows_as_another_owners() -> None:
+    """As NFS with all_squash and CIFS do: every owner is the same, and chmod is refused or changes nothing."""
+    with open_folder() as folder:
+        run, foreign = folder / "run", folder / "foreign"
+        for path, owner in ((run, NOBODY + 1), (foreign, NOBODY + 2)):
+            path.mkdir()
+            path.chmod(0o777)
+            os.chown(path, owner, owner)
+        os.chown(folder, NOBODY + 1, NOBODY + 1)
+        assert as_nobody(lambda: _opened(run, folder))
+        assert not as_nobody(lambda: _opened(foreign, folder))
+        os.chown(run, NOBODY, NOBODY)
+        assert as_nobody(lambda: _opened(run, folder))
+        assert stat.S_IMODE(run.stat().st_mode) == 0o700, "where chmod works, it is private"
 
 
 @needs_root

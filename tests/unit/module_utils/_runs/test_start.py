@@ -15,11 +15,13 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._host.trust import open_private
+from ansible_collections.muster.train.plugins.module_utils._records import layout
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import base_environment
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
+from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, as_nobody, needs_root, open_folder
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -105,8 +107,8 @@ def test_secrets_do_not_follow_a_directory_that_is_replaced(tmp_path: Path, monk
     """As if another user, who can write a part of the path, put a directory of theirs in its place meanwhile."""
     job, stolen = make_job(tmp_path, SLEEP), tmp_path / "stolen"
 
-    def open_and_lose(path: str) -> int:
-        folder = open_private(path)
+    def open_and_lose(path: str, workdir: str) -> int:
+        folder = open_private(path, workdir)
         os.rename(path, stolen)
         os.mkdir(path)
         return folder
@@ -117,3 +119,17 @@ def test_secrets_do_not_follow_a_directory_that_is_replaced(tmp_path: Path, monk
         start.start(Host(), job, RUNNER, secrets={"TOKEN": "hunter2"})
     assert not list(Path(job.run_dir).iterdir())
     assert "hunter2" in (stolen / f"private.{job.nonce}.json").read_text()
+
+
+@needs_root
+def test_a_user_lays_out_a_run_where_a_shared_file_system_maps_owners() -> None:
+    """As NFS with all_squash and CIFS do: all belongs to one other user, and no mode can be changed."""
+    with open_folder() as folder:
+        job = make_job(folder, SLEEP)
+        os.makedirs(job.run_dir)
+        os.makedirs(layout.slots_dir(job.workdir, job.node))
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o777)
+            os.chown(path, NOBODY + 1, NOBODY + 1)
+        assert as_nobody(lambda: start._lay_out(job, RUNNER, None, {})) is None
+        assert Path(job.run_dir, f"job.{job.nonce}.json").stat().st_uid == NOBODY
