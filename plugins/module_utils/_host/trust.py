@@ -34,7 +34,7 @@ def untrusted_part(host: Host, path: str) -> PathPart | None:
         owner = host.owner(part)
         if owner is None:
             return None  # from here on it does not exist
-        if not _is_trusted(owner.mode, owner.uid, owner.gid):
+        if not _is_trusted(host.here(part), owner.mode, owner.uid, owner.gid):
             return PathPart(part, owner.uid, owner.mode)
     return None
 
@@ -56,7 +56,7 @@ def make_trusted(path: str) -> PathPart | None:
             os.close(folder)
             folder = below
             status = os.fstat(folder)
-            if not _is_trusted(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid):
+            if not _is_trusted(folder, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid):
                 return PathPart(done, status.st_uid, stat.S_IMODE(status.st_mode))
     finally:
         os.close(folder)
@@ -90,14 +90,22 @@ def _open_or_make(name: str, folder: int) -> int:
         return os.open(name, DIRECTORY, dir_fd=folder)
 
 
-def _is_trusted(mode: int, uid: int, gid: int) -> bool:
+def _is_trusted(place: str | int, mode: int, uid: int, gid: int) -> bool:
     """Return whether no other user can rename what is in a directory; of a sticky one only the owner can."""
     if uid not in trusted_users():
         return False
     writers = mode & OTHERS_WRITE
     if not writers or mode & stat.S_ISVTX:
         return True
-    return writers == stat.S_IWGRP and _is_private(gid, uid)
+    return writers == stat.S_IWGRP and not _has_acl(place) and _is_private(gid, uid)
+
+
+def _has_acl(place: str | int) -> bool:
+    """Return whether a directory (path or descriptor) has an ACL, whose mask its mode shows as the group's bits."""
+    try:
+        return bool(os.getxattr(place, "system.posix_acl_access"))
+    except OSError:  # it has none, or its file system knows none
+        return False
 
 
 def _is_private(gid: int, uid: int) -> bool:
@@ -106,4 +114,5 @@ def _is_private(gid: int, uid: int) -> bool:
         group, owner = grp.getgrgid(gid), pwd.getpwuid(uid).pw_name
     except KeyError:
         return False
-    return group.gr_name == owner and set(group.gr_mem) <= {owner}
+    members = {*group.gr_mem, *(user.pw_name for user in pwd.getpwall() if user.pw_gid == gid)}
+    return group.gr_name == owner and members <= {owner}

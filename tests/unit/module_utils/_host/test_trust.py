@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import grp
 import os
+import pwd
 import stat
+import struct
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,13 +45,47 @@ def test_a_directory_that_others_write_must_be_sticky(
     assert (scratch / "muster" / "more").exists() is is_trusted
 
 
-@pytest.mark.parametrize("members", [[], ["ann"], ["ann", "bob"]])
-def test_a_group_of_one_user_may_write(members: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "ansible_collections.muster.train.plugins.module_utils._host.trust"
-    monkeypatch.setattr(f"{module}.grp.getgrgid", lambda gid: SimpleNamespace(gr_name="ann", gr_mem=members))
-    monkeypatch.setattr(f"{module}.pwd.getpwuid", lambda uid: SimpleNamespace(pw_name="ann"))
+@pytest.fixture
+def group_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that its group, that of ann alone, may write."""
+    gid = tmp_path.stat().st_gid
+    users = [SimpleNamespace(pw_name="ann", pw_gid=gid), SimpleNamespace(pw_name="bob", pw_gid=gid + 1)]
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name="ann", gr_mem=[]))
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: users[0])
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
     tmp_path.chmod(0o775)
-    assert (untrusted_part(Host(), str(tmp_path)) is None) is (members != ["ann", "bob"])
+    return tmp_path
+
+
+@pytest.mark.parametrize("members", [[], ["ann"], ["ann", "bob"]])
+def test_a_group_of_one_user_may_write(
+    members: list[str], group_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name="ann", gr_mem=members))
+    assert (untrusted_part(Host(), str(group_directory)) is None) is (members != ["ann", "bob"])
+
+
+def test_a_group_that_is_another_users_primary_one_may_not(
+    group_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gid = group_directory.stat().st_gid
+    users = [SimpleNamespace(pw_name=name, pw_gid=gid) for name in ("ann", "bob")]
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
+    assert untrusted_part(Host(), str(group_directory)) is not None
+
+
+def test_the_mask_of_an_acl_is_not_the_groups_permission(group_directory: Path) -> None:
+    """As after `setfacl -m u:nobody:rwx`."""
+    entries = [(0x01, 7, -1), (0x02, 7, NOBODY), (0x04, 5, -1), (0x10, 7, -1), (0x20, 5, -1)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    assert make_trusted(str(group_directory)) is None
+    try:
+        os.setxattr(group_directory, "system.posix_acl_access", acl)
+    except OSError as error:
+        pytest.skip(f"no ACL can be set here: {error}")
+    part = PathPart(str(group_directory), os.geteuid(), 0o775)
+    assert untrusted_part(Host(), str(group_directory)) == part
+    assert make_trusted(str(group_directory)) == part
 
 
 def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
