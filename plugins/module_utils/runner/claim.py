@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -22,6 +23,17 @@ TRY_S = 0.2
 # How long a head waits for a member of a younger launch.
 HEAD_S = 30.0
 HEAD_LOOK_S = 1.0
+# What to do where a lock could not be made, by errno.
+_PERMIT = "let this user write there, or set launch_workdir to another directory"
+_FREE = "free space there, or set launch_workdir to a disk that has some"
+_WRITABLE = "mount it writable, or set launch_workdir to another disk"
+REMEDIES = {
+    errno.EACCES: _PERMIT,
+    errno.EPERM: _PERMIT,
+    errno.EROFS: _WRITABLE,
+    errno.ENOSPC: _FREE,
+    errno.EDQUOT: _FREE,
+}
 
 
 class Refused(Exception):
@@ -49,11 +61,11 @@ def take(job: Job, run_dir: str, stopped: Callable[[], bool]) -> list[Lock]:
     for path, resource in resources:
         lock = Lock(path)
         while not _acquire(lock, holder):
-            rival = lock.holder() or {}
+            rival = lock.holder()
             waited = True
             if stopped():
                 raise Refused(f"stopped while waiting for {resource}")
-            if patience.ends(rival):
+            if rival is not None and patience.ends(rival):  # None: it is free by now
                 raise Refused(_describe(rival, resource, job))
             time.sleep(TRY_S)
         locks.append(lock)
@@ -77,7 +89,7 @@ def _acquire(lock: Lock, holder: dict[str, Any]) -> bool:
     try:
         return lock.acquire(holder)
     except OSError as error:
-        remedy = "set launch_workdir to a local disk with free space, where flock(2) works"
+        remedy = REMEDIES.get(error.errno or 0, "set launch_workdir to a local disk, where flock(2) works")
         raise Refused(f"{lock.path} could not be locked: {error.strerror}; {remedy}") from error
 
 
@@ -95,7 +107,8 @@ class _Patience:
     def ends(self, rival: dict[str, Any]) -> bool:
         """Return whether this runner leaves the lock to the runner that holds it."""
         now = time.monotonic()
-        is_older = _age_order(rival) < _age_order(vars(self._job))
+        # A holder whose name could not be read counts as younger, so that launches that meet do not both leave.
+        is_older = bool(rival.get("created")) and _age_order(rival) < _age_order(vars(self._job))
         if self._job.node_rank == 0:
             # A younger launch's member leaves when its own head, which this launch's member keeps out, is refused.
             return is_older or rival.get("node_rank") == 0 or now - self._began >= HEAD_S
