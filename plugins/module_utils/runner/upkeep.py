@@ -33,6 +33,7 @@ class Upkeep:
 
     def __init__(self, job: Job, run_dir: str, locks: list[Lock]) -> None:
         self._run_dir = run_dir
+        self._workdir = job.workdir
         self._locks = locks
         above = (*layout.parents(job.workdir, job.node), layout.slots_dir(job.workdir, job.node))
         self._directories = (*above, os.path.dirname(run_dir), run_dir)
@@ -43,6 +44,8 @@ class Upkeep:
     def look(self) -> None:
         """Make again what was removed; once an hour, set the time of all files to now."""
         now = time.monotonic()
+        if os.geteuid() != 0:  # where root may run, the launch checks
+            files.make_dir(self._workdir)
         for directory in self._directories:
             self._keep_directory(directory)
         for lock in self._locks:

@@ -94,6 +94,35 @@ def test_a_removed_run_is_stopped_by_a_signal(living: tuple[Job, subprocess.Pope
     assert runner.wait(60) == 0
 
 
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_removed_work_directory_is_made_again_except_by_root(
+    user: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `rm -rf /scratch/$USER/*` removes it; root runs only where a launch has checked the path."""
+    workdir = tmp_path / "work"
+    workdir.mkdir()
+    job = make_job(workdir, SLEEP)
+    prepare(job)
+    os.rename(f"{job.run_dir}/job.{job.nonce}.json", f"{job.run_dir}/job.json")
+    locks = [Lock(run_path(job.run_dir)), Lock(slot_path(job.workdir, job.node, job.slot))]
+    assert all(lock.acquire({"run_id": job.run_id}) for lock in locks)
+    upkeep = Upkeep(job, job.run_dir, locks)
+    upkeep.look()
+    shutil.rmtree(workdir)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    try:
+        if user == 0:
+            with pytest.raises(FileNotFoundError):
+                upkeep.look()
+            return
+        upkeep.look()
+        assert Path(job.run_dir, "job.json").exists()
+        assert [lock.holder() for lock in locks] == [{"run_id": job.run_id}] * 2
+    finally:
+        for lock in locks:
+            lock.release()
+
+
 def test_files_are_kept_fresh_and_directories_locked(tmp_path: Path) -> None:
     job = make_job(tmp_path, SLEEP)
     prepare(job)
