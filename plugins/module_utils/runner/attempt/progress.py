@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import glob
 import os
+import stat
 from collections.abc import Iterator, Sequence
 
 from ..._records.known import parse_json
@@ -51,7 +52,8 @@ NO_STAMPS = Stamps({})
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    # Not the time of its last change: a new owner or mode is no new content.
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_stamps(output_dir: str, checkpoints: Sequence[str] = ()) -> Stamps:
@@ -92,7 +94,7 @@ def has_saved(checkpoints: Sequence[str], earlier: Stamps = NO_STAMPS) -> bool:
 
 
 def _entries(directories: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the first entries of some directories, and of those in them."""
+    """Yield the regular files among the first entries of some directories, and of those in them."""
     folders, entries_read = [(directory, 1) for directory in directories], 0
     while folders:
         folder, depth = folders.pop()
@@ -103,8 +105,13 @@ def _entries(directories: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]
                     if entries_read > MAX_ENTRIES:
                         return
                     # Not entry.stat: it keeps all threads of this process from running while the storage hangs.
-                    yield entry.path, os.stat(entry.path, follow_symlinks=False)
-                    if depth < CHECKPOINT_DEPTH and entry.is_dir(follow_symlinks=False):
+                    try:
+                        status = os.stat(entry.path, follow_symlinks=False)
+                    except OSError:  # removed meanwhile
+                        continue
+                    if stat.S_ISREG(status.st_mode):
+                        yield entry.path, status
+                    elif depth < CHECKPOINT_DEPTH and stat.S_ISDIR(status.st_mode):
                         folders.append((entry.path, depth + 1))
         except OSError:
             continue

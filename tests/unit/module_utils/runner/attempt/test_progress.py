@@ -9,6 +9,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import (
     has_saved,
@@ -73,3 +75,33 @@ def test_a_checkpoint_is_a_file_or_a_directory_of_files(tmp_path: Path) -> None:
     (old / "model.pt").write_text("again")
     os.utime(old / "model.pt", (1000, 1000))  # the clock was set back meanwhile
     assert has_saved(folders, earlier), "saved again under its old name"
+
+
+def test_a_new_mode_or_a_temporary_file_is_no_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "step_10").mkdir()
+    model = tmp_path / "step_10" / "model.pt"
+    model.touch()
+    earlier = read_stamps(str(tmp_path), [str(tmp_path)])
+    model.chmod(0o600)
+    (tmp_path / "step_10" / "model.pt.new").touch()
+    (tmp_path / "step_10" / "model.pt.new").unlink()
+    (tmp_path / "step_20").mkdir()
+    assert not has_saved([str(tmp_path)], earlier)
+    (tmp_path / "step_20" / "model.pt").touch()
+    assert has_saved([str(tmp_path)], earlier)
+
+
+def test_an_entry_that_vanishes_does_not_hide_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.pt", "b.pt", "c.pt"):
+        (tmp_path / name).touch()
+    with os.scandir(tmp_path) as entries:
+        first = next(entries).path
+    look = os.stat
+
+    def look_after_removal(path: str, **options: bool) -> os.stat_result:
+        if path == first:
+            raise FileNotFoundError(path)
+        return look(path, **options)
+
+    monkeypatch.setattr(os, "stat", look_after_removal)
+    assert has_saved([str(tmp_path)])
