@@ -15,6 +15,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.memory
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 LIMITS = {"memory.oom_control": "memory.limit_in_bytes", "memory.events": "memory.max"}
+# With swap space, what is over the limit is swapped out instead; version 1 limits both together.
+SWAP = {"memory.oom_control": "memory.memsw.limit_in_bytes", "memory.events": "memory.swap.max"}
 # More than the limit, touched; a rank that is not killed ends well.
 HUNGRY = "x = bytearray(512 << 20)"
 
@@ -42,6 +44,9 @@ def small_group(limit: int) -> Iterator[list[str]]:
     group = Path(tempfile.mkdtemp(prefix="muster-test-", dir=counter.parent))
     try:
         (group / LIMITS[counter.name]).write_text(str(limit))
+        swap = group / SWAP[counter.name]
+        if swap.exists():
+            swap.write_text(str(limit if counter.name == "memory.oom_control" else 0))
         yield ["/bin/sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh"]
     finally:
         wait_for(lambda: _removed(group), f"{group} is empty", 60)
