@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where Muster keeps what below a work directory: one directory per node, so that nodes may share it."""
+"""Where Muster keeps its files below a work directory: one directory per node, so that nodes may share it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Lock:
             self._descriptor = None
 
     def restore(self) -> None:
-        """Take the lock again if its file was removed; the next time, if another process has it now."""
+        """Take the lock again if its file was removed; try again later if another process holds it."""
         removed = self._descriptor
         if removed is not None and not files.is_at(removed, self.path) and self.acquire(self._holder, patience=0.0):
             os.close(removed)

@@ -80,7 +80,7 @@ def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]
     if nonce is not None:
         marks["MUSTER_NONCE"] = nonce
     mark = _mark_name(run_id, run_dir, nonce or "")
-    # Whose launch a pipe is of, nothing tells.
+    # Nothing tells which launch a pipe belongs to.
     places = (f"/memfd:{mark}", *([os.path.join(run_dir, PIPES, "")] if nonce is None else []))
     others = [process for process in every() if process.pid != os.getpid()]
     members = {process.pid for process in others if _is_marked(process, marks, places)}
@@ -125,7 +125,7 @@ def is_runner(process: Process) -> bool:
 
 
 def open_files(process: Process) -> list[str]:
-    """Return what it has open, none where that may not be read; what was removed ends with ` (deleted)`."""
+    """Return the paths of its open files; empty where they may not be read; what was removed ends with ` (deleted)`."""
     folder, paths = f"{PROC}/{process.pid}/fd", []
     with contextlib.suppress(OSError):  # gone, or another user's
         for name in os.listdir(folder):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The upkeep of a living run's files, which a cleaner of /tmp or of a scratch directory may take for old ones.
+"""The upkeep of a living run's files, which a cleaner of /tmp or of a scratch directory may mistake for old ones.
 
 Its directories are locked, which systemd-tmpfiles respects; its files are kept fresh, for cleaners that go by age; and
 what is removed all the same is made again: the locks first, as they are how others know that the run is alive.
