@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
 import os
@@ -16,6 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.utils.display import Display
 
+from ansible_collections.muster.train.plugins.module_utils._records.document import as_number
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
@@ -26,6 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.collected im
     node_log_name,
     target,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.file_part import part_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import ranks_of
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
@@ -46,6 +47,7 @@ OPTIONS = {
 # Reads a part of a file on the node: path, offset -> the answer of run_file.
 ReadPart = Callable[[str, int], dict[str, Any]]
 BLOCK_BYTES = 1 << 20
+YEAR_10000 = 253402300800
 ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
 
 
@@ -137,9 +139,10 @@ def _copy_parts(file: dict[str, Any], new: Path, read_part: ReadPart) -> None:
             answer = read_part(file["path"], stream.tell())
             if answer.get("failed"):
                 raise AnsibleError(one_line(answer.get("msg")))
-            data = base64.b64decode(answer["content"])
-            if hashlib.sha256(data).hexdigest() != answer["sha256"]:
-                raise AnsibleError("what came is not what was read there (sha256); collect again")
+            try:
+                data = part_of(answer)
+            except ValueError as error:
+                raise AnsibleError(f"{one_line(error)}; collect again") from None
             stream.write(data)
             last = answer["last"] or not data
     if not (first and last) and not _holds(new, file):
@@ -155,7 +158,9 @@ def _holds(path: Path, file: dict[str, Any]) -> bool:
 
 
 def _modified(file: dict[str, Any]) -> float:
-    return float(file["modified"] or 0)
+    """Return when a file was changed, 0 where the node gives no time that a file can have."""
+    modified = as_number(file["modified"]) or 0.0
+    return float(modified) if 0 <= modified < YEAR_10000 else 0.0
 
 
 def _is_older(file: dict[str, Any], local: Path) -> bool:

@@ -62,7 +62,7 @@ HINT_AFTER_S = 30.0
 SILENT_AFTER_S = 20.0
 # Counted from the first failed read: a connection that hung is tried again, however long it took.
 OUT_OF_REACH_AFTER_S = 60.0
-# What neither the raw read nor the module could tell for so long will not be told later either.
+# If neither the raw read nor the module has answered for this long, following ends.
 UNREADABLE_AFTER_S = 120.0
 DOCUMENTS = ("state.json", "heartbeat.json")
 OBSERVED_CHARACTERS = 120
@@ -143,8 +143,10 @@ class ActionModule(Action):
             if self._away_since is None and self._clock() - moved > SILENT_AFTER_S:
                 run = self._ask(asked, variables)
                 moved = self._clock()
-                if isinstance(run, str):
-                    line.warn(self._without_an_answer(asked["node"], run, self._clock() - readable))
+                sample = None if isinstance(run, str) else sample_of(run, Heartbeat(count, run.progress, run.elapsed_s))
+                if isinstance(run, str) or sample is None:
+                    why = run if isinstance(run, str) else "its answer has no state of the run"
+                    line.warn(self._without_an_answer(asked["node"], why, self._clock() - readable))
                 elif now is None or not run.alive:
                     if now is None and run.alive and not warned:
                         warned = True
@@ -153,7 +155,7 @@ class ActionModule(Action):
                             f"{self._observed}); a module reads it every {SILENT_AFTER_S:.0f} s instead"
                         )
                     readable = self._clock()
-                    now = sample_of(run, Heartbeat(count, run.progress, run.elapsed_s))
+                    now = sample
             yield now
 
     def _without_an_answer(self, node: str, why: str, unreadable_s: float) -> str:

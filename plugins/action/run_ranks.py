@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._results import ranks
+from ansible_collections.muster.train.plugins.plugin_utils._results.file_part import part_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, gather
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import names, one_line
@@ -93,17 +92,20 @@ class ActionModule(Action):
     def _read_plan(self, args: dict[str, Any], variables: dict[str, Any]) -> tuple[str | None, str]:
         """Return the plan as it lies on the head, or None and why."""
         head = args["head"]
-        workdir = str(variables["hostvars"][head]["launch_workdir"])  # the task's own would be the first host's
-        place = {"workdir": workdir, "run_id": args["run_id"], "node": head, "path": "plan.json"}
+        # The head's own; the task's would be the first host's.
+        values = self.host_values(head, ["launch_workdir"], variables)
+        workdir = values.get("launch_workdir") or self._templar.template(variables["launch_workdir"])
+        place = {"workdir": str(workdir), "run_id": args["run_id"], "node": head, "path": "plan.json"}
         data, last = b"", False
         while not last and len(data) < PLAN_BYTES:
             part = {**place, "offset": len(data)}
             answer: dict[str, Any] = self._execute_module("muster.train.run_file", part, task_vars=variables)
             if answer.get("failed"):
                 return None, f"{head}: {one_line(answer.get('msg'))}"
-            block = base64.b64decode(answer["content"])
-            if hashlib.sha256(block).hexdigest() != answer["sha256"]:
-                return None, f"{head}: what came is not what was read there (sha256)"
+            try:
+                block = part_of(answer)
+            except ValueError as error:
+                return None, f"{head}: {one_line(error)}"
             data, last = data + block, answer["last"] or not block
         if not last:
             return None, f"{head}: it is larger than {PLAN_BYTES >> 20} MiB"

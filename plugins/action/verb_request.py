@@ -41,7 +41,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import
 COLLECTION = Path(__file__).resolve().parents[2]
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
 SAVING = ("launch", "detect", "preflight")
-# The verbs that are of no use where nothing can be written; `stop` is, and says afterwards what it could not record.
+# The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
 RECORDING = ("launch", "follow", "collect")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 OPTIONS = {
@@ -94,14 +94,18 @@ class ActionModule(ControllerAction):
             lines += refused.lines
         if lines:
             raise UserError("\n".join(lines))
+        warnings = [warning + command("collect", request["run_id"], request["call"])] if warning else []
         if args["verb"] in RECORDING:
             make = args["verb"] == "launch" and not self._task.check_mode
-            try_writing(Path(where), "launch_experiments_dir", make)
-            if request["experiment"]:
-                try_writing(Path(request["experiment"]), "launch_experiments_dir", make=False)
-        if warning:
-            return {"request": request, "warnings": [warning + command("collect", request["run_id"], request["call"])]}
-        return {"request": request}
+            try:
+                try_writing(Path(where), "launch_experiments_dir", make)
+                if request["experiment"]:
+                    try_writing(Path(request["experiment"]), "launch_experiments_dir", make=False)
+            except UserError as error:
+                if args["verb"] != "follow":  # a run can be followed without being recorded
+                    raise
+                warnings.append(str(error))
+        return {"request": request, **({"warnings": warnings} if warnings else {})}
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:

@@ -74,8 +74,8 @@ def test_experiments_that_cannot_be_written(cluster: Cluster) -> None:
     (cluster.home / "given-file").write_text("")
     where = cluster.home / "given-file" / "experiments"
     assert refusal(cluster, {"launch_experiments_dir": str(where)}) == [
-        f"launch_experiments_dir: {where} could not be written (Not a directory); expected a directory of yours, with "
-        "space; give another with -e launch_experiments_dir=PATH"
+        f"launch_experiments_dir: {where} could not be written (Not a directory); expected a directory that "
+        "you can write to, with free space; choose another with -e launch_experiments_dir=PATH"
     ]
 
 

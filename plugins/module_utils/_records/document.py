@@ -14,7 +14,7 @@ from .job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from .known import as_dict, fields_of
 
 # In characters, lines and entries: more than a runner writes.
-MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES = 4096, 100, 64, 16384
+MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES = 4096, 100, 64, 65536
 
 P = TypeVar("P", bound="Document")
 

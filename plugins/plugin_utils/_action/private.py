@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .._findings.errors import UserError
 
-# What the first files of an experiment need; on a full disk an empty file can be made.
+# Enough for the first files of an experiment; an empty file can be created even on a full disk.
 TRIED_BYTES = 1 << 16
 
 
@@ -41,8 +41,8 @@ def try_writing(folder: Path, option: str, make: bool) -> None:
                 stream.write(bytes(TRIED_BYTES))
     except OSError as error:
         raise UserError(
-            f"{option}: {folder} could not be written ({error.strerror or error}); expected a directory of yours, with "
-            f"space; give another with -e {option}=PATH"
+            f"{option}: {folder} could not be written ({error.strerror or error}); expected a directory that "
+            f"you can write to, with free space; choose another with -e {option}=PATH"
         ) from None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.document import as_integer
+from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_NODES, as_integer
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
@@ -18,8 +18,8 @@ from .._text.table import names
 from .infos import Info
 from .verdict import has_runner
 
-# The highest nproc that a launch takes, and as many nodes: a node's numbers are not believed beyond them.
-MOST_RANKS, MOST_NODES = 1024, 65536
+# The highest nproc that a launch takes: a node's number is not believed beyond it.
+MOST_RANKS = 1024
 _NONE_TAKEN = ", so no files of ranks are taken from there; collect from the controller that launched the run"
 
 

@@ -366,3 +366,13 @@ def test_a_start_whose_reason_is_not_known(make: Make) -> None:
         "failed": True,
         "msg": "the run failed before it started; a runner that came late ends within a minute",
     }
+
+
+@pytest.mark.parametrize(
+    "run", [{"alive": True, "phase": "x"}, {"alive": True, "phase": "running", "elapsed_s": 1e999}]
+)
+def test_a_node_that_lies_is_not_waited_for_for_ever(make: Make, run: dict[str, Any]) -> None:
+    action = make(repeat(TALK), answers=[{"run": run}] * 9)
+    with pytest.raises(AnsibleActionFail) as caught:
+        action.run(task_vars={})
+    assert "nor by a module (its answer has no state of the run); the run continues" in str(caught.value)

@@ -208,15 +208,24 @@ def test_the_home_directory(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert run(args={"experiments_dir": "~/runs"})["request"]["experiments"] == f"{tmp_path}/ada/runs"
 
 
-@pytest.mark.parametrize("verb", ["launch", "follow", "collect"])
+@pytest.mark.parametrize("verb", ["launch", "collect"])
 @pytest.mark.parametrize("check", [False, True])
 def test_experiments_that_cannot_be_written(run: Run, tmp_path: Path, verb: str, check: bool) -> None:
     (tmp_path / "file").write_text("")
     lines = run(verb=verb, args={"experiments_dir": "file/runs"}, check=check)["msg"]
     assert lines == (
-        f"launch_experiments_dir: {tmp_path}/file/runs could not be written (Not a directory); expected a directory of "
-        "yours, with space; give another with -e launch_experiments_dir=PATH"
+        f"launch_experiments_dir: {tmp_path}/file/runs could not be written (Not a directory); expected a directory "
+        "that you can write to, with free space; choose another with -e launch_experiments_dir=PATH"
     )
+
+
+def test_following_where_nothing_can_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run(verb="follow", args={"experiments_dir": "file/runs"})
+    assert result["request"]["verb"] == "follow"
+    assert [warning.split(";")[0] for warning in result["warnings"]] == [
+        f"launch_experiments_dir: {tmp_path}/file/runs could not be written (Not a directory)"
+    ]
 
 
 def test_the_experiments_are_made(run: Run, tmp_path: Path) -> None:
