@@ -60,7 +60,7 @@ class Cluster:
     """
 
     nodes: Mapping[str, Node]
-    silent: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    silent: Mapping[str, Silent] = dataclasses.field(default_factory=dict)
     addresses: Mapping[str, str] = dataclasses.field(default_factory=dict)
     checks: CheckPolicy = BY_DEFAULT
     policy: ClusterPolicy = dataclasses.field(default_factory=ClusterPolicy)
@@ -94,7 +94,7 @@ class Cluster:
         return dataclasses.replace(
             self,
             nodes=nodes,
-            silent={answer.name: answer.why for answer in answers if isinstance(answer, Silent)},
+            silent={answer.name: answer for answer in answers if isinstance(answer, Silent)},
             addresses={answer.name: answer.address for answer in answers},
             layers=users.cluster,
             decided=tuple(item for item in dict.fromkeys(findings) if item.node is None or item.node in nodes),

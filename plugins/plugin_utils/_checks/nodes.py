@@ -27,10 +27,11 @@ def answer(cluster: Cluster) -> Outcomes:
     """Report which nodes answered, and why the others did not."""
     for name in cluster.nodes:
         yield name, passed("it answered")
-    for name, why in cluster.silent.items():
+    for name, silent in cluster.silent.items():
         # The original text is kept: it names the user and the known_hosts file, which the inventory need not.
-        cause = unreachable.why(why, _connection(name, cluster.addresses.get(name) or name, why), "Ansible")
-        yield name, dataclasses.replace(Outcome.of(cause), observed=why)
+        tried = _connection(name, cluster.addresses.get(name) or name, silent.why)
+        cause = unreachable.why(silent.why, tried, "Ansible", silent.reason)
+        yield name, dataclasses.replace(Outcome.of(cause), observed=silent.why)
 
 
 def _connection(name: str, host: str, text: str) -> unreachable.ConnectionAttempt:

@@ -72,7 +72,7 @@ def document(report: Report) -> dict[str, Any]:
         "nodes": {
             name: {
                 "answered": name in cluster.nodes,
-                "why": cluster.silent.get(name),
+                "why": cluster.silent[name].why if name in cluster.silent else None,
                 "timings_ms": cluster.nodes[name].facts.timings if name in cluster.nodes else {},
             }
             for name in [*cluster.nodes, *cluster.silent]

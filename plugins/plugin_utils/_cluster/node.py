@@ -56,12 +56,16 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Silent:
-    """A node that returned no facts, and why; asked is False if no task gathered them."""
+    """A node that returned no facts, and why; asked is False if no task gathered them.
+
+    reason is the name that a module gives to why it failed.
+    """
 
     name: str
     why: str
     address: str = ""
     asked: bool = True
+    reason: str | None = None
 
 
 Answer = Node | Silent
@@ -86,9 +90,15 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
         why = str(result.get("msg") or "it returned no facts").removeprefix("Task failed: ")
-        return Silent(name, one_line(why), address)
+        return Silent(name, one_line(why), address, reason=module_reason(result))
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
     return Node.from_facts(name, plain(facts), address, environment)
+
+
+def module_reason(result: Mapping[str, Any]) -> str | None:
+    """Return the name that a module of Muster gives to why it failed."""
+    reason = result.get("reason")
+    return str(reason) if reason else None
 
 
 def native(variables: Mapping[str, Any], name: str) -> Any:

@@ -78,7 +78,7 @@ REASONS = (
     ),
     Reason(
         "python",
-        r"requires a minimum of python|nodes need python|future feature annotations is not defined|python 2\.",
+        r"requires a minimum of python|future feature annotations is not defined|python 2\.",
         "the Python of {host} is too old",
         "Python 3.9 or newer",
         "install python3 there, or name a newer one with ansible_python_interpreter",
@@ -141,8 +141,8 @@ class ConnectionAttempt:
     key_name: str
 
 
-def why(message: str, tried: ConnectionAttempt, source: str) -> Finding:
-    """Return the finding for a message; source is the program that wrote it."""
+def why(message: str, tried: ConnectionAttempt, source: str, check: str | None = None) -> Finding:
+    """Return the finding for a message; source is the program that wrote it, check the reason that a module named."""
     words = {
         "host": tried.host,
         "port": str(tried.port),
@@ -151,11 +151,13 @@ def why(message: str, tried: ConnectionAttempt, source: str) -> Finding:
         "known_hosts": tried.known_hosts,
         "where": shlex.quote(tried.key_name),
     }
-    for reason in REASONS:
-        if re.search(reason.pattern, message, re.IGNORECASE):
-            observed, expected, remedy = (
-                text.format(**words) for text in (reason.observed, reason.expected, reason.remedy)
-            )
-            return Finding(reason.check, tried.node, "error", observed, expected, source, remedy)
+    named = (reason for reason in REASONS if reason.check == check)
+    matching = (reason for reason in REASONS if re.search(reason.pattern, message, re.IGNORECASE))
+    reason = next(named, None) or next(matching, None)
+    if reason:
+        observed, expected, remedy = (
+            text.format(**words) for text in (reason.observed, reason.expected, reason.remedy)
+        )
+        return Finding(reason.check, tried.node, "error", observed, expected, source, remedy)
     observed, remedy = one_line(message) or "it did not answer", f"try it: ssh {words['login']}"
     return Finding("facts", tried.node, "error", observed, "its facts", source, remedy)

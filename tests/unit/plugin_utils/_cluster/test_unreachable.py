@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._host import require_python
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ERRNOS, ConnectionAttempt, why
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
 
@@ -60,6 +64,24 @@ def test_the_reason_and_what_to_do(check: str, message: str, remedy: str) -> Non
     assert remedy in str(finding.remedy)
     assert all([finding.observed, finding.expected, finding.source])
     assert "{" not in finding_line(finding)
+
+
+def test_a_modules_own_reason_is_a_field_not_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(require_python, "OLDEST", (99, 0))
+    with pytest.raises(SystemExit):
+        require_python.require_python()
+    result = json.loads(capsys.readouterr().out)
+    [answer] = read_answers({"gpu01": {"answer": result}}, ["gpu01"], "answer", {})
+    assert isinstance(answer, Silent)
+    finding = why(answer.why, TRIED, "Ansible", answer.reason)
+    assert (finding.check, finding.observed) == ("python", "the Python of 10.0.0.1 is too old")
+    assert "ansible_python_interpreter" in str(finding.remedy)
+
+
+def test_a_reason_that_is_not_known_leaves_the_words() -> None:
+    assert why("Missing sudo password", TRIED, "Ansible", "other").check == "sudo"
 
 
 @pytest.mark.parametrize("message", ERRNOS.values())
