@@ -42,7 +42,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.library import Library
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render as render_text
-from ansible_collections.muster.train.plugins.plugin_utils._request import host_list
+from ansible_collections.muster.train.plugins.plugin_utils._request import host_list, memory_limit
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest, make_request
@@ -429,7 +429,7 @@ def test_a_compose_file_says_the_same(name: str, texts: dict[str, str]) -> None:
 
 def test_limits_for_a_name(texts: dict[str, str]) -> None:
     for text in texts.values():
-        for field, read in (("memlock_for", memlock.check_name), ("memlock_limit", memlock.parse_limit)):
+        for field, read in (("memlock_for", memlock.check_name), ("memlock_limit", memory_limit.parse_limit)):
             kept, refused = attempt(read, text)
             if refused is not None:
                 assert refused.startswith(field)

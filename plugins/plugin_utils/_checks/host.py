@@ -15,13 +15,13 @@ from .._cluster import starter
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.remedy import playbook
+from .._request.memory_limit import UNLIMITED, enough, say
 from .comparison import ranks_ports
 from .model import IN_CONTAINER, NO_GPU, Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
 from .policy import PROFILE
 from .properties import MEMLOCK
 
 GIB = 1 << 30
-UNLIMITED = "unlimited"
 TMP = "/tmp"  # only compared with
 
 
@@ -32,21 +32,17 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
         return skipped(f"{IN_CONTAINER}, whose limit is the engine's")
     if profile is None and not ranks_ports(node, cluster):
         return skipped("there is no usable RDMA port, and only RDMA needs locked memory")
-    observed = MEMLOCK.of(node, cluster)
-    if observed is None:
+    memlock, observed = node.facts.memlock, MEMLOCK.of(node, cluster)
+    if memlock is None or observed is None:
         return unavailable("the limits could not be read", "limits")
     if starter.choose(cluster.policy.starter, node.facts).name == starter.SYSTEM_UNIT:
         return skipped(f"{observed} here, but a run starts in a system unit, which raises it")
-    expected = UNLIMITED if profile is None else str(profile)
+    target = UNLIMITED if profile is None else profile
     source = "NCCL registers its buffers (ibv_reg_mr)" if profile is None else f"{PROFILE}.memlock"
-    if _bytes(observed) >= _bytes(expected):
+    expected = say(target)
+    if enough(memlock.effective, target):
         return passed(observed, source, expected)
     return failed(observed, expected, source, f"raise it with {playbook('setup')} (role memlock), then log in again")
-
-
-def _bytes(text: str) -> float:
-    number = text.split(" ")[0]
-    return float(number) if number.isdigit() else float("inf")
 
 
 def disks(node: Node, cluster: Cluster) -> Iterator[Outcome]:

@@ -13,16 +13,17 @@ from typing import Any
 from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.remedy import correct
+from .._request.memory_limit import EXPECTED, parse_limit
 from . import rdma
 from .policy import LEVELS, PROFILE, THRESHOLDS, CheckPolicy, Level
-from .properties import PROPERTIES
+from .properties import MEMLOCK, PROPERTIES
 from .registry import NAMES
 
 LEVELS_VARIABLE, ALLOWED_VARIABLE = "preflight_levels", "preflight_allowed_processes"
 _THRESHOLDS = {f"preflight_{threshold.name}": threshold.name for threshold in THRESHOLDS}
 VARIABLES = (LEVELS_VARIABLE, PROFILE, ALLOWED_VARIABLE, *_THRESHOLDS)
 PROFILE_KEYS = tuple(
-    dict.fromkeys([*(item.key for item in PROPERTIES), *rdma.PROFILE_KEYS, "memlock", "commit", "branch"])
+    dict.fromkeys([*(item.key for item in PROPERTIES), *rdma.PROFILE_KEYS, MEMLOCK.key, "commit", "branch"])
 )
 
 
@@ -64,7 +65,14 @@ def _profile(raw: Any, refused: list[Finding]) -> dict[str, Any]:
         refused.append(_refusal(PROFILE, f"it is {display(raw)}", "a mapping"))
         return {}
     refused += [_unknown(PROFILE, "property", key, str(key), PROFILE_KEYS) for key in raw if key not in PROFILE_KEYS]
-    return {str(key): value for key, value in raw.items() if key in PROFILE_KEYS and value is not None}
+    profile = {str(key): value for key, value in raw.items() if key in PROFILE_KEYS and value is not None}
+    if MEMLOCK.key in profile:
+        value = profile.pop(MEMLOCK.key)
+        try:
+            profile[MEMLOCK.key] = parse_limit(value)
+        except ValueError:
+            refused.append(_refusal(PROFILE, f"{MEMLOCK.key} is {display(value)}", EXPECTED))
+    return profile
 
 
 def _thresholds(variables: Mapping[str, Any], refused: list[Finding]) -> dict[str, float]:

@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._request.memory_limit import UNLIMITED, enough, parse_limit, say
 from .memlock_engine import ENGINE_FILE, engine_files
 
-UNLIMITED = -1
 LIMITS_FILE = "/etc/security/limits.d/95-muster-memlock.conf"
 DROP_IN = "/etc/systemd/system/{}.d/50-muster-memlock.conf"
 ENGINE_UNIT = "docker.service"
@@ -23,21 +23,7 @@ ENGINE_UNIT = "docker.service"
 SSH_UNITS = ("ssh.service", "sshd.service")
 UNITS = (*SSH_UNITS, "user@.service")
 HEADER = "# Written by the role muster.train.memlock; changes are overwritten.\n"
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_LIMIT = re.compile(r"([0-9]{1,15})\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _NAME = re.compile(r"@?[A-Za-z0-9_][A-Za-z0-9_.-]*\$?")
-
-
-def parse_limit(value: Any) -> int:
-    """Return a limit in bytes, -1 for unlimited. Raise ValueError for what is not a limit."""
-    text = "" if isinstance(value, bool) else str(value).strip()
-    if text.lower() in ("unlimited", "infinity", "-1"):
-        return UNLIMITED
-    match = _LIMIT.fullmatch(text)
-    size = int(match[1]) * _UNITS[match[2].upper()] if match else 0
-    if size <= 0 or size % 1024:
-        raise ValueError(f"memlock_limit {str(value)[:60]!r}: expected unlimited or a size in whole KiB, such as 64GiB")
-    return size
 
 
 def check_name(name: str) -> str:
@@ -45,23 +31,6 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name) or name.isdigit():
         raise ValueError(f"memlock_for {name[:60]!r}: expected the name of one user, or of one group after @ (never *)")
     return name
-
-
-def say(size: int | None) -> str:
-    """Return a limit in words."""
-    if size is None:
-        return "unknown"
-    if size == UNLIMITED:
-        return "unlimited"
-    for unit in ("T", "G", "M", "K"):
-        if size % _UNITS[unit] == 0 and size:
-            return f"{size // _UNITS[unit]} {unit}iB"
-    return f"{size} bytes"
-
-
-def enough(limit: int | None, target: int) -> bool:
-    """Return whether a limit is at least the target."""
-    return limit is not None and (limit == UNLIMITED or (target != UNLIMITED and limit >= target))
 
 
 def limits_text(name: str, target: int) -> str:

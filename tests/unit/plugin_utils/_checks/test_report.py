@@ -83,6 +83,29 @@ def test_what_is_nothing_to_expect_is_refused() -> None:
     assert refused.observed == "there is no property 'gpu'; did you mean 'gpus'?"
 
 
+@pytest.mark.parametrize(
+    ("expected", "status"), [("64KiB", "pass"), ("65536", "pass"), ("64GiB", "fail"), ("unlimited", "fail")]
+)
+def test_locked_memory_is_compared_in_bytes(expected: str, status: str) -> None:
+    def limited(facts: Facts) -> None:
+        facts["node"]["user"] = {"name": "ann", "uid": 1000, "home": "/h"}
+        facts["node"]["memlock"] = {"soft": 65536, "hard": 65536, "cap_ipc_lock": False, "effective": 65536}
+
+    policy, refused = read_checks({"preflight_expected": {"memlock": expected}})
+    assert refused == []
+    result = report("dgx_h100_ib", limited, expected=dict(policy.expected))
+    [finding] = [item for item in result.findings if (item.check, item.node) == ("memlock", "node1")]
+    assert (finding.observed, finding.status) == ("65536 bytes", status)
+    assert finding.expected == {"65536": "64 KiB", "64KiB": "64 KiB", "64GiB": "64 GiB"}.get(expected, expected)
+
+
+@pytest.mark.parametrize("value", ["64 parsecs", "much", True, "1000"])
+def test_an_expected_limit_that_is_none_is_refused(value: object) -> None:
+    policy, [refused] = read_checks({"preflight_expected": {"memlock": value}})
+    assert "memlock" not in policy.expected
+    assert refused.expected == "unlimited or a size in whole KiB, such as 64GiB"
+
+
 def test_an_error_is_not_a_pass_but_only_required_checks_end_with_2() -> None:
     def closed(facts: Facts) -> None:
         facts["node"]["kernel_log"] = None

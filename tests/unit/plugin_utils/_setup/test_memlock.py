@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._setup import memlock
-from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock import LIMITS_FILE, parse_limit, plan, verdict
+from ansible_collections.muster.train.plugins.plugin_utils._request.memory_limit import parse_limit, say
+from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock import LIMITS_FILE, plan, verdict
 from ansible_collections.muster.train.plugins.plugin_utils._setup.memlock_engine import (
     ENGINE_FILE,
     MEMORY_FILE,
@@ -315,7 +315,7 @@ def test_a_pending_change_is_not_a_problem() -> None:
 
 
 def test_words() -> None:
-    assert [memlock.say(size) for size in (None, -1, 8 * MIB, 2**36, 1000)] == [
+    assert [say(size) for size in (None, -1, 8 * MIB, 2**36, 1000)] == [
         "unknown",
         "unlimited",
         "8 MiB",
