@@ -231,7 +231,9 @@ ansible_facts:
             booted: {description: Whether the machine was booted with systemd., type: bool}
             linger: {description: Whether the user's services survive the last session., type: bool}
             kill_user_processes:
-              description: Whether logind.conf says that processes end with their session, null if it does not say.
+              description: >-
+                Whether logind.conf says that this user's processes end with their session (C(KillUserProcesses),
+                C(KillOnlyUsers), C(KillExcludeUsers)), null if it does not say.
               type: bool
             remove_ipc:
               description: Whether logind.conf says that a user's shared memory ends with the last session, or null.
@@ -282,7 +284,9 @@ ansible_facts:
             writable: {description: Whether a file could be written. Null without O(probe_disks)., type: bool}
             write_error: {description: The reason if not., type: str}
             is_workdir: {description: Whether this is O(workdir)., type: bool}
-            usable: {description: Whether the directory exists and this user may create files in it., type: bool}
+            usable:
+              description: Whether this user may create files in it; for root, also whether no other can replace it.
+              type: bool
         versions:
           description: Versions, read from files. Nothing is imported and no program is started.
           type: dict

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules of policy routing (ip-rule(8)); no file has them."""
+"""The rules of policy routing (ip-rule(8)), read for IPv4 only; no file has them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .._records.node import Rule
 
 COMMAND = ["ip", "rule", "show"]
 USUAL = ("local", "main", "default")
+MAIN = 32766  # the priority of main's own rule
+VRF = "[l3mdev-table]"  # only for sockets that are bound to a VRF
 _RULE = re.compile(r"([0-9]{1,10}):\s+(not )?from all(?: to (\S{1,60}))?((?: \S+)*?) lookup (\S{1,60})(?: .*)?")
 
 
@@ -28,7 +30,8 @@ def parse_rules(text: str) -> list[Rule]:
         if match is not None:
             priority, absent, destination, selectors, table = match.groups()
             known = destination is None or _is_network(destination)
-            if known and table not in USUAL and bool(absent) == bool(selectors):
+            first = int(priority) <= MAIN and table not in (*USUAL, VRF)
+            if known and first and bool(absent) == bool(selectors):
                 rules.append(Rule(int(priority), destination, table))
     return rules
 

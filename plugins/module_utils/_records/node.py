@@ -162,7 +162,7 @@ class Config(Record):
 class Systemd(Record):
     """Whether systemd runs this machine, and whether this user's services outlive their last session.
 
-    kill_user_processes and remove_ipc are logind's settings of what ends with a session; None: not set.
+    kill_user_processes: logind ends this user's processes with their session; remove_ipc is its setting. None: not set.
     """
 
     booted: bool

@@ -9,6 +9,8 @@ import dataclasses
 
 from .known import Record
 
+ROOT_OWNER = "owner root, or the user who became root by sudo"
+
 
 @dataclasses.dataclass(frozen=True)
 class PathPart(Record):
@@ -20,3 +22,7 @@ class PathPart(Record):
 
     def describe(self) -> str:
         return f"{self.path} belongs to uid {self.uid} and has mode {self.mode:04o}"
+
+    def danger_for(self, user: str) -> str:
+        """Return what is wrong where this user runs something below it."""
+        return f"{self.describe()}: another user could replace what {user} runs below it, and read launch_secrets"

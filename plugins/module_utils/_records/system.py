@@ -68,7 +68,8 @@ class Disk(Record):
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
     writable: a file could be written there and removed again; write_error is why not. None: not tried.
-    is_workdir: runs write there. usable: the directory exists, and this user may create files in it.
+    is_workdir: runs write there. usable: the directory exists, this user may create files in it, and if it is root, no
+    other user can replace it.
     """
 
     path: str

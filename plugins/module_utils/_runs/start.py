@@ -19,6 +19,7 @@ from .._host.host import Host
 from .._host.trust import make_trusted, open_private
 from .._records import layout
 from .._records.job import ENDED, Job
+from .._records.path_part import ROOT_OWNER
 from .._records.run import RunRecord, StopRequest
 from ..runner import files
 from ..runner.inherited import base_environment
@@ -50,9 +51,8 @@ def _make_workdir(path: str) -> None:
     part = make_trusted(path)
     if part is not None:
         raise StartError(
-            f"{part.describe()}: another user could replace what root runs below it, and read launch_secrets; expected "
-            "owner root, and no write permission for others unless it is sticky. Correct it with chown and chmod, or "
-            "set launch_workdir to another place"
+            f"{part.danger_for('root')}; expected {ROOT_OWNER}, and no write permission for others unless it is "
+            "sticky. Correct it with chown and chmod, or set launch_workdir to another place"
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .._host.host import Host
 from .._host.live import LiveHost
+from .._host.trust import untrusted_part
 from .._records.system import Disk
 
 # Shared memory of the ranks, and temporary files of libraries.
@@ -102,9 +103,16 @@ def read_disk(host: LiveHost, path: str, probe: bool = False) -> Disk:
         free_bytes=space.free if space else None,
         free_inodes=space.free_inodes if space else None,
         read_only=space.read_only if space else None,
-        usable=directory == real and host.is_dir(real) and host.allows(real, os.W_OK | os.X_OK),
+        usable=_is_usable(host, real),
         **(_test_write(host, directory) if probe else {}),
     )
+
+
+def _is_usable(host: LiveHost, real: str) -> bool:
+    """Return whether a run of this user may be kept below a directory; root's start refuses an untrusted one."""
+    if not host.is_dir(real) or not host.allows(real, os.W_OK | os.X_OK):
+        return False
+    return host.user_id() != 0 or untrusted_part(host, real) is None
 
 
 def _test_write(host: LiveHost, folder: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .._host import sysfs
 from .._host.host import Host
 from .._records.node import Systemd, User
-from .logind import read_logind
+from .logind import Logind, read_logind
 
 _CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
 _CPU_RANGE = re.compile(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*")
@@ -71,12 +71,12 @@ def read_cpus(host: Host) -> int | None:
 def read_systemd(host: Host) -> Systemd:
     """Return whether systemd runs the machine (sd_booted(3)), whether this user lingers, what ends with a session."""
     booted = host.is_dir("/run/systemd/system")
-    logind = read_logind(host) if booted else {}
+    logind = read_logind(host) if booted else Logind()
     return Systemd(
         booted=booted,
         linger=host.exists("/var/lib/systemd/linger/" + host.user_name()),
-        kill_user_processes=logind.get("KillUserProcesses"),
-        remove_ipc=logind.get("RemoveIPC"),
+        kill_user_processes=logind.kills(host.user_name()),
+        remove_ipc=logind.switches.get("RemoveIPC"),
     )
 
 

@@ -78,8 +78,10 @@ def logout(node: Node, cluster: Cluster) -> Outcome:
     if not cluster.on_host or not _ends_with_session(node, cluster):
         return passed("the ranks do not belong to the controller's session", ORIGIN)
     if not systemd.kill_user_processes:
-        return passed("logind leaves the processes of a session alone", LOGIND)
-    return failed("KillUserProcesses=yes ends a run when its session ends", "no", LOGIND, _linger(node))
+        return passed("logind leaves the processes of this user's sessions alone", LOGIND)
+    observed = f"logind ends the processes of {node.facts.user.name} with their session"
+    expected = "KillUserProcesses=no, or the user in KillExcludeUsers"
+    return failed(observed, expected, LOGIND, _linger(node))
 
 
 def shared_memory(node: Node, cluster: Cluster) -> Outcome:
@@ -89,7 +91,8 @@ def shared_memory(node: Node, cluster: Cluster) -> Outcome:
         return passed("it does not end with a session", ORIGIN)
     if not systemd.remove_ipc:
         return passed("logind.conf does not remove it", LOGIND)
-    return failed("RemoveIPC=yes removes the ranks' shared memory at the last logout", "no", LOGIND, _linger(node))
+    observed = "RemoveIPC=yes removes the ranks' shared memory at the last logout"
+    return failed(observed, "RemoveIPC=no", LOGIND, _linger(node))
 
 
 def _ends_with_session(node: Node, cluster: Cluster) -> bool:

@@ -81,7 +81,8 @@ def interface_towards(address: str, net: Net) -> HeadInterface | None:
 
 def rules_towards(address: str, net: Net) -> list[Rule]:
     """Return the rules of policy routing that may take connections to this address of another node elsewhere."""
-    if not is_address(address) or address in [item.address for item in net.addresses]:
+    # The rules are those of IPv4.
+    if not is_address(address) or is_ipv6(address) or address in [item.address for item in net.addresses]:
         return []
     target = ipaddress.ip_address(address)
     return [

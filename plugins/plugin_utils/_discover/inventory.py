@@ -39,7 +39,7 @@ LOCAL = re.compile(r"ext[234]|xfs|btrfs|zfs|f2fs|jfs|bcachefs|overlay")
 DISKS = ("/scratch", "/local", "/var/tmp")
 ROOM = 20 << 30
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-# Stands in a wanted text for any words of a line; nobody's name or command.
+# Placeholder for any text within a line; no real name or command equals it.
 ANY = "<any words, 5f0c7e>"
 MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
@@ -150,14 +150,14 @@ def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
     # A home on tmpfs is the node's own too: a node without disks.
     remote = [name for name, kind in types.items() if kind not in (None, "tmpfs") and not LOCAL.fullmatch(str(kind))]
     if not remote:
-        return Choice("~/muster", "on a disk of each node's own")
+        return Choice("~/muster", "on each node's local disk")
     home = f"the home is on {names(sorted({str(types[name]) for name in remote}))} on {names(remote)}"
     users = {node.user.name for node in facts.values()}
     user = users.pop() if len(users) == 1 else ""
     for directory in DISKS:
         if USER.fullmatch(user) and all(_has_room(node, directory) for node in facts.values()):
             return Choice(f"{directory}/{user}/muster", f"on a local disk of each node; {home}")
-    cost = "nodes may share it, but while a file server stands still, so do a run's logs and checkpoints in it"
+    cost = "nodes may share it, but while the file server does not answer, so do a run's logs and checkpoints in it"
     return Choice("~/muster", f"{home}: {cost}. No local disk with room is on all nodes ({', '.join(DISKS)})")
 
 

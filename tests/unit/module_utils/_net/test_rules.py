@@ -31,6 +31,8 @@ USUAL = "0:\tfrom all lookup local\n32766:\tfrom all lookup main\n32767:\tfrom a
         ("512:\tfrom all to 10.0.3.4 lookup main", None),
         ("32764:\tfrom all lookup main suppress_prefixlength 0", None),
         ("10:\tfrom all unreachable", None),
+        ("1000:\tfrom all lookup [l3mdev-table]", None),
+        ("32768:\tfrom all lookup 99", None),
         ("11:\tfrom all to 999.0.0.1 lookup 9", None),
         ("11:\tfrom all to 10.0.0.0/99 lookup 9", None),
     ],

@@ -9,11 +9,14 @@ import errno
 import os
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 from ansible_collections.muster.train.plugins.module_utils._system.disks import read_disk
 from ansible_collections.muster.train.tests.support.machines import Machine
 from ansible_collections.muster.train.tests.support.this_machine import OwnMachine
+from ansible_collections.muster.train.tests.support.unprivileged import as_nobody, needs_root, open_folder
 
 
 def test_a_directory_of_this_machine(tmp_path: Path) -> None:
@@ -40,6 +43,17 @@ def test_a_directory_that_is_yet_to_be_made_and_a_link(tmp_path: Path) -> None:
     assert (result.path, result.mount_point, result.filesystem) == ("/data/sets/new", "/raid", "xfs")
     assert read_disk(machine, "/home/me").mount_point == "/"
     assert read_disk(machine, "/loop") == Disk("/loop")
+
+
+@needs_root
+@pytest.mark.parametrize(("mode", "is_usable"), [(0o777, False), (0o1777, True), (0o755, True)])
+def test_root_uses_no_directory_that_others_could_replace(mode: int, is_usable: bool) -> None:
+    with open_folder() as folder:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        scratch.chmod(mode)
+        assert read_disk(LiveHost(), str(scratch)).usable is is_usable
+        assert as_nobody(lambda: bool(read_disk(LiveHost(), str(scratch)).usable)) is (mode != 0o755)
 
 
 def test_mounts_unknown(tmp_path: Path) -> None:

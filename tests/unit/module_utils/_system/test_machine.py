@@ -119,7 +119,7 @@ def test_what_ends_with_a_session(tmp_path: Path) -> None:
         "/etc/systemd/logind.conf": "[Login]\n#KillUserProcesses=no\n RemoveIPC = no\n",
         "/usr/lib/systemd/logind.conf": "KillUserProcesses=yes\n",
         "/usr/lib/systemd/logind.conf.d/10-site.conf": "KillUserProcesses=maybe\nRemoveIPC=no\n",
-        "/run/systemd/logind.conf.d/20-more.conf": "KillUserProcesses=on\n",
+        "/run/systemd/logind.conf.d/20-more.conf": "KillUserProcesses=on\nKillExcludeUsers=\n",
         "/etc/systemd/logind.conf.d/10-site.conf": "RemoveIPC=yes\n",
         "/etc/systemd/logind.conf.d/readme": "RemoveIPC=no\n",
     }

@@ -76,6 +76,13 @@ def test_a_terabyte_is_enough_whatever_the_percentage() -> None:
     assert outcomes(checks(), [node(0), node(1, disks=disks)]) == []
 
 
+def test_a_small_tmpfs_on_tmp_is_enough() -> None:
+    disks = [{"path": "/tmp", "mount_point": "/tmp", "size_bytes": 64 << 20, "free_bytes": 60 << 20}]
+    assert outcomes(checks(), [node(0), node(1, disks=disks)]) == []
+    [line] = refusal(request(), policy(), [node(0), node(1, disks=[{**disks[0], "is_workdir": True}])])
+    assert "expected at least 0.25 GiB free" in line
+
+
 def test_a_full_disk_stops_a_launch() -> None:
     disks = [
         {

@@ -44,6 +44,17 @@ def test_of_several_addresses_one_that_all_have() -> None:
     assert resolve(answer(), answer("fd00::1", "10.0.0.1"), answer("10.0.0.1"))[0].value == "10.0.0.1"
 
 
+def test_of_several_addresses_one_that_the_head_has() -> None:
+    both = answer("fe80::1", "10.9.9.9", "10.0.0.1")
+    assert resolve(answer(), both, both)[0].value == "10.0.0.1"
+    assert resolve(answer(), answer("fe80::1", "10.9.9.9"))[0].value == "10.9.9.9"
+
+
+def test_a_link_local_address_is_not_chosen() -> None:
+    address, findings = resolve(answer(), answer("169.254.3.4"))
+    assert (address.value, findings) == (NAME, [])
+
+
 @pytest.mark.parametrize(
     "bad", [answer("127.0.1.1"), {"addresses": [], "error": "Name or service not known"}], ids=["loopback", "unknown"]
 )

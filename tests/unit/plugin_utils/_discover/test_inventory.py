@@ -124,7 +124,7 @@ def test_a_home_that_is_not_local(disks: list[dict[str, Any]] | None, workdir: s
     choice = discover(nodes).choices["workdir"]
     assert choice.value == workdir
     assert "the home is on nfs4 on gpu00 and gpu01" in choice.why
-    assert ("while a file server stands still" in choice.why) is (workdir == "~/muster")
+    assert ("while the file server does not answer" in choice.why) is (workdir == "~/muster")
     assert yaml.safe_load(written(discover(nodes))["nodes"])["launch_workdir"] == workdir
 
 
