@@ -38,6 +38,7 @@ OPTIONS = {
     "node": {"type": "str", "required": True},
     "node_rank": {"type": "int", "required": True},
     "part": {"type": "dict", "default": {}},
+    "by_plan": {"type": "bool", "default": True},
     "experiment": {"type": "str", "required": True},
     "wait": {"type": "int", "default": 0},
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
@@ -64,7 +65,7 @@ class ActionModule(Action):
             return info
         run, home = RunRecord.from_dict(info["run"]), Path(args["experiment"])
         # Node rank and ranks come from the controller: a node must not choose where its files go.
-        ranks, refused = ranks_of(args["part"], run)
+        ranks, refused = ranks_of(args["part"], run, args["by_plan"])
         if refused:
             display.warning(f"{args['node']}: {refused}")
         places = {file["path"]: target(file["path"], args["node_rank"], ranks) for file in info["files"]}

@@ -53,6 +53,7 @@ class ActionModule(Action):
                     write_text(path, text, "launch_experiments_dir", "a directory of yours")
         plan = parse_json(text)
         parts = ranks.planned(plan)
+        by_plan = parts is not None
         if parts is None:
             parts, refused = ranks.claimed(answers(variables, args), run_id, spares)
             for line in refused:
@@ -64,7 +65,11 @@ class ActionModule(Action):
                     f"{path} is of another launch of {run_id} than the run on {head}, and ranks are taken from it; "
                     "to take the head's plan, move it away"
                 )
-        return {"changed": brought, "parts": {node: dataclasses.asdict(part) for node, part in parts.items()}}
+        return {
+            "changed": brought,
+            "by_plan": by_plan,
+            "parts": {node: dataclasses.asdict(part) for node, part in parts.items()},
+        }
 
     def _plan_of_head(self, args: dict[str, Any], infos: list[Info], variables: dict[str, Any]) -> str | None:
         """Return the head's plan; None, with a warning, where there is none or two nodes say that they are the head."""

@@ -26,6 +26,10 @@ options:
         whatever the node says; without a part, no files of ranks.
     type: dict
     default: {}
+  by_plan:
+    description: Whether O(part) is by the plan, as M(muster.train.run_ranks) returns it; only words differ.
+    type: bool
+    default: true
   experiment: {description: The experiment's directory on the controller., type: str, required: true}
   wait: {description: Seconds to wait for an active runner to end., type: int, default: 0}
   spares:

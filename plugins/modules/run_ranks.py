@@ -42,6 +42,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+by_plan:
+  description: Whether the parts are by the plan, or only what the nodes say.
+  returned: success
+  type: bool
+  sample: true
 parts:
   description:
     - The part of each node. C(first_rank) is null for a spare.

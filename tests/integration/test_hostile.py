@@ -85,7 +85,7 @@ def test_a_node_that_claims_the_heads_ranks_replaces_nothing(cluster: Cluster) -
     home = cluster.experiments / RUN_ID
     plan, log = (home / "plan.json").read_bytes(), (home / "ranks" / "rank_00.log").read_bytes()
     pretend_to_be_the_head(cluster, "node1")
-    refused = "node1: it says that it has rank 0, which is not so by the plan; only files of rank 1 are taken from it"
+    refused = "node1: it claims rank 0, but the plan gives it rank 1; only files of rank 1 are taken from it"
 
     again = cluster.verb("collect", run_id=RUN_ID)
     assert refused in " ".join(again.out.split())

@@ -68,22 +68,27 @@ def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tupl
         rank = run.node_rank
         if node in spares and rank != 0:
             continue
-        if rank is None or (run.nonce, run.nproc, run.nnodes, run.first_rank) != (nonce, nproc, nnodes, rank * nproc):
-            refused.append(f"{node}: its launch, node rank or number of ranks is not what most nodes say{_NONE_TAKEN}")
-        elif 0 <= rank < nnodes:
+        shape = (run.nonce, run.nproc, run.nnodes, run.first_rank)
+        if rank is None or not 0 <= rank < nnodes or shape != (nonce, nproc, nnodes, rank * nproc):
+            parts.pop(node, None)
+            refused.append(f"{node}: its launch, node rank or number of ranks differs from most nodes'{_NONE_TAKEN}")
+        else:
             of_rank.setdefault(rank, []).append(node)
     for rank, nodes in sorted(of_rank.items()):
         if len(nodes) > 1:
+            for node in nodes:
+                parts.pop(node, None)
             refused.append(f"{names(nodes)} all say that they have node rank {rank} of {run_id}{_NONE_TAKEN}")
         else:
             parts[nodes[0]] = NodeRanks(rank * nproc, nproc, nnodes)
     return parts, refused
 
 
-def ranks_of(part: Mapping[str, Any] | None, run: RunRecord) -> tuple[range, str | None]:
+def ranks_of(part: Mapping[str, Any] | None, run: RunRecord, by_plan: bool = True) -> tuple[range, str | None]:
     """Return (the ranks whose files are taken from a node, what is refused of what the node says).
 
-    A spare takes the ranks of one whole node, but never the head's.
+    A spare takes the ranks of one whole node, but never the head's. Without a plan, `claimed` has already reported a
+    node that has no part.
     """
     claim = range(0)
     if run.first_rank is not None and run.nproc is not None and 0 <= run.nproc <= MOST_RANKS:
@@ -97,10 +102,11 @@ def ranks_of(part: Mapping[str, Any] | None, run: RunRecord) -> tuple[range, str
             return ranks, None  # an idle spare
         elif len(claim) == nproc and claim.start % nproc == 0 and claim.start >= nproc:
             ranks = claim
-    if not claim or claim == ranks:
+    if not claim or claim == ranks or (not part and not by_plan):
         return ranks, None
+    why = f"the plan gives it {_words(ranks) if ranks else 'none'}" if by_plan else "no plan confirms it"
     taken = f"only files of {_words(ranks)} are taken from it" if ranks else "no files of ranks are taken from it"
-    return ranks, f"it says that it has {_words(claim)}, which is not so by the plan; {taken}"
+    return ranks, f"it claims {_words(claim)}, but {why}; {taken}"
 
 
 def _words(ranks: range) -> str:

@@ -49,15 +49,15 @@ def test_what_is_not_a_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
     [
         (SECOND, 4, 4, range(4, 8), None),
         (SECOND, None, None, range(4, 8), None),
-        (SECOND, 0, 4, range(4, 8), "ranks 0 to 3, which is not so by the plan; only files of ranks 4 to 7 are"),
-        (SECOND, 0, 8, range(4, 8), "ranks 0 to 7, which is not so by the plan; only files of ranks 4 to 7 are"),
-        (NodeRanks(1, 1, 2), 0, 1, range(1, 2), "rank 0, which is not so by the plan; only files of rank 1 are"),
+        (SECOND, 0, 4, range(4, 8), "ranks 0 to 3, but the plan gives it ranks 4 to 7; only files of ranks 4 to 7 are"),
+        (SECOND, 0, 8, range(4, 8), "ranks 0 to 7, but the plan gives it ranks 4 to 7; only files of ranks 4 to 7 are"),
+        (NodeRanks(1, 1, 2), 0, 1, range(1, 2), "rank 0, but the plan gives it rank 1; only files of rank 1 are"),
         (SPARE, 8, 4, range(0), None),  # idle
         (SPARE, 4, 4, range(4, 8), None),
-        (SPARE, 0, 4, range(0), "ranks 0 to 3, which is not so by the plan; no files of ranks are"),
-        (SPARE, 2, 4, range(0), "ranks 2 to 5, which is not so by the plan; no files of ranks are"),
-        (SPARE, 4, 2, range(0), "ranks 4 to 5, which is not so by the plan; no files of ranks are"),
-        (None, 4, 4, range(0), "ranks 4 to 7, which is not so by the plan; no files of ranks are"),
+        (SPARE, 0, 4, range(0), "ranks 0 to 3, but the plan gives it none; no files of ranks are"),
+        (SPARE, 2, 4, range(0), "ranks 2 to 5, but the plan gives it none; no files of ranks are"),
+        (SPARE, 4, 2, range(0), "ranks 4 to 5, but the plan gives it none; no files of ranks are"),
+        (None, 4, 4, range(0), "ranks 4 to 7, but the plan gives it none; no files of ranks are"),
         (None, None, None, range(0), None),
     ],
 )
@@ -67,7 +67,18 @@ def test_what_a_node_says_of_itself(
     run = RunRecord(first_rank=first_rank, nproc=nproc)
     ranks, refused = ranks_of(dataclasses.asdict(part) if part else {}, run)
     assert ranks == expected
-    assert refused == (words and f"it says that it has {words} taken from it")
+    assert refused == (words and f"it claims {words} taken from it")
+
+
+def test_without_a_plan_no_claim_is_reported_twice() -> None:
+    infos = [info("a", 0), info("b", 1), info("c", 0), info("e", 9)]
+    parts, refused = claimed(infos, RUN_ID, ["c"])
+    assert (parts, len(refused)) == ({"b": NodeRanks(4, 4, 2)}, 2)
+    for node in ("a", "c", "e"):
+        run = next(item.run for item in infos if item.node == node)
+        assert ranks_of(parts.get(node), run, by_plan=False) == (range(0), None)
+    _none, words = ranks_of(dataclasses.asdict(SPARE), RunRecord(first_rank=0, nproc=4), by_plan=False)
+    assert words == "it claims ranks 0 to 3, but no plan confirms it; no files of ranks are taken from it"
 
 
 def test_ranks_that_are_not_numbers_are_not_claimed() -> None:
@@ -99,7 +110,7 @@ def test_two_that_say_the_same_get_nothing() -> None:
 def test_one_that_does_not_fit_the_others_gets_nothing(more: dict[str, Any]) -> None:
     parts, [refused] = claimed([info("a", 0), info("e", 1), info("b", 1, **more)], RUN_ID, [])
     assert parts == {"a": NodeRanks(0, 4, 2), "e": NodeRanks(4, 4, 2)}
-    assert refused.startswith("b: its launch, node rank or number of ranks is not what most nodes say, so no files of ")
+    assert refused.startswith("b: its launch, node rank or number of ranks differs from most nodes', so no files of ")
 
 
 def test_only_the_first_node_and_spares_can_be_the_head() -> None:
