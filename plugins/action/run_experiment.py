@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     read_text,
     write_text,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._action.private import close_to_others, private_files
+from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
@@ -64,8 +64,6 @@ class ActionModule(ControllerAction):
         wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
         changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
         diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]
-        if not self._task.check_mode:
-            close_to_others(home)
         if changes and not self._task.check_mode:
             with private_files():
                 for name, text in changes.items():

@@ -44,10 +44,3 @@ def try_writing(folder: Path, option: str, make: bool) -> None:
             f"{option}: {folder} could not be written ({error.strerror or error}); expected a directory that "
             f"you can write to, with free space; choose another with -e {option}=PATH"
         ) from None
-
-
-def close_to_others(home: Path) -> None:
-    """Close an experiment that an older version left open; another user's stays as its owner wants it."""
-    with contextlib.suppress(OSError):
-        if home.stat().st_mode & 0o077:
-            home.chmod(0o700)

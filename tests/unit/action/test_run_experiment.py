@@ -91,6 +91,15 @@ def test_the_end_of_a_run_changes_run_yml_alone(tmp_path: Path) -> None:
     assert (tmp_path / RUN_ID / "plan.json").stat().st_ino == plan.st_ino
 
 
+def test_an_experiment_that_was_opened_to_others_stays_so(tmp_path: Path) -> None:
+    run(tmp_path, hosts("running"), plan=PLAN)
+    home = tmp_path / RUN_ID
+    assert home.stat().st_mode & 0o777 == 0o700
+    home.chmod(0o750)
+    run(tmp_path, hosts("succeeded"))
+    assert home.stat().st_mode & 0o777 == 0o750
+
+
 def test_a_plan_that_was_collected_is_used(tmp_path: Path) -> None:
     (tmp_path / RUN_ID).mkdir()
     (tmp_path / RUN_ID / "plan.json").write_text(json.dumps(PLAN))
