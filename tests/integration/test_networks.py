@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,10 @@ def test_addresses_with_a_prefix_of_32(network: Network, tmp_path: Path) -> None
     """As on every VM of Google Cloud and in pods of Calico: /32, and everything goes over a gateway."""
     gateway = "10.128.0.1"
     run_ip("-n", network.switch, "address", "add", f"{gateway}/24", "dev", "bridge")
-    run_ip("netns", "exec", network.switch, "sysctl", "-w", "net.ipv4.ip_forward=1")
+    try:
+        run_ip("netns", "exec", network.switch, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"the switch cannot forward: {error.stderr.strip()}")
     for node, namespace in enumerate(network.nodes):
         run_ip("-n", namespace, "address", "flush", "dev", "eth0")
         run_ip("-n", namespace, "address", "add", f"10.128.0.{node + 5}/32", "dev", "eth0")
@@ -68,7 +72,10 @@ def test_addresses_with_a_prefix_of_32(network: Network, tmp_path: Path) -> None
 
 def test_no_ipv4(network: Network, tmp_path: Path) -> None:
     """A node network of IPv6 alone, as of some Kubernetes clusters."""
-    run_ip("-n", network.switch, "address", "add", "fd00::1/64", "dev", "bridge", "nodad")
+    try:
+        run_ip("-n", network.switch, "address", "add", "fd00::1/64", "dev", "bridge", "nodad")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no IPv6 here: {error.stderr.strip()}")
     for node, namespace in enumerate(network.nodes):
         run_ip("-n", namespace, "address", "flush", "dev", "eth0", "scope", "global")
         run_ip("-n", namespace, "address", "add", f"fd00::{node + 5}/64", "dev", "eth0", "nodad")
