@@ -48,7 +48,7 @@ def v2_entries(gids: Sequence[Gid], family: int, inside: Network | None = None) 
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """NCCL's search for an entry; unreadable: on its way it reads a type that the kernel does not tell (EINVAL)."""
+    """NCCL's search for an entry; unreadable: on the way it reads a type that the kernel refuses to give (EINVAL)."""
 
     index: int
     unreadable: bool

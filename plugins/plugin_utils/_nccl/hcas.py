@@ -182,7 +182,7 @@ def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
         f"{'sm_lid 0' if _unmanaged(nic) else nic.port.phys_state or 'unknown'}"
         for nic in lost
     )
-    observed = f"ports of the same kind as the {len(chosen)} in use do not work: {states}"
+    observed = f"ports of the same kind as {_count(chosen)} do not work: {states}"
     expected = "all ACTIVE, on InfiniBand with a subnet manager, or deliberately not cabled"
     remedy = "check the cable, the switch port and, on InfiniBand, the subnet manager"
     return [Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy)]
@@ -194,7 +194,7 @@ def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Seque
     cards = {nic.hca.name for nic in chosen}
     sisters = [nic for nic in usable(node.rdma) if nic.hca.name not in cards and _kind(nic) in kinds]
     rate = max((nic.rate for nic in chosen), default=0.0)
-    count = f"the {len(chosen)} in use"
+    count = _count(chosen)
     findings = []
     if slow := _in_order(nic for nic in sisters if nic in candidates and nic.rate < rate):
         rates = ", ".join(f"{nic.label} {_rate(nic.rate)}" for nic in slow)
@@ -202,11 +202,16 @@ def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Seque
         remedy = "check the cable and the switch port: a link may have lost lanes, or both ends agreed on less"
         findings.append(Finding("hcas", node.name, "warn", observed, _rate(rate), "facts rdma", remedy))
     if carriers := _in_order(nic for nic in sisters if nic not in candidates and nic.rate == rate):
-        observed = f"{_labels(carriers)}, of the same kind as {count}, is left out because it has the default route"
+        why = "is left out because it has" if len(carriers) == 1 else "are left out because they have"
+        observed = f"{_labels(carriers)}, of the same kind as {count}, {why} the default route"
         expected = "the default route on the node's own network, or a port that is not meant for the ranks"
         move = sentence(f"move the default route to another interface, or set {NAME} in ", Option.NODE_ENV)
         findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma, net", move))
     return findings
+
+
+def _count(chosen: Sequence[HcaPort]) -> str:
+    return f"the {'one' if len(chosen) == 1 else len(chosen)} in use"
 
 
 def _unmanaged(nic: HcaPort) -> bool:

@@ -143,15 +143,19 @@ def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
 
 def _in_minority(node: NodeView, most: Kind) -> Finding:
     """Refuse a node without the RDMA that most nodes have."""
-    observed = {"verbs": "RDMA ports, and no usable EFA", "efa": "EFA only"}.get(kind(node)) or _observed(node)
+    observed = {"verbs": "RDMA ports, but no usable EFA device", "efa": "EFA only"}.get(kind(node)) or _observed(node)
     expected = f"{'usable RDMA ports' if most == 'verbs' else 'EFA devices'}, as on most nodes"
-    return Finding("fabric", node.name, "fail", observed, expected, "mode=auto", _remedy(node))
+    remedy = _remedy(node) if kind(node) == "none" else _one_kind()
+    return Finding("fabric", node.name, "fail", observed, expected, "mode=auto", remedy)
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
     observed = f"EFA only, while {names([other.name for other in others])} have other RDMA adapters"
-    remedy = sentence("take the nodes of one kind out of the group nodes, or ", Option.MODE_TCP)
-    return Finding("fabric", node.name, "fail", observed, "one kind of RDMA on all nodes", "facts rdma", remedy)
+    return Finding("fabric", node.name, "fail", observed, "one kind of RDMA on all nodes", "facts rdma", _one_kind())
+
+
+def _one_kind() -> Remedy:
+    return sentence("take the nodes of one kind out of the group nodes, or ", Option.MODE_TCP)
 
 
 def _needs_plugin(node: NodeView) -> Finding:

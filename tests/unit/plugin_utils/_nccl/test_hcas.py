@@ -256,3 +256,5 @@ def test_a_rail_that_is_left_out_because_of_the_default_route_is_named() -> None
         "warn",
         "mlx5_0, of the same kind as the 3 in use, is left out because it has the default route",
     )
+    [finding] = findings(view(hcas=rails[:2], net=net(default="eth0", eth0="10.2.0.5/24")))
+    assert "the same kind as the one in use, is" in finding.observed

@@ -105,6 +105,9 @@ def test_auto_refuses_a_minority_of_another_kind() -> None:
     for hcas, odd in cases:
         stops = [finding for finding in resolve(nodes(*hcas), AUTO).findings if finding.stops]
         assert [(finding.check, finding.node) for finding in stops] == [("fabric", odd)]
+    [working] = [finding for finding in resolve(nodes(*cases[1][0]), AUTO).findings if finding.stops]
+    assert working.observed == "RDMA ports, but no usable EFA device"
+    assert str(working.remedy).startswith("take the nodes of one kind out of the group nodes")
 
 
 @pytest.mark.parametrize(("bad", "why"), [(DEAD, "state DOWN"), (CLOSED, "uverbs0 is missing"), (IWARP, "iWARP")])
