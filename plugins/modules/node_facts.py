@@ -339,8 +339,8 @@ ansible_facts:
               type: str
         inherited:
           description:
-            - The variables for NCCL, RCCL, Gloo, PyTorch, CUDA and HIP that processes get without any launch setting
-              them, a dict per source, the strongest first.
+            - The variables for NCCL, RCCL, Gloo, PyTorch, CUDA, HIP and ROCr that processes get without any launch
+              setting them, a dict per source, the strongest first.
             - C(kind) is V(login) (the environment of this user's commands), V(image) (a compose service or its image),
               V(nccl) or V(rccl) (a configuration file of that library). C(source) names it. C(variables) has them.
             - C(in_container) is whether it holds in the service's containers, or for processes of the node.

@@ -18,7 +18,7 @@ from .._host.live import LiveHost
 from .._records.system import Inherited
 from .._text.printable import clean
 
-_NAME = re.compile(r"(?:NCCL|RCCL|GLOO|TORCH|CUDA|HIP)_[A-Za-z0-9_]+", re.ASCII)
+_NAME = re.compile(r"(?:NCCL|RCCL|GLOO|TORCH|CUDA|HIP|ROCR)_[A-Za-z0-9_]+", re.ASCII)
 # NVIDIA's images say by it what they hold; no library reads it.
 _NOT_READ = ("NCCL_VERSION",)
 _FILE_LIMIT = 1 << 20
@@ -26,7 +26,7 @@ LIBRARIES = ("nccl", "rccl")
 
 
 def select(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the variables for NCCL, RCCL, Gloo, PyTorch, CUDA and HIP, sorted by name; of one name the first."""
+    """Return the variables for NCCL, RCCL, Gloo, PyTorch, CUDA, HIP and ROCr, sorted by name; of one name the first."""
     kept: dict[str, str] = {}
     for name, value in variables:
         if _NAME.fullmatch(name) and name not in _NOT_READ:

@@ -4,8 +4,8 @@
 """The environment of every node's ranks: the resolver's decisions below what users set.
 
 Layers, later wins: inherited, machine, fabric, cluster, node, run. Users' values and what is inherited are read first,
-because the resolver decides the rest to fit them. `decide` is the only place that does this, for a launch and for
-everything that shows what a launch would set.
+because the resolver decides the rest to fit them; of the fabric, only D1 overrides what is inherited. `decide` is the
+only place that does this, for a launch and for everything that shows what a launch would set.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from .._findings.remedy import Option, sentence
-from . import tuning, variable_layers
-from .inherited import in_containers, layers_of
+from . import sockets, tuning, variable_layers
+from .inherited import environment_of, in_containers, layers_of
 from .library import Library, library_of, numbers
 from .lint.lint import lint, lint_cluster
 from .resolver import FabricPolicy, NodeEnvironment, NodeView, resolve
@@ -45,8 +45,8 @@ class Users:
     tuning: variable_layers.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
 
     def values(self, node: Node) -> dict[str, Any]:
-        """Return what users set for the ranks of a node, by name."""
-        layers = [values for values, _origin in (*self.cluster, *node.layers, *self.run)]
+        """Return what users set for the ranks of a node, or the ranks inherit as real variables, by name."""
+        layers = [values for values, _origin in (*environment_of(node.facts), *self.cluster, *node.layers, *self.run)]
         return {name: value for values in layers if isinstance(values, Mapping) for name, value in values.items()}
 
 
@@ -181,7 +181,8 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
             findings += tuning.limit_findings(users.tuning, view.library, view.name)
         # A parameter of this run wins over a node's variables, its default does not.
         decided = [*resolved.variables, *tuning.variables(users.tuning, view.library)]
-        detected = [item for item in decided if item.layer == Layer.FABRIC]
+        kept = {item.name for layer in inherited[view.name] for item in layer if item.name in sockets.NAMES}
+        detected = [item for item in decided if item.layer == Layer.FABRIC and item.name not in kept]
         of_run = [item for item in decided if item.layer in FOR_ONE_RUN]
         of_defaults = [item for item in decided if item.layer not in (Layer.FABRIC, *FOR_ONE_RUN)]
         below = [*inherited[view.name], view.machine, detected, of_defaults]

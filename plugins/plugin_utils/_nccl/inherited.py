@@ -10,7 +10,7 @@ order). What nothing sets in between has its effect, so the resolver decides the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.system import Inherited
@@ -21,6 +21,7 @@ from .library import Library
 
 LAYERS = {"login": Layer.LOGIN, "image": Layer.IMAGE, "nccl": Layer.CONF, "rccl": Layer.CONF}
 INHERITED = tuple(dict.fromkeys(LAYERS.values()))
+ENVIRONMENT = ("login", "image")
 
 
 def in_containers(facts: NodeFacts) -> NodeFacts:
@@ -31,7 +32,15 @@ def in_containers(facts: NodeFacts) -> NodeFacts:
 
 def layers_of(facts: NodeFacts | None, library: Library) -> list[UserLayer]:
     """Return what the ranks of this library inherit, the lowest first."""
+    return _layers(facts, {*ENVIRONMENT, library.name})
+
+
+def environment_of(facts: NodeFacts) -> list[UserLayer]:
+    """Return what every library of the ranks reads: real variables, without the files that only NCCL reads."""
+    return _layers(facts, ENVIRONMENT)
+
+
+def _layers(facts: NodeFacts | None, kinds: Collection[str]) -> list[UserLayer]:
     inherited: Iterable[Inherited] = (facts.inherited if facts else None) or ()
-    kinds = {"login", "image", library.name}
     strongest_first = [item for item in inherited if item.kind in kinds]
     return [(item.variables, Origin(LAYERS[item.kind], item.source)) for item in reversed(strongest_first)]

@@ -57,7 +57,9 @@ def make_plan(
         _stop_at(findings)  # always raises here: nothing more can be decided without these
     head, facts = nodes[0], {node.name: node.facts for node in nodes}
     users = users_of(settings, policy.env)
-    gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in nodes}
+    inside = RUNTIMES[policy.runtime].facts_inside_runtime
+    views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
+    gpus = {node.name: ranks.visible(node.gpu.count, users.values(node)) if node.gpu else None for node in views}
     count, count_findings = ranks.count(settings["nproc"]["value"], settings["nproc"]["origin"], gpus)
     address, address_findings = head_address.choose_address(
         head.name, policy.head_address, head.address, nets[head.name], share_network(facts)
@@ -73,8 +75,6 @@ def make_plan(
     machines = {name: machine_of(name, facts[name]) for name in names}
     nodes_on = Counter(machines[name] for name in active)
     ranks_on_machine = {name: max(1, nodes_on[machine]) * count.nproc for name, machine in machines.items()}
-    inside = RUNTIMES[policy.runtime].facts_inside_runtime
-    views = [dataclasses.replace(node, facts=inside(node.facts)) for node in nodes]
     environments = make_environments(views, settings, policy.env, address.value, ranks_on_machine)
     findings += launch.with_levels([*count_findings, *address_findings, *name_findings, *environments.findings], checks)
     run = Run(request, policy, active, waiting, count.nproc, Rendezvous(address.value, port.number))

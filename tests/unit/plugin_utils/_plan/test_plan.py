@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._records.system import Inherited
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.tests.support.plan_parts import (
@@ -178,6 +179,21 @@ def test_three_nvidia_nodes() -> None:
         assert environment(plan, name)["NCCL_NTHREADS"] == "512"
         assert environment(plan, name)["OMP_NUM_THREADS"] == "1"
         assert not {"RCCL_THREADS_PER_BLOCK", "NCCL_IB_DISABLE", "NCCL_MIN_NCHANNELS"} & set(environment(plan, name))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "nproc"),
+    [
+        ("login", "CUDA_VISIBLE_DEVICES", 2),
+        ("image", "ROCR_VISIBLE_DEVICES", 2),
+        ("nccl", "CUDA_VISIBLE_DEVICES", 8),  # NCCL alone reads its file
+    ],
+)
+def test_what_ranks_inherit_limits_the_gpus_that_they_see(kind: str, name: str, nproc: int) -> None:
+    inherited = [Inherited(kind, kind, {name: "0,1"})]
+    plain = nodes(1, gpu=NVIDIA)[0]
+    on = [dataclasses.replace(plain, facts=dataclasses.replace(plain.facts, inherited=inherited))]
+    assert make_plan(request(1), policy(), on)["nproc"] == nproc
 
 
 def test_amd_nodes_have_their_own_name_for_threads_too() -> None:
