@@ -76,7 +76,7 @@ def test_without_a_plan_no_claim_is_reported_twice() -> None:
     assert (parts, len(refused)) == ({"b": NodeRanks(4, 4, 2)}, 2)
     for node in ("a", "c", "e"):
         run = next(item.run for item in infos if item.node == node)
-        assert ranks_of(parts.get(node), run, by_plan=False) == (range(0), None)
+        assert ranks_of({}, run, by_plan=False) == (range(0), None)
     _none, words = ranks_of(dataclasses.asdict(SPARE), RunRecord(first_rank=0, nproc=4), by_plan=False)
     assert words == "it claims ranks 0 to 3, but no plan confirms it; no files of ranks are taken from it"
 
