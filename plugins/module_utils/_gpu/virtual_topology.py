@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from .._host.host import Host
 from .._records.gpu import TopologyFile
+from .._text.library_conf import parse_lines
 
 BY_DEFAULT = "/var/run/nvidia-topologyd/virtualTopology.xml"
 CONFIGURATION = "/etc/nccl.conf"
@@ -22,10 +23,8 @@ CPUINFO, FIRST = "/proc/cpuinfo", 8192
 
 
 def parse_topology_setting(text: str) -> str | None:
-    """Return the file that /etc/nccl.conf names: NCCL keeps the first value, and trims nothing (misc/param.cc)."""
-    prefix = f"{NAME}="
-    values = (line[len(prefix) :] for line in text.splitlines() if line.startswith(prefix))
-    return next(values, None) or None
+    """Return the file that /etc/nccl.conf names."""
+    return parse_lines(text).get(NAME) or None
 
 
 def parse_hypervisor(text: str) -> bool | None:

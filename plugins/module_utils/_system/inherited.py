@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from .._host.host import Host
 from .._host.live import LiveHost
 from .._records.system import Inherited
+from .._text.library_conf import parse_lines
 from .._text.printable import clean
 
 _NAME = re.compile(r"(?:NCCL|RCCL|GLOO|TORCH|CUDA|HIP|ROCR)_[A-Za-z0-9_]+", re.ASCII)
@@ -36,7 +37,7 @@ def select(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def parse_conf(text: str) -> dict[str, str]:
     """Return the variables of an nccl.conf: lines NAME=value, of which nothing is trimmed."""
-    return select((name, value) for name, equals, value in (line.partition("=") for line in text.split("\n")) if equals)
+    return select(parse_lines(text).items())
 
 
 def read_conf(host: Host, library: str, path: str, label: str, in_container: bool = False) -> list[Inherited]:
@@ -50,9 +51,10 @@ def read_inherited(host: LiveHost) -> list[Inherited]:
     environment = host.environment()
     variables = select(environment.items())
     inherited = [Inherited("login", "login", variables)] if variables else []
-    home = environment.get("HOME")
+    # NCCL asks the user database for it, not HOME (userHomeDir).
+    home = host.expand(f"~{host.user_name()}")
     for library in LIBRARIES:
-        of_user = environment.get("NCCL_CONF_FILE") or (os.path.join(home, f".{library}.conf") if home else None)
-        for path in filter(None, (of_user, f"/etc/{library}.conf")):
+        of_user = environment.get("NCCL_CONF_FILE") or os.path.join(home, f".{library}.conf")
+        for path in (of_user, f"/etc/{library}.conf"):
             inherited += read_conf(host, library, path, path)
     return inherited

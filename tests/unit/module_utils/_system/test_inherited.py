@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.system import Inherited
 from ansible_collections.muster.train.plugins.module_utils._system.inherited import parse_conf, read_inherited
 from ansible_collections.muster.train.tools._machine.machine import Machine
+
+# NCCL does not read HOME.
+HOME = pwd.getpwuid(os.geteuid()).pw_dir
 
 
 @pytest.mark.parametrize(
@@ -33,18 +38,18 @@ def test_a_file(text: str, variables: dict[str, str]) -> None:
 
 
 def test_the_strongest_first(tmp_path: Path) -> None:
-    files = {"/home/ann/.nccl.conf": "NCCL_A=1\n", "/etc/nccl.conf": "NCCL_B=2\n", "/etc/rccl.conf": "NCCL_C=3\n"}
+    files = {f"{HOME}/.nccl.conf": "NCCL_A=1\n", "/etc/nccl.conf": "NCCL_B=2\n", "/etc/rccl.conf": "NCCL_C=3\n"}
     machine = Machine({"files": files, "environment": {"HOME": "/home/ann", "NCCL_D": "4", "PATH": "/bin"}}, tmp_path)
     assert read_inherited(machine) == [
         Inherited("login", "login", {"NCCL_D": "4"}),
-        Inherited("nccl", "/home/ann/.nccl.conf", {"NCCL_A": "1"}),
+        Inherited("nccl", f"{HOME}/.nccl.conf", {"NCCL_A": "1"}),
         Inherited("nccl", "/etc/nccl.conf", {"NCCL_B": "2"}),
         Inherited("rccl", "/etc/rccl.conf", {"NCCL_C": "3"}),
     ]
 
 
 def test_nccl_conf_file_instead_of_the_user_s(tmp_path: Path) -> None:
-    files = {"/home/ann/.nccl.conf": "NCCL_A=1\n", "/site.conf": "NCCL_B=2\n"}
+    files = {f"{HOME}/.nccl.conf": "NCCL_A=1\n", "/site.conf": "NCCL_B=2\n"}
     environment = {"HOME": "/home/ann", "NCCL_CONF_FILE": "/site.conf"}
     sources = [item.source for item in read_inherited(Machine({"files": files, "environment": environment}, tmp_path))]
     assert sources == ["login", "/site.conf", "/site.conf"], "once for each library"
