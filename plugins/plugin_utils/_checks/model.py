@@ -99,6 +99,7 @@ class Cluster:
             layers=users.cluster,
             decided=tuple(item for item in dict.fromkeys(findings) if item.node is None or item.node in nodes),
             chosen={name: tuple(environment.hcas) for name, environment in environments.items()},
+            gids={name: environment.gids for name, environment in environments.items()},
             fabric=decision.fabric.value if decision else None,
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Port, Rdma
 
 from .._checks.gpu_findings import find_gpus
 from .._cluster import head_address
@@ -24,6 +24,7 @@ from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
 from .._nccl.library import Library
+from .._nccl.ports import HcaPort
 from .._nccl.view import Fabric, NotSet
 
 SCHEMA = 1
@@ -53,6 +54,10 @@ class DetectedNode:
     @property
     def answered(self) -> bool:
         return self.facts is not None
+
+    def gid_index(self, hca: Hca, port: Port) -> int | None:
+        """Return the index of the RoCE v2 entry that the rules chose, or else the one that the node's facts name."""
+        return self.gids.get(HcaPort(hca, port).label, port.rocev2_gid_index)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the facts have the names and shapes of `ansible_facts`."""
@@ -111,6 +116,7 @@ def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> Cl
                 library=view.library,
                 interface=view.interface,
                 hcas=environment.hcas,
+                gids=environment.gids,
                 environment=environment.variables,
                 not_set=environment.not_set,
             )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
-from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Rdma
+from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 
 from .._nccl.view import version_text
@@ -67,7 +67,7 @@ def _differences(group: dict[str, str], usual: dict[str, str], node: str) -> Ite
 
 def features(report: DetectedNode) -> dict[str, str]:
     """Return what should be the same on all nodes, by name, in the order in which it is shown."""
-    result = {**_of_gpus(report.gpu), **_of_rdma(report.rdma)}
+    result = {**_of_gpus(report.gpu), **_of_rdma(report)}
     if report.library:
         result["library"] = version_text(report.library)
     result.update({variable.name: variable.value for variable in report.environment})
@@ -88,7 +88,8 @@ def _of_gpus(gpu: Gpu | None) -> dict[str, str]:
     return result
 
 
-def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
+def _of_rdma(report: DetectedNode) -> dict[str, str]:
+    rdma = report.rdma
     if rdma is None:
         return {"HCAs": "not known"}
     result = {"HCAs": str(len(rdma.hcas))}
@@ -97,7 +98,8 @@ def _of_rdma(rdma: Rdma | None) -> dict[str, str]:
     for hca in sorted(rdma.hcas, key=lambda hca: natural(hca.name)):
         result[hca.name] = _hca(hca)
         for port in hca.ports:
-            index = "" if port.rocev2_gid_index is None else f", RoCE v2 GID {port.rocev2_gid_index}"
+            chosen = report.gid_index(hca, port)
+            index = "" if chosen is None else f", RoCE v2 GID {chosen}"
             usable = "usable" if port.usable else "not usable"
             state = f"{port.state or 'state not known'}, {topology.rate(port)}"
             result[f"{hca.name} port {port.port}"] = f"{state} {port.link_layer or ''}{index}, {usable}"

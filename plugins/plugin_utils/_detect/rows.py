@@ -130,7 +130,7 @@ def _of_hca(hca: Hca, report: DetectedNode) -> list[list[str]]:
             f"{rate(port)} {port.link_layer or ''}".strip(),
             port.netdev or "",
             numa,
-            _gid(port),
+            _gid(port, report.gid_index(hca, port)),
             _use(hca, port, report),
         ]
         for port in hca.ports
@@ -142,9 +142,9 @@ def _state(port: Port) -> str:
     return f"{state} ({port.phys_state})" if port.state != "ACTIVE" and port.phys_state else state
 
 
-def _gid(port: Port) -> str:
+def _gid(port: Port, index: int | None) -> str:
     """Return the entry that NCCL would use on RoCE; on InfiniBand it is always the first, which is not shown."""
-    entry = next((gid for gid in port.gids if gid.index == port.rocev2_gid_index), None)
+    entry = next((gid for gid in port.gids if gid.index == index), None)
     if entry is None:
         return ""
     return f"{entry.index}: {entry.address or entry.gid}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, alarms, report
+from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, alarms, report
 
 # Machines that the rules of the environment rightly warn of.
 WARNED = {
@@ -59,6 +59,18 @@ def test_a_machine_that_cannot_be_the_head_is_refused(name: str) -> None:
 
 def test_there_are_fourteen() -> None:
     assert len(GOOD) >= 14
+
+
+def test_preflight_names_the_entries_that_a_users_network_chooses() -> None:
+    def second(facts: Facts) -> None:
+        for device in facts["rdma"]["hcas"]:
+            for port in device["ports"]:
+                first = port["gids"][-1]
+                port["gids"].append({**first, "index": 9, "gid": "", "address": "10.7.0.9"})
+
+    result = report("hgx_h100_roce", both=second, env={"NCCL_IB_ADDR_RANGE": "10.7.0.0/16"})
+    [first, _second] = [finding for finding in result.findings if finding.check == "gids"]
+    assert "mlx5_0 9" in first.observed
 
 
 def test_preflight_names_the_entries_of_an_ipv6_fabric() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, DetectedNode
+from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import features
+from ansible_collections.muster.train.plugins.plugin_utils._detect.rows import port_rows
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
     LAUNCH_ENV,
     LAUNCH_NODE_ENV,
@@ -61,6 +63,22 @@ def test_a_users_value_wins_and_has_its_origin() -> None:
     assert variables(report.nodes[1])["NCCL_SOCKET_IFNAME"] == ("eth8", "cluster (launch_env)")
     assert variables(report.nodes[1])["MINE"] == ("1", "cluster (launch_env)")
     assert any("eth9" in finding.observed for finding in report.nodes[0].findings), "the lint looked at it"
+
+
+def test_the_gid_that_a_users_network_chooses_is_shown() -> None:
+    machine = mi300x()
+    for number, device in enumerate(machine["rdma"]["hcas"]):
+        [first] = device["ports"][0]["gids"]
+        second = {**first, "index": 5, "gid": f"0000:0000:0000:0000:0000:ffff:0a07:{number:04x}"}
+        device["ports"][0]["gids"].append({**second, "address": f"10.7.0.{number}"})
+    answers: list[Answer] = [answer("node0", machine), answer("node1", machine, 1)]
+    report = detected(answers, layers=[({"NCCL_IB_ADDR_RANGE": "10.7.0.0/16"}, LAUNCH_ENV)], version="2.23.4")
+    for node in report.nodes:
+        assert node.to_dict()["gids"] == {f"bnxt_re{number}": 5 for number in range(8)}
+        assert [row[6] for row in port_rows(node)] == [f"5: 10.7.0.{number}" for number in range(8)]
+        assert "RoCE v2 GID 5" in features(node)["bnxt_re0 port 1"]
+    [plain] = detected([answer("node0", machine)], version="2.23.4").nodes
+    assert port_rows(plain)[0][6] == "3: 192.168.0.11"
 
 
 def test_what_cannot_be_a_variable_is_a_finding() -> None:
