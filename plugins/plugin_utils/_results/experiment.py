@@ -138,7 +138,10 @@ def dump(document: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ExperimentSummary:
-    """One line of the list. A problem says why `run.yml` could not be read, looked when a run was last seen going."""
+    """One line of the list. A problem says why `run.yml` could not be read.
+
+    ended is False for a verdict that may have changed since; looked is when such a run was last seen.
+    """
 
     run_id: str
     label: str = ""
@@ -150,6 +153,7 @@ class ExperimentSummary:
     parameters: tuple[str, ...] = ()
     problem: str = ""
     looked: str = ""
+    ended: bool = True
 
 
 def summarize(name: str, text: str | None) -> ExperimentSummary:
@@ -170,18 +174,19 @@ def summarize(name: str, text: str | None) -> ExperimentSummary:
         run_id=name,
         label=str(document.get("label") or ""),
         commit=commit,
-        verdict=f"{verdict}{'' if verdict in ENDED else UNSEEN}" if verdict else "unknown",
+        verdict=str(verdict or "unknown"),
         loss="" if loss is None else f"{loss:.3g}",
         elapsed=duration(document.get("elapsed_s")),
         created=str(document.get("created") or ""),
         parameters=tuple(chosen),
         looked=str(document.get("looked") or ""),
+        ended=not verdict or verdict in ENDED,
     )
 
 
 def unseen(entries: Iterable[ExperimentSummary]) -> list[ExperimentSummary]:
     """Return the runs that had not ended when they were last collected, the newest last."""
-    return sorted((entry for entry in entries if entry.verdict.endswith(UNSEEN)), key=_age)
+    return sorted((entry for entry in entries if not entry.ended), key=_age)
 
 
 def _listed(name: str, setting: Mapping[str, Any]) -> bool:
@@ -207,7 +212,7 @@ def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
     """
     ordered = sorted(entries, key=_age)
     columns = [
-        (entry.run_id, entry.label, entry.commit, entry.verdict, entry.loss, entry.elapsed, minute(entry.created))
+        (entry.run_id, entry.label, entry.commit, _verdict(entry), entry.loss, entry.elapsed, minute(entry.created))
         for entry in ordered
     ]
     if _room(columns, width) < ENOUGH and all(RUN_ID.fullmatch(entry.run_id) for entry in ordered if entry.created):
@@ -217,6 +222,10 @@ def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
     room = max(LEAST, _room(columns, width))
     rows = [(*row, _parameters(entry, room)) for row, entry in zip(columns, ordered, strict=True)]
     return table(LIST_HEADERS, rows, max(width, width - _room(columns, width) + room))
+
+
+def _verdict(entry: ExperimentSummary) -> str:
+    return entry.verdict if entry.ended else f"{entry.verdict}{UNSEEN}"
 
 
 def _room(columns: Sequence[Sequence[str]], width: int) -> int:

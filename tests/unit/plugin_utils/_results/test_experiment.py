@@ -221,7 +221,7 @@ def test_the_line_of_an_experiment() -> None:
 def test_the_line_of_a_run_whose_end_is_not_known() -> None:
     going = record([run("node0", "running"), run("node1", "running")], created="2026-11-20T14:31:00Z")
     entry = experiment.summarize(RUN_ID, experiment.dump(going))
-    assert (entry.verdict, entry.looked) == ("running?", "2026-11-20T14:31:00Z")
+    assert (entry.verdict, entry.ended, entry.looked) == ("running", False, "2026-11-20T14:31:00Z")
     assert experiment.unseen([entry, experiment.ExperimentSummary("b", verdict="failed")]) == [entry]
     unknown = experiment.summarize(RUN_ID, "{}")
     assert (unknown.verdict, experiment.unseen([unknown])) == ("unknown", [])
