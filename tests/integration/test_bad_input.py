@@ -120,7 +120,7 @@ def test_two_names_for_one_work_directory(cluster: Cluster) -> None:
     cluster.write()
     (line,) = refusal(cluster, {})
     assert line.startswith(f"node1: node: its work directory {shared} ")
-    assert "is also that of node0; expected one machine" in line
+    assert "is also used by node0; expected one machine" in line
 
 
 def test_an_empty_group(cluster: Cluster) -> None:

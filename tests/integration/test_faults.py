@@ -173,7 +173,7 @@ def test_launch_says_that_the_runner_was_killed_over_a_script_that_ignores_sigte
     assert followed.returncode != 0
     why = f"node0: the runner (pid {pid}) ended without a verdict while the run was running: killed?"
     assert f"  {why}\n" in out
-    assert "1 process of it is left" in " ".join(out.split())
+    assert "1 process is left over" in " ".join(out.split())
     record = cluster.record()
     assert (record["verdict"], record["why"]) == ("lost", why)
     assert [process.pid for process in cluster.processes()] == [cluster.state("node0")["launcher"]["pid"]]

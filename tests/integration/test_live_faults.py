@@ -149,7 +149,7 @@ TOGETHER = {
     "same machine twice": Fault(
         node=ALIAS,
         check="node",
-        observed=f"its work directory {HOME}/work on host n1 is also that of n1",
+        observed=f"its work directory {HOME}/work on host n1 is also used by n1",
         expected="one machine, .* for each node",
         remedy="remove again or n1 from the group nodes, or .*",
     ),

@@ -70,7 +70,7 @@ def _usual(words: dict[tuple[int, int], str]) -> str:
 def _off(node: str, gpu: Gpu, index: int, observed: str) -> Finding:
     device = next((device for device in gpu.devices if device.index == index), None)
     where = f" ({device.pci_address})" if device is not None and device.pci_address else ""
-    amd = ("gpu_facts", "look at dmesg for xgmi errors; reset or replace the GPU")
+    amd = ("gpu_facts", "check dmesg for xgmi errors; reset or replace the GPU")
     source, remedy = ("nvidia-smi topo -m", NVLINK) if gpu.vendor == "nvidia" else amd
     expected = "the same fabric between all GPUs of a node"
     return Finding(CHECK, node, "warn", f"GPU {index}{where} {observed}", expected, source, remedy)
@@ -105,5 +105,5 @@ def missing(node: str, gpu: Gpu) -> list[Finding]:
     if len(whole) >= gpu.count:
         return []
     observed = f"{gpu.count} GPUs can be opened, but the driver lists {len(whole)}"
-    remedy = "look at dmesg for Xid 79 (fallen off the bus), and reset the GPU or restart the node"
+    remedy = "check dmesg for Xid 79 (fallen off the bus), and reset the GPU or restart the node"
     return [Finding(CHECK, node, "fail", observed, "every GPU in nvidia-smi", "/dev/nvidia*, nvidia-smi", remedy)]

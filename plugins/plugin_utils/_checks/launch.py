@@ -18,7 +18,7 @@ from .policy import CheckPolicy
 from .properties import GPU_COUNT
 from .registry import RULES, level_of, lowered, run
 
-# The subsets of facts of roles/launch/tasks/plan.yml.
+# The subsets of facts of roles/launch/vars/main.yml.
 GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk", "inherited")
 
 

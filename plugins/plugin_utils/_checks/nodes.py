@@ -52,7 +52,7 @@ def _duplicates(cluster: Cluster) -> Outcomes:
     same = shared_workdirs(cluster.facts)
     for name, other in same.items():
         facts = cluster.nodes[name].facts
-        observed = f"its work directory {facts.workdir.path} on host {facts.hostname} is also that of {other}"
+        observed = f"its work directory {facts.workdir.path} on host {facts.hostname} is also used by {other}"
         remedy = f"remove {name} or {other} from the group nodes, or give them different values of launch_workdir"
         yield name, failed(observed, "one machine, or at least one work directory, for each node", SOURCE, remedy)
     first: dict[str, str] = {}
@@ -60,7 +60,7 @@ def _duplicates(cluster: Cluster) -> Outcomes:
         other = first.setdefault(address.lower(), name)
         if other != name and name not in same:
             remedy = f"correct ansible_host of {name}, or remove one of the two from the group nodes"
-            observed = f"its address {address} is that of {other}"
+            observed = f"{other} has the same address, {address}"
             yield name, failed(observed, "one address for each node", "inventory", remedy)
 
 

@@ -168,5 +168,5 @@ def hung(node: Node, cluster: Cluster) -> Outcome:
         f"{len(processes.hung)} hang in the kernel (state D): {'; '.join(texts)}",
         "none: no signal ends them, and they keep what they hold",
         "/proc/PID/stat, read twice",
-        "look at dmesg for the driver or file server they wait for, and restart the node",
+        "check dmesg for the driver or file server they wait for, and restart the node",
     )

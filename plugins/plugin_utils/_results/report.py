@@ -85,8 +85,8 @@ def _remarks(run: RunRecord) -> str:
         remarks.append(stall_text(run.stalled))
     if run.left:
         many = run.left != 1
-        left = f"{run.left} process{'es' * many} of it {'are' if many else 'is'} left"
-        remarks.append(f"{left}: stop ends {'them' if many else 'it'}")
+        left = f"{run.left} process{'es' * many} {'are' if many else 'is'} left over"
+        remarks.append(f"{left}; run stop to end {'them' if many else 'it'}")
     if run.log_dropped:
         remarks.append(f"{run.log_dropped} bytes of log were dropped")
     memlock = run.memlock.soft if run.memlock else None

@@ -98,7 +98,7 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     why: str | None
     if drains and failures:
         # The head may still give the ranks to a spare, or restart the run.
-        why = f"{failures[0].text}; this attempt is being ended, then the run is over or started again"
+        why = f"{failures[0].text}; this attempt is stopping; the run will then end or restart"
         verdict, cause = "running", None
     elif end is not None:
         verdict, why, cause = _ended(end, failures)
@@ -179,7 +179,11 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
     active = [name for phase in ACTIVE for name in nodes.get(phase, [])]
     if active:
         if missing and "stopped" not in nodes:
-            return "partial", f"active on {names(active)}, not begun on {names(missing)}: stop ends and cleans it", None
+            return (
+                "partial",
+                f"active on {names(active)}, not started on {names(missing)}; run stop to end it and clean up",
+                None,
+            )
         verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"
         phases = ", ".join(f"{phase} on {names(nodes[phase])}" for phase in nodes)
         return verdict, None if set(nodes) <= {"running"} else phases, None

@@ -162,7 +162,7 @@ def test_a_restarted_run_says_so_and_leftovers_have_their_command(run: Show) -> 
     hosts["node1"] = info("node1", "lost", attempt=2, left=1)
     printed = run("status", hosts)[0]
     assert any(" · attempt 3 · " in line for line in printed)
-    assert "1 process of it is left: stop ends it" in " ".join(" ".join(printed).split())
+    assert "1 process is left over; run stop to end it" in " ".join(" ".join(printed).split())
     assert any("muster.train.stop" in line for line in printed)
 
 

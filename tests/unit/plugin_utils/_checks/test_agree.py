@@ -52,7 +52,7 @@ def test_two_names_for_one_work_directory_are_both_named() -> None:
     findings = wrong("node", cluster({}, {"workdir__identity": identity}, {}, {"workdir__identity": identity}))
     assert statuses(findings) == [("node1", "fail"), ("node3", "fail")]
     assert line(findings[0]).startswith(
-        "node1: node: its work directory /home/ann/muster on host host1 is also that of node0; expected"
+        "node1: node: its work directory /home/ann/muster on host host1 is also used by node0; expected"
     )
 
 

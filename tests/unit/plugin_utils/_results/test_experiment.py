@@ -267,7 +267,13 @@ def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
 
 def test_the_list_fits_its_width_a_line_for_each_run() -> None:
     chosen = ("channels=42", "nproc=2", "script_args=[--override training.steps=100 --override training.lr=0.02]")
-    full = {"label": "base", "commit": "01234567+", "verdict": "succeeded", "loss": "1.93", "elapsed": "12 min 31 s"}
+    full: dict[str, Any] = {
+        "label": "base",
+        "commit": "01234567+",
+        "verdict": "succeeded",
+        "loss": "1.93",
+        "elapsed": "12 min 31 s",
+    }
     entries = [
         experiment.ExperimentSummary(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
         experiment.ExperimentSummary(

@@ -61,8 +61,8 @@ def _report_runs(infos: Any) -> list[RunRecord]:
 def test_remarks_on_a_run() -> None:
     stale = run("node0", "running", alive=True, heartbeat_age_s=40.0, left=3, log_dropped=1024)
     text = " ".join(report.status_table([stale], 300)[1].split())
-    assert "nothing written for 40 s: its storage is full or does not answer; 3 processes of it are left" in text
-    assert text.endswith("stop ends them; 1024 bytes of log were dropped")
+    assert "nothing written for 40 s: its storage is full or does not answer; 3 processes are left over" in text
+    assert text.endswith("; run stop to end them; 1024 bytes of log were dropped")
     stalled = run("node0", "running", alive=True, stalled=[{"node": "node1", "seconds": 37}])
     assert "storage does not answer: node1 for 37 s" in report.status_table([stalled], 300)[1]
     calm = report.status_table([run("node0", "running", alive=True, heartbeat_age_s=1.0, left=0, log_dropped=0)], 200)

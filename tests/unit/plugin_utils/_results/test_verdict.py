@@ -76,7 +76,7 @@ def test_a_run_that_ends_an_attempt_may_yet_go_on() -> None:
     runs = [run("node0", "drained", nnodes=2, alive=True), run("node1", "lost", nnodes=2, why="killed?", alive=False)]
     verdict = judge(runs)
     assert verdict.verdict == "running"
-    assert verdict.why == "node1: killed?; this attempt is being ended, then the run is over or started again"
+    assert verdict.why == "node1: killed?; this attempt is stopping; the run will then end or restart"
     runs[0] = run("node0", "stopped", nnodes=2, alive=False)
     assert judge(runs).verdict == "lost"
 
@@ -255,7 +255,7 @@ def test_begun_on_some_nodes_only() -> None:
     verdict = judge([run("node0", "running"), run("node1", "prepared")])
     assert (verdict.verdict, verdict.why) == (
         "partial",
-        "active on node0, not begun on node1: stop ends and cleans it",
+        "active on node0, not started on node1; run stop to end it and clean up",
     )
     assert judge([run("node0", "waiting"), run("node1", "not_found")]).verdict == "partial"
     ended = judge([run("node0", "succeeded"), run("node1", "not_found")])
