@@ -37,11 +37,14 @@ def boxed(tmp_path: Path) -> Iterator[Cluster]:
     engine.remove_containers(tmp_path)
 
 
-def test_a_run_has_its_own_container_and_its_verdict_is_collected(boxed: Cluster, tmp_path: Path) -> None:
+def test_a_run_has_its_own_container_and_its_verdict_is_collected(
+    boxed: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if os.geteuid() == 0:
         work = tmp_path / "work" / "node0"
         work.mkdir(parents=True)
         os.chown(work, 65534, 65534)
+        monkeypatch.setenv("SUDO_UID", "65534")  # as if its owner had become root
     launched = boxed.launch(follow=True, script_args="--seconds 3")
     assert launched.rc == 0, launched.out
     (container,) = engine.containers(tmp_path)
