@@ -104,7 +104,7 @@ def test_stop_removes_a_container_killed_before_its_runner_wrote_a_state(boxed: 
 
 
 def test_a_run_that_ran_out_of_memory_says_so(boxed: Cluster, tmp_path: Path) -> None:
-    engine.write_compose(tmp_path / "compose.yaml", tmp_path, mem_limit="48m", memswap_limit="48m")
+    engine.write_compose(tmp_path / "compose.yaml", tmp_path, mem_limit="96m", memswap_limit="96m")
     (tmp_path / "eat.py").write_text("import time\ntime.sleep(2)\nfood = bytearray(10 ** 9)\n")
     launched = boxed.launch(follow=True, script=str(tmp_path / "eat.py"))
     assert launched.rc != 0
