@@ -4,7 +4,7 @@
 """The environment of every node's ranks: the resolver's decisions below what users set.
 
 Layers, later wins: inherited, machine, fabric, cluster, node, run. Users' values and what is inherited are read first,
-because the resolver decides the rest to fit them; of the fabric, only D1 overrides what is inherited. `decide` is the
+because the resolver decides the rest to fit them; of the fabric, D1 and D4 override what is inherited. `decide` is the
 only place that does this, for a launch and for everything that shows what a launch would set.
 """
 
@@ -25,7 +25,7 @@ from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_ENV, Layer, Origin
 from .._findings.remedy import Option, sentence
-from . import sockets, tuning, variable_layers
+from . import tuning, variable_layers
 from .inherited import environment_of, in_containers, layers_of
 from .library import Library, library_of, numbers
 from .lint.lint import lint, lint_cluster
@@ -181,8 +181,7 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
             findings += tuning.limit_findings(users.tuning, view.library, view.name)
         # A parameter of this run wins over a node's variables, its default does not.
         decided = [*resolved.variables, *tuning.variables(users.tuning, view.library)]
-        kept = {item.name for layer in inherited[view.name] for item in layer if item.name in sockets.NAMES}
-        detected = [item for item in decided if item.layer == Layer.FABRIC and item.name not in kept]
+        detected = [item for item in decided if item.layer == Layer.FABRIC]
         of_run = [item for item in decided if item.layer in FOR_ONE_RUN]
         of_defaults = [item for item in decided if item.layer not in (Layer.FABRIC, *FOR_ONE_RUN)]
         below = [*inherited[view.name], view.machine, detected, of_defaults]

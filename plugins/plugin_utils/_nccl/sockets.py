@@ -21,7 +21,7 @@ from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided
 
 RULE = "D4"
-NAMES = NCCL, GLOO = "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"
+NCCL, GLOO = "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"
 EXACTLY = "the second = means exactly this name"
 # Bridges of this machine and the ends of containers' virtual cables, which do not lead to other machines.
 INSIDE = re.compile(r"docker|virbr|veth|cni|podman|br-[0-9a-f]{12}$")

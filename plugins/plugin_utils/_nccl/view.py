@@ -29,7 +29,7 @@ class NodeView:
     layers holds what users set for this node alone, inherited what its ranks get without a launch, machine what
     follows from the machine whatever the fabric. `environments.decide` adds interface, which leads to the head, and
     user_values, all that users set or ranks inherit, by name: the resolver decides the rest to fit them. What users set
-    always wins; what is inherited wins, too, except over D1, which is the same on all nodes.
+    always wins; what is inherited wins, too, except over D1, the same on all nodes, and D4.
     """
 
     name: str

@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Rule
-from ansible_collections.muster.train.plugins.module_utils._records.system import Container, Inherited, Versions
+from ansible_collections.muster.train.plugins.module_utils._records.system import Container, Versions
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Environments, make
 from ansible_collections.muster.train.tests.support.plan_parts import node, settings
@@ -56,17 +56,6 @@ def test_policy_routing_is_a_warning_where_it_may_change_the_interface() -> None
     assert (finding.check, finding.node, finding.status) == ("interface", "node1", "warn")
     assert "5270 (table 52)" in finding.observed
     assert of(environments(nodes), "node1")["GLOO_SOCKET_IFNAME"].value == "eth0"
-
-
-@pytest.mark.parametrize("kind", ["login", "nccl"])
-def test_an_inherited_interface_is_kept_and_a_users_wins_over_it(kind: str) -> None:
-    plain = node(0, gpu=NVIDIA, hcas=HCAS)
-    inherited = [Inherited(kind, kind, {"NCCL_SOCKET_IFNAME": "=eth1"})]
-    on = [dataclasses.replace(plain, facts=dataclasses.replace(plain.facts, inherited=inherited))]
-    variables = of(environments(on))
-    assert (variables["NCCL_SOCKET_IFNAME"].value, variables["NCCL_SOCKET_IFNAME"].origin) == ("=eth1", kind)
-    assert variables["GLOO_SOCKET_IFNAME"].value == "eth0"
-    assert of(environments(on, {"NCCL_SOCKET_IFNAME": "=eth0"}))["NCCL_SOCKET_IFNAME"].value == "=eth0"
 
 
 @pytest.mark.parametrize("layer", ["cluster", "node", "run"])
