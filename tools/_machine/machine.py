@@ -80,6 +80,9 @@ class Machine(LiveHost):
     def environment(self) -> dict[str, str]:
         return self.manifest.environment
 
+    def home(self) -> str:
+        return self.manifest.environment.get("HOME", "/root")
+
     def allows(self, path: str, mode: int) -> bool:
         return self._error(path) not in FORBIDDEN and super().allows(path, mode)
 

@@ -241,6 +241,10 @@ class Host(Rooted):
         except KeyError:
             return str(os.geteuid())
 
+    def home(self) -> str:
+        """Return the user's home in the user database, where libraries look for it; HOME may be another."""
+        return self.expand(f"~{self.user_name()}")
+
     # Processes
 
     def run(self, argv: Sequence[str], timeout: float = 5.0, cwd: str | None = None) -> CommandResult:

@@ -51,10 +51,10 @@ def read_inherited(host: LiveHost) -> list[Inherited]:
     environment = host.environment()
     variables = select(environment.items())
     inherited = [Inherited("login", "login", variables)] if variables else []
-    # NCCL asks the user database for it, not HOME (userHomeDir).
-    home = host.expand(f"~{host.user_name()}")
     for library in LIBRARIES:
-        of_user = environment.get("NCCL_CONF_FILE") or os.path.join(home, f".{library}.conf")
+        of_user = environment.get("NCCL_CONF_FILE") or os.path.join(
+            host.home(), f".{library}.conf"
+        )  # as NCCL: userHomeDir
         for path in (of_user, f"/etc/{library}.conf"):
             inherited += read_conf(host, library, path, path)
     return inherited
