@@ -80,7 +80,7 @@ class Lock:
             content = files.read_json(self.path)
             return content if isinstance(content, dict) else {}
         except OSError:
-            return None  # nobody can hold a lock there
+            return None  # a lock cannot be held there
         finally:
             os.close(descriptor)
 

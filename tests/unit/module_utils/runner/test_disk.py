@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 
 
 class Storage:
-    """A file that nobody can read before it is thawed."""
+    """A file that cannot be read before it is thawed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
