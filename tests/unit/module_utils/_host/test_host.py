@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,8 @@ def test_what_opens(tmp_path: Path) -> None:
     assert not host.opens("/dev/forbidden")
     assert not host.opens("/dev/missing")
     assert not host.opens("/dev/\0")
+
+
+def test_the_home_is_the_user_database_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/elsewhere")
+    assert Host().home() == pwd.getpwuid(os.geteuid()).pw_dir

@@ -106,7 +106,8 @@ def prune(
 )
 def test_no_run_is_old_by_a_wrong_clock(tmp_path: Path, clock: int, controller: int | None, why: str) -> None:
     path = make(tmp_path, "run", 31)
-    done = prune(tmp_path, now=NOW + clock, controller=None if controller is None else NOW + controller)
+    now = time.time()  # NOW is as old as the whole test run
+    done = prune(tmp_path, now=now + clock, controller=None if controller is None else now + controller)
     assert (done["removed"], path.is_dir()) == ([], True)
     (kept,) = done["kept"]
     assert kept["why"].startswith(why) and kept["why"].endswith(": one of them is wrong")

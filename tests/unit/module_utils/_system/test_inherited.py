@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.system impor
 from ansible_collections.muster.train.plugins.module_utils._system.inherited import parse_conf, read_inherited
 from ansible_collections.muster.train.tools._machine.machine import Machine
 
-# NCCL does not read HOME.
-HOME = pwd.getpwuid(os.geteuid()).pw_dir
+HOME = "/home/ann"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +36,7 @@ def test_a_file(text: str, variables: dict[str, str]) -> None:
 
 def test_the_strongest_first(tmp_path: Path) -> None:
     files = {f"{HOME}/.nccl.conf": "NCCL_A=1\n", "/etc/nccl.conf": "NCCL_B=2\n", "/etc/rccl.conf": "NCCL_C=3\n"}
-    machine = Machine({"files": files, "environment": {"HOME": "/home/ann", "NCCL_D": "4", "PATH": "/bin"}}, tmp_path)
+    machine = Machine({"files": files, "environment": {"HOME": HOME, "NCCL_D": "4", "PATH": "/bin"}}, tmp_path)
     assert read_inherited(machine) == [
         Inherited("login", "login", {"NCCL_D": "4"}),
         Inherited("nccl", f"{HOME}/.nccl.conf", {"NCCL_A": "1"}),
@@ -50,7 +47,7 @@ def test_the_strongest_first(tmp_path: Path) -> None:
 
 def test_nccl_conf_file_instead_of_the_user_s(tmp_path: Path) -> None:
     files = {f"{HOME}/.nccl.conf": "NCCL_A=1\n", "/site.conf": "NCCL_B=2\n"}
-    environment = {"HOME": "/home/ann", "NCCL_CONF_FILE": "/site.conf"}
+    environment = {"HOME": HOME, "NCCL_CONF_FILE": "/site.conf"}
     sources = [item.source for item in read_inherited(Machine({"files": files, "environment": environment}, tmp_path))]
     assert sources == ["login", "/site.conf", "/site.conf"], "once for each library"
 
