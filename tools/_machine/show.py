@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import IDENTITY
 from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings import find_gpus
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import head_address
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.address import is_address
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import Layer, Origin
@@ -138,7 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     version = numbers(given.version)
     if given.version is not None and version is None:
         return complain(parser.prog, f"--version: {given.version!r} is not a version such as 2.23.4")
-    if given.head is not None and not head_address.is_address(given.head):
+    if given.head is not None and not is_address(given.head):
         return complain(parser.prog, f"--head: {given.head!r} is not an IP address")
     try:
         document = show(_read(given.files), Options(given.library, version, given.mode, given.head))

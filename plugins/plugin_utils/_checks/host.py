@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.health import ResolvedName
 from ansible_collections.muster.train.plugins.module_utils._records.system import Disk
 
 from .._cluster import starter
+from .._cluster.address import is_loopback
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .._findings.remedy import playbook
@@ -191,7 +191,7 @@ def names(cluster: Cluster) -> Outcomes:
 
 def _loopback_name(self_names: Mapping[str, ResolvedName]) -> Outcome | None:
     for host, answer in self_names.items():
-        for address in filter(_is_loopback, answer.addresses):
+        for address in filter(is_loopback, answer.addresses):
             return failed(
                 f"its own name {host} resolves to {address}",
                 "an address that the other nodes reach: a loopback address leads back to the node itself",
@@ -208,7 +208,7 @@ def _other_addresses(node: str, cluster: Cluster) -> Outcome | None:
         values = {
             name: frozenset(answer.addresses)
             for name, answer in answers.items()
-            if answer is not None and not any(map(_is_loopback, answer.addresses))
+            if answer is not None and not any(map(is_loopback, answer.addresses))
         }
         peers = usual(values)
         if peers is not None and node in peers.odd:
@@ -216,10 +216,3 @@ def _other_addresses(node: str, cluster: Cluster) -> Outcome | None:
             remedy = "correct /etc/hosts or the name server there"
             return failed(f"{host} resolves to {observed}", expected, f"peers: {peers.source}", remedy)
     return None
-
-
-def _is_loopback(text: str) -> bool:
-    try:
-        return ipaddress.ip_address(text).is_loopback
-    except ValueError:
-        return False

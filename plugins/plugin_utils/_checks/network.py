@@ -9,6 +9,7 @@ import ipaddress
 import re
 
 from .._cluster import head_address, ports
+from .._cluster.address import is_address
 from .._cluster.machines import share_network
 from .._cluster.node import Node
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
@@ -52,9 +53,9 @@ def _rendezvous(head: Node, cluster: Cluster) -> Outcome:
         return unavailable("the addresses could not be read", "net")
     choice, _findings = head_address.choose_address(head.name, setting, head.address, net, share_network(cluster.facts))
     resolution = (head.facts.names or {}).get(choice.value)
-    literal = head_address.is_address(choice.value)
+    literal = is_address(choice.value)
     texts = [choice.value] if literal else resolution.addresses if resolution else []
-    addresses = [ipaddress.ip_address(text) for text in texts if head_address.is_address(text)]
+    addresses = [ipaddress.ip_address(text) for text in texts if is_address(text)]
     if wildcard := next((address for address in addresses if address.is_unspecified), None):
         return failed(
             f"{wildcard} means every address of a host, and no other node can connect to it ({choice.reason})",

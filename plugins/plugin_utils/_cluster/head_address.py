@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
+from .address import is_address, is_loopback
 
 LOOPBACK = "127.0.0.1"
 _LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
@@ -45,9 +46,9 @@ def choose_address(
     """
     if policy:
         chosen = HeadAddress(policy, "launch_head_address")
-        return chosen, [] if together or not _is_loopback(policy) else [_loopback(head, policy)]
+        return chosen, [] if together or not is_loopback(policy) else [_loopback(head, policy)]
     addresses = [address.address for address in net.addresses]
-    if inventory in addresses and (together or not _is_loopback(inventory)):
+    if inventory in addresses and (together or not is_loopback(inventory)):
         return HeadAddress(inventory, f"ansible_host of {head}, which is one of its addresses"), []
     default = net.default_route
     if default is not None:
@@ -100,19 +101,6 @@ def is_reachable(text: str) -> bool:
 def _preference(route: Route) -> tuple[int, int]:
     """Order routes as the kernel does: the longest prefix first, then the lowest metric."""
     return -ipaddress.ip_network(route.destination).prefixlen, route.metric
-
-
-def is_address(text: str) -> bool:
-    """Whether it is an IP address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(text: str) -> bool:
-    return ipaddress.ip_address(text).is_loopback if is_address(text) else text == "localhost"
 
 
 def _loopback(head: str, address: str) -> Finding:

@@ -18,7 +18,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
 from .._text.table import names
-from .head_address import HeadAddress, is_address
+from .address import is_address, is_loopback
+from .head_address import HeadAddress
 from .machines import share_network
 
 CHECK = "head address"
@@ -53,11 +54,7 @@ def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[H
 
 def _reachable(resolution: ResolvedName) -> list[str]:
     """Return the addresses that lead to another machine."""
-    return [
-        address
-        for address in resolution.addresses
-        if is_address(address) and not ipaddress.ip_address(address).is_loopback
-    ]
+    return [address for address in resolution.addresses if is_address(address) and not is_loopback(address)]
 
 
 def _unresolved(name: str, node: str, resolution: ResolvedName) -> Finding:
