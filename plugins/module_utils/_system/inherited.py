@@ -52,9 +52,8 @@ def read_inherited(host: LiveHost) -> list[Inherited]:
     variables = select(environment.items())
     inherited = [Inherited("login", "login", variables)] if variables else []
     for library in LIBRARIES:
-        of_user = environment.get("NCCL_CONF_FILE") or os.path.join(
-            host.home(), f".{library}.conf"
-        )  # as NCCL: userHomeDir
-        for path in (of_user, f"/etc/{library}.conf"):
+        # NCCL takes the home from the user database (userHomeDir), not from $HOME.
+        user_file = environment.get("NCCL_CONF_FILE") or os.path.join(host.home(), f".{library}.conf")
+        for path in (user_file, f"/etc/{library}.conf"):
             inherited += read_conf(host, library, path, path)
     return inherited
