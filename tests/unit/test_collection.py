@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,21 @@ def test_role_defaults_match_their_argument_specs(role: str) -> None:
     for name, default in defaults.items():
         # The types of both, because 1 == True == 1.0.
         assert {type(default), type(options[name]["default"])} == {PYTHON_TYPES[options[name]["type"]]}, name
+
+
+def test_the_policy_has_the_same_default_in_every_role() -> None:
+    """A role that is used without the role launch does not have that role's defaults, and repeats them."""
+    policy = load("roles/launch/defaults/main.yml")
+    repeated = [
+        (str(path.relative_to(ROOT)), name, ast.literal_eval(default))
+        for path in [*ROOT.glob("roles/**/*.yml"), *ROOT.glob("playbooks/*.yml")]
+        for name, default in re.findall(
+            r"\b(launch_[a-z]\w*) \| default\(('[^']*'|{[^}]*}|\[[^]]*\])[,)]", path.read_text(encoding="utf-8")
+        )
+    ]
+    assert {"launch_port_range", "launch_workdir", "launch_docker"} <= {name for _path, name, _default in repeated}
+    assert [(path, name, default) for path, name, default in repeated if policy[name] != default] == []
+    assert policy["launch_workdir"] == documented_options("node_facts")["workdir"]["default"]
 
 
 @pytest.mark.parametrize("role", ROLES)
