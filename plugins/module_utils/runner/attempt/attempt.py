@@ -28,6 +28,8 @@ from .output import Output, make_pipes
 REPORTED_FAILURES = 32
 # What torchrun may need beside the grace of the ranks that it ends.
 CLOSING_S = 10.0
+# How often the kernel's count of OOM kills is read: a kill of the last one or two intervals explains a failure.
+MEMORY_SAMPLE_S = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +90,9 @@ class Attempt:
         self.saved = False
         self.began = time.monotonic()
         self._earlier = prepared.earlier
+        self._disk = disk
         self._memory = KernelMemory()
+        self._next_sample = self.began + MEMORY_SAMPLE_S
         ranks = range(job.first_rank, job.first_rank + job.nproc)
         self.output = Output(run_dir, ranks, self._own_rank, prepared.pipes, job.log_limit, disk, selector)
         passed_files = () if self._own_rank is not None else (self.output.report_end,)
@@ -158,6 +162,9 @@ class Attempt:
         """Let time pass: collect what ended, kill what had its grace."""
         self.output.tick()
         self.child.reap()
+        if now >= self._next_sample and not self.failed:
+            self._next_sample = now + MEMORY_SAMPLE_S
+            self._disk.put("memory", self._memory.sample)
         if self.child.code is None and self._kill_at is None and self.failed:
             self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
         if self.child.code is not None and not self._orphans_asked and not self._waits_for_background(now):

@@ -9,6 +9,7 @@ memory.oom_control (version 1). The words are those of the kernel's log, where t
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import re
@@ -75,24 +76,26 @@ def last_words(messages: Iterable[str], group: str) -> str | None:
 
 
 class KernelMemory:
-    """The kernel's count and words since this was made."""
+    """The kernel's count and words since the sample before the last: what it killed long ago ended no rank now."""
 
     def __init__(self) -> None:
         files = counters(_read(CGROUPS), _read(MOUNTS))
         counts = ((file, group, parse_kills(_read(file))) for file, group in files)
-        self._counter = next(((file, group, kills) for file, group, kills in counts if kills is not None), None)
+        self._counter = next(((file, group) for file, group, kills in counts if kills is not None), None)
+        self._samples = collections.deque([self._count()], maxlen=2)
         self._log: int | None = None
         with contextlib.suppress(OSError):
             self._log = os.open(LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             os.lseek(self._log, 0, os.SEEK_END)
         self._words: str | None = None
 
+    def sample(self) -> None:
+        """Read the count; what was counted before the last time no longer explains a failure."""
+        self._samples.append(self._count())
+
     def kills(self) -> int:
-        """Return how many processes it has killed in the runner's control group."""
-        if self._counter is None:
-            return 0
-        file, _group, before = self._counter
-        return max(0, (parse_kills(_read(file)) or 0) - before)
+        """Return how many processes it has lately killed in the runner's control group."""
+        return max(0, self._count() - self._samples[0])
 
     def explain(self) -> str | None:
         """Return in words what it killed, None where it killed nothing."""
@@ -107,6 +110,9 @@ class KernelMemory:
         if self._log is not None:
             os.close(self._log)
             self._log = None
+
+    def _count(self) -> int:
+        return 0 if self._counter is None else parse_kills(_read(self._counter[0])) or 0
 
     def _messages(self) -> Iterator[str]:
         for _index in range(MAX_RECORDS if self._log is not None else 0):

@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+import os
+import selectors
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_rank, likeliest_first
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import attempt as attempt_module
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt, lay_out
+from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
 from ansible_collections.muster.train.tests.support import memory as groups
-from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of
+from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
 V1 = "9:name=systemd:/user.slice\n4:memory:/system.slice/muster-x.service\n0::/\n"
 V2 = "0::/system.slice/muster-x.service\n"
@@ -69,6 +76,50 @@ def test_the_count_of_both_versions(text: str, kills: int | None) -> None:
 )
 def test_the_words_are_about_the_own_control_group(messages: list[str], words: str | None) -> None:
     assert memory.last_words(messages, "/b") == words
+
+
+def test_only_a_late_kill_explains_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(kills: int) -> None:
+        (tmp_path / "memory.events").write_text(f"oom_kill {kills}\n")
+
+    for name, text in (("CGROUPS", "0::/\n"), ("MOUNTS", f"32 25 0:28 / {tmp_path} rw - cgroup2 cgroup2 rw\n")):
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(memory, name, str(tmp_path / name))
+    count(3)
+    kernel = memory.KernelMemory()
+    count(4)
+    assert (kernel.kills(), "killed 1 process of" in str(kernel.explain())) == (1, True)
+    kernel.sample()
+    assert kernel.kills() == 1  # a sample just after a kill does not hide it
+    kernel.sample()
+    assert (kernel.kills(), kernel.explain()) == (0, None)
+    count(6)
+    assert kernel.kills() == 2
+    kernel.close()
+
+
+@pytest.mark.slow
+def test_an_attempt_takes_samples_until_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples: list[float] = []
+    monkeypatch.setattr(attempt_module, "MEMORY_SAMPLE_S", 0.0)
+    monkeypatch.setattr(memory.KernelMemory, "sample", lambda _memory: samples.append(time.monotonic()))
+    job = make_job(tmp_path, ["sleep", "600"], launcher="python")
+    disk = DiskThread()
+    prepared = lay_out(job, str(tmp_path))
+    attempt = Attempt(job, str(tmp_path), 0, dict(os.environ), prepared, disk, selectors.DefaultSelector())
+    try:
+        attempt.tick(time.monotonic())
+        assert disk.wait(60)
+        assert len(samples) == 1
+        os.kill(attempt.child.pid, signal.SIGKILL)
+        wait_for(lambda: Path(f"/proc/{attempt.child.pid}/stat").read_text().split()[2] == "Z", "the rank's end", 60)
+        attempt.child.reap()
+        attempt.tick(time.monotonic())
+        assert disk.wait(60)
+        assert len(samples) == 1  # none that could hide the cause
+    finally:
+        attempt.child.signal_tree(signal.SIGKILL)
+        attempt.close()
 
 
 def test_the_first_killed_ranks_are_the_cause() -> None:
