@@ -54,7 +54,7 @@ run:
         or V(lost): judged by the reader when the runner's lock is free without a terminal state.
       type: str
     why: {description: The reason of the phase in one line., type: str}
-    run_dir: {description: The run's directory on the node., type: str}
+    run_dir: {description: The run's directory on the node; null where nothing of it is read., type: str}
     nonce: {description: Distinguishes the launches of one run ID., type: str}
     label: {description: The run's label., type: str}
     node: {description: The node's name in the inventory., type: str}
@@ -177,7 +177,7 @@ def main() -> None:
         else nothing_of(params["node"])
     )
     result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
-    here = run.phase != "not_found"  # of a directory that is not Muster's nothing is read
+    here = run.run_dir is not None and run.phase != "not_found"  # of a directory that is not Muster's nothing is read
     if params["lines"] > 0:
         shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])
         result["log"] = read_logs(host, *shown) if here else []

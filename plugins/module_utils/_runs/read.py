@@ -106,7 +106,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     nothing = nothing_of(node, run_id, directory)
     refused = strange(host, workdir, node, directory)
     if refused is not None:
-        return dataclasses.replace(nothing, why=refused)
+        return _read_processes(nothing, directory, refused)
     names = host.list_dir(directory) or []
     held = locks.Lock(locks.run_path(directory)).holder() is not None
     marked = [] if held else process_tree.of_run(run_id, directory)
@@ -144,6 +144,14 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
         heartbeat_age_s=_age(host, os.path.join(directory, HEARTBEAT)),
         log_dropped=beat.log_dropped or known.log_dropped,
     )
+
+
+def _read_processes(nothing: RunRecord, directory: str, refused: str) -> RunRecord:
+    """Return what the kernel says of a run none of whose files are read, and that its directory is not to be read."""
+    marked = process_tree.of_run(str(nothing.run_id), directory)
+    alive = any(map(process_tree.is_runner, marked))
+    phase, left = ("running", 0) if alive else ("not_found", len(marked))
+    return dataclasses.replace(nothing, run_dir=None, phase=phase, why=refused, alive=alive, left=left)
 
 
 def _age(host: Host, path: str) -> float | None:

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .._host.host import Host
 from .._records.job import ENDED, Job
@@ -128,7 +128,7 @@ def stop(
     """
     directory = run_directory(workdir, node, run_id)
     if strange(host, workdir, node, directory) is not None:
-        return False, read_run(host, node, workdir, run_id, docker), Swept()
+        return _stop_processes(directory, nonce, grace, check, lambda: read_run(host, node, workdir, run_id, docker))
     container: ContainerReference | None = None
     changed = False
     swept = 0
@@ -166,6 +166,27 @@ def stop(
     if container is not None and not check and over:
         _drop(host, container, directory, nonce)
     return changed, run, Swept(swept, unkillable)
+
+
+def _stop_processes(
+    directory: str, nonce: str | None, grace: float, check: bool, read: Callable[[], RunRecord]
+) -> tuple[bool, RunRecord, Swept]:
+    """Stop a run by the marks of its processes alone, where its directory is not to be trusted."""
+    run_id = os.path.basename(directory)
+    marked = process_tree.of_run(run_id, directory, nonce)
+    if check or not marked:
+        return bool(marked), read(), Swept()
+    runners = list(filter(process_tree.is_runner, marked))
+    for runner in runners:
+        process_tree.send(runner, signal.SIGTERM)
+    if runners:
+        _wait_gone(run_id, directory, nonce, grace + RUNNER_SLACK_S)
+    swept = Swept(*sweep(run_id, directory, nonce, 0.0 if runners else grace))
+    run = read()
+    if run.phase == "not_found":
+        why = f"its processes were ended, how it ended is not known: {run.why}"
+        run = dataclasses.replace(run, phase="stopped", why=why)
+    return True, run, swept
 
 
 def _runs_in(host: Host, container: ContainerReference | None, directory: str, nonce: str | None) -> bool:

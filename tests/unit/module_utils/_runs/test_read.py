@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.stop import sto
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
 from ansible_collections.muster.train.plugins.module_utils.runner.main import note_unit_end
+from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, needs_root
 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
@@ -217,3 +218,28 @@ def test_root_reads_nothing_where_another_user_could_change_it(tmp_path: Path) -
         f"{tmp_path} belongs to uid {NOBODY} and has mode {mode:04o}, so another user could change what root would read"
     )
     assert_refused(tmp_path, f"{why}: nothing of it is read")
+
+
+@pytest.mark.slow
+@needs_root
+def test_a_living_run_is_stopped_where_another_user_could_change_its_path(tmp_path: Path) -> None:
+    """As if a parent of the work directory was opened for a group after the launch."""
+    job = make_job(tmp_path, ["sleep", "600"], launcher="python")
+    runner = spawn(job)
+    try:
+        wait_for(lambda: state_of(job).get("launcher"), "the rank runs", 60)
+        tmp_path.chmod(0o777)
+        run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
+        assert (run.phase, run.alive, run.run_dir) == ("running", True, None)
+        assert str(run.why).endswith("so another user could change what root would read: nothing of it is read")
+        changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])
+        assert runner.wait(60) == 0
+    finally:
+        runner.kill()
+        runner.wait()
+    assert (changed, run.phase, run.alive, swept.swept) == (True, "stopped", False, 0)
+    assert str(run.why).startswith(f"its processes were ended, how it ended is not known: {tmp_path} ")
+    assert not list(tmp_path.rglob("stop.*"))
+    assert not stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])[0]
+    tmp_path.chmod(0o755)
+    assert state_of(job)["phase"] == "stopped"
