@@ -13,6 +13,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, read_text, write_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
@@ -54,6 +55,8 @@ class ActionModule(Action):
         plan = parse_json(text)
         parts = ranks.planned(plan)
         by_plan = parts is not None
+        if parts is not None and any(part.first_rank is None for part in parts.values()):
+            parts = ranks.confirm_spares(parts, self._read_head(args, variables))
         if parts is None:
             parts, refused = ranks.claimed(answers(variables, args), run_id, spares)
             for line in refused:
@@ -96,14 +99,10 @@ class ActionModule(Action):
 
     def _read_plan(self, args: dict[str, Any], variables: dict[str, Any]) -> tuple[str | None, str]:
         """Return the plan as it lies on the head, or None and why."""
-        head = args["head"]
-        # The head's own; the task's would be the first host's.
-        values = self.host_values(head, ["launch_workdir"], variables)
-        workdir = values.get("launch_workdir") or self._templar.template(variables["launch_workdir"])
-        place = {"workdir": str(workdir), "run_id": args["run_id"], "node": head, "path": "plan.json"}
+        head, place = args["head"], self._place_on_head(args, variables)
         data, last = b"", False
         while not last and len(data) < PLAN_BYTES:
-            part = {**place, "offset": len(data)}
+            part = {**place, "path": "plan.json", "offset": len(data)}
             answer: dict[str, Any] = self._execute_module("muster.train.run_file", part, task_vars=variables)
             if answer.get("failed"):
                 return None, f"{head}: {one_line(answer.get('msg'))}"
@@ -115,3 +114,18 @@ class ActionModule(Action):
         if not last:
             return None, f"{head}: it is larger than {PLAN_BYTES >> 20} MiB"
         return data.decode("utf-8", "replace"), ""
+
+    def _read_head(self, args: dict[str, Any], variables: dict[str, Any]) -> RunRecord:
+        """Return the run as it is on the head now: a spare may have replaced a node since it was last read."""
+        try:
+            place = self._place_on_head(args, variables)
+            answer: dict[str, Any] = self._execute_module("muster.train.run_info", place, task_vars=variables)
+        except AnsibleConnectionFailure:
+            return RunRecord()
+        return RunRecord.from_dict(answer.get("run"))
+
+    def _place_on_head(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Return where the run is on the head, by its own work directory; the task's would be the first host's."""
+        values = self.host_values(args["head"], ["launch_workdir"], variables)
+        workdir = values.get("launch_workdir") or self._templar.template(variables["launch_workdir"])
+        return {"workdir": str(workdir), "run_id": args["run_id"], "node": args["head"]}

@@ -15,6 +15,7 @@ description:
   - Reads the plan of the run in the experiment on the controller. It never replaces that plan.
   - If there is none, because the run was launched from another controller, it brings the plan of the head, unless
     another node says too that it is the head.
+  - A spare gets only ranks of a node that the head says was replaced, once the head's record of the run is final.
   - Without any plan the ranks are those that the nodes say they have. Two nodes that say the same get none.
   - Runs once, delegated to the head.
 options:
@@ -49,8 +50,11 @@ by_plan:
   sample: true
 parts:
   description:
-    - The part of each node. C(first_rank) is null for a spare.
+    - The part of each node. C(first_rank) is null for a spare. C(replaces) has the first ranks of the nodes that a
+      spare has replaced by the head's record, null for other nodes and where the head does not say.
   returned: success
   type: dict
-  sample: {node0: {first_rank: 0, nproc: 8, nnodes: 2}, node1: {first_rank: 8, nproc: 8, nnodes: 2}}
+  sample:
+    node0: {first_rank: 0, nproc: 8, nnodes: 2, replaces: null}
+    node1: {first_rank: 8, nproc: 8, nnodes: 2, replaces: null}
 """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
@@ -54,6 +55,16 @@ def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster
     assert brought.read_bytes() == (cluster.run_dir("node4") / "logs" / "rank_01.log").read_bytes(), "the later one"
     assert brought.read_bytes() != (cluster.run_dir("node1") / "logs" / "rank_01.log").read_bytes()
     assert cluster.processes() == []
+
+    # A node that was not replaced keeps its ranks, whatever a spare says: node3 has rank 0, node4 took rank 1.
+    log = (cluster.experiments / RUN_ID / "ranks" / "rank_00.log").read_bytes()
+    state = cluster.run_dir("node4") / "state.json"
+    state.write_text(json.dumps({**json.loads(state.read_text()), "first_rank": 0}))
+    forged = cluster.run_dir("node4") / "logs" / "rank_00.log"
+    forged.write_text("2026-11-20T14:30:52Z forged\n")
+    again = " ".join(cluster.verb("collect", run_id=RUN_ID).out.split())
+    assert "node4: it claims rank 0, but the head gives it none; no files of ranks are taken from it" in again
+    assert (cluster.experiments / RUN_ID / "ranks" / "rank_00.log").read_bytes() == log
 
 
 def test_too_few_spares_refuse_the_launch_and_name_every_problem(cluster: Cluster) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_NODES, as_integer
@@ -25,11 +25,15 @@ _NONE_TAKEN = ", so no files of ranks are taken from there; collect from the con
 
 @dataclass(frozen=True)
 class NodeRanks:
-    """A node's part of a run of nnodes nodes with nproc ranks each; first_rank is None for a spare."""
+    """A node's part of a run of nnodes nodes with nproc ranks each; first_rank is None for a spare.
+
+    replaces: the first ranks of the nodes that a spare can have replaced, None where the head does not say.
+    """
 
     first_rank: int | None
     nproc: int
     nnodes: int
+    replaces: tuple[int, ...] | None = None
 
 
 def planned(plan: object) -> dict[str, NodeRanks] | None:
@@ -42,6 +46,18 @@ def planned(plan: object) -> dict[str, NodeRanks] | None:
         return None
     parts = {str(node): NodeRanks(rank * nproc, nproc, len(nodes)) for rank, node in enumerate(nodes)}
     return parts | {str(node): NodeRanks(None, nproc, len(nodes)) for node in spares}
+
+
+def confirm_spares(parts: Mapping[str, NodeRanks], head: RunRecord) -> dict[str, NodeRanks]:
+    """Return the parts with what spares can have replaced, by the record of the head once the run has ended."""
+    ranked = head.gang.phases if head.gang else {}
+    if not ranked:
+        return dict(parts)
+    gone = tuple(part.first_rank for node, part in parts.items() if part.first_rank is not None and node not in ranked)
+    return {
+        node: part if part.first_rank is not None else replace(part, replaces=gone if node in ranked else ())
+        for node, part in parts.items()
+    }
 
 
 def head_candidates(infos: Sequence[Info], run_id: str, group: Sequence[str], spares: Sequence[str]) -> list[str]:
@@ -87,13 +103,13 @@ def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tupl
 def ranks_of(part: Mapping[str, Any] | None, run: RunRecord, by_plan: bool = True) -> tuple[range, str | None]:
     """Return (the ranks whose files are taken from a node, what is refused of what the node says).
 
-    A spare takes the ranks of one whole node, but never the head's. Without a plan, `claimed` has already reported a
-    node that has no part.
+    A spare takes the ranks of one whole node that the head has replaced, so never the head's. Without a plan, `claimed`
+    has already reported a node that has no part.
     """
     claim = range(0)
     if run.first_rank is not None and run.nproc is not None and 0 <= run.nproc <= MOST_RANKS:
         claim = range(run.first_rank, run.first_rank + run.nproc)
-    ranks = range(0)
+    ranks, replaces = range(0), part.get("replaces") if part else None
     if part:
         nproc, world_size = part["nproc"], part["nproc"] * part["nnodes"]
         if part["first_rank"] is not None:
@@ -101,10 +117,11 @@ def ranks_of(part: Mapping[str, Any] | None, run: RunRecord, by_plan: bool = Tru
         elif claim.start >= world_size:
             return ranks, None  # an idle spare
         elif len(claim) == nproc and claim.start % nproc == 0 and claim.start >= nproc:
-            ranks = claim
+            ranks = claim if replaces is None or claim.start in replaces else ranks
     if not claim or claim == ranks or (not part and not by_plan):
         return ranks, None
-    why = f"the plan gives it {_words(ranks) if ranks else 'none'}" if by_plan else "no plan confirms it"
+    giver = "the plan" if replaces is None else "the head"
+    why = f"{giver} gives it {_words(ranks) if ranks else 'none'}" if by_plan else "no plan confirms it"
     taken = f"only files of {_words(ranks)} are taken from it" if ranks else "no files of ranks are taken from it"
     return ranks, f"it claims {_words(claim)}, but {why}; {taken}"
 

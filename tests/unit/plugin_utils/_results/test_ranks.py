@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import (
     NodeRanks,
     claimed,
+    confirm_spares,
     head_candidates,
     planned,
     ranks_of,
@@ -23,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import
 RUN_ID = "run_a"
 PLAN = {"nodes": ["a", "b"], "spares": ["c"], "nproc": 4}
 SPARE, SECOND = NodeRanks(None, 4, 2), NodeRanks(4, 4, 2)
+IDLE, TAKER = NodeRanks(None, 4, 2, ()), NodeRanks(None, 4, 2, (4,))
 
 
 def info(node: str, rank: int | None, **more: Any) -> Info:
@@ -57,6 +59,9 @@ def test_what_is_not_a_plan_gives_no_ranks(changes: dict[str, Any]) -> None:
         (SPARE, 0, 4, range(0), "ranks 0 to 3, but the plan gives it none; no files of ranks are"),
         (SPARE, 2, 4, range(0), "ranks 2 to 5, but the plan gives it none; no files of ranks are"),
         (SPARE, 4, 2, range(0), "ranks 4 to 5, but the plan gives it none; no files of ranks are"),
+        (IDLE, 4, 4, range(0), "ranks 4 to 7, but the head gives it none; no files of ranks are"),
+        (TAKER, 4, 4, range(4, 8), None),
+        (TAKER, 8, 4, range(0), None),
         (None, 4, 4, range(0), "ranks 4 to 7, but the plan gives it none; no files of ranks are"),
         (None, None, None, range(0), None),
     ],
@@ -68,6 +73,20 @@ def test_what_a_node_says_of_itself(
     ranks, refused = ranks_of(dataclasses.asdict(part) if part else {}, run)
     assert ranks == expected
     assert refused == (words and f"it claims {words} taken from it")
+
+
+def test_a_spare_has_only_ranks_that_the_head_gave_away() -> None:
+    """What a spare says of itself does not count: the healthy node's files would be replaced by its."""
+    parts = planned(PLAN) or {}
+
+    def spare_part(*ranked: str) -> NodeRanks:
+        phases = dict.fromkeys(ranked, "succeeded")
+        return confirm_spares(parts, RunRecord.from_dict({"gang": {"phases": phases}}))["c"]
+
+    assert spare_part("a", "b") == IDLE
+    assert spare_part("a", "c") == TAKER
+    assert spare_part() == SPARE  # the run goes on
+    assert confirm_spares(parts, RunRecord()) == parts
 
 
 def test_without_a_plan_no_claim_is_reported_twice() -> None:
