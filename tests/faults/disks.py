@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -22,7 +23,8 @@ from ansible_collections.muster.train.tests.faults import gangs
 from ansible_collections.muster.train.tests.support.gang import Running
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
-FULL, HANGING = "1m", 16 << 20
+# Of a small disk, and of one that can be frozen.
+SMALL, HANGING = "size=1m,nr_inodes=200", 16 << 20
 # Longer than `lost_after`, which is 12 s.
 SHORT_S = 15.0
 # As long as the failover of a file server takes.
@@ -47,9 +49,9 @@ def skip_reason() -> str | None:
 
 @contextlib.contextmanager
 def small(place: Path) -> Iterator[Path]:
-    """Yield a disk of 1 MiB."""
+    """Yield a disk of 1 MiB and 200 inodes."""
     place.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={FULL}", "tmpfs", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", place], check=True)
     try:
         yield place
     finally:
@@ -63,6 +65,13 @@ def fill(place: Path) -> None:
             with contextlib.suppress(OSError):
                 while True:
                     stream.write(b"x" * size)
+
+
+def use_inodes(place: Path) -> None:
+    """Make empty files until the disk has no inode left."""
+    with contextlib.suppress(OSError):
+        for number in itertools.count():
+            (place / f"filler{number}").touch(exist_ok=False)
 
 
 @contextlib.contextmanager
@@ -85,19 +94,26 @@ def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
         subprocess.run(["umount", "-l", place], check=True)
 
 
-def full(home: Path, turn: random.Random) -> float:
-    """A disk fills up during the run, which is then stopped on that node as the module does."""
-    bad = turn.randrange(gangs.NODES)
-    with small(home / f"node{bad}") as disk, gangs.running_gang(home, turn) as running:
-        fill(disk)
-        time.sleep(1.5)
-        assert gangs.all_run(running), f"a full disk ended the run: {running.phases()}"
-        job = running.jobs[bad]
-        began = time.monotonic()
-        gangs.stop_module(job, gangs.STOP_GRACE_S)
-        seconds = gangs.wait_for_end(running, began)
-        gangs.check(running, ["stopped"])
-        return seconds
+def exhausted(exhaust: Callable[[Path], None]) -> Callable[[Path, random.Random], float]:
+    """Return the fault that a disk is exhausted during the run, which is then stopped there as the module does."""
+
+    def fault(home: Path, turn: random.Random) -> float:
+        bad = turn.randrange(gangs.NODES)
+        with small(home / f"node{bad}") as disk, gangs.running_gang(home, turn) as running:
+            exhaust(disk)
+            time.sleep(1.5)
+            assert gangs.all_run(running), f"the disk ended the run: {running.phases()}"
+            job = running.jobs[bad]
+            began = time.monotonic()
+            gangs.stop_module(job, gangs.STOP_GRACE_S)
+            seconds = gangs.wait_for_end(running, began)
+            state = running.state(bad)
+            # By a request and not by a signal, which is for disks that cannot be written at all.
+            assert (state["phase"], "stop requested" in str(state["why"])) == ("stopped", True), state["why"]
+            gangs.check(running, ["stopped"])
+            return seconds
+
+    return fault
 
 
 def hangs(head: bool) -> Callable[[Path, random.Random], float]:

@@ -38,6 +38,9 @@ gang of real runners on one machine and injects the fault at a random moment (th
 verdict is right, no process is left after `stop`, two unrelated processes with similar marks survive, and the time
 stays below the bound. `launch_abort_grace` is 2 s in these rounds, the grace period of `stop` 3 s.
 
+Some faults are made without touching the machine: flock(2) fails by a seccomp filter, disks are small or frozen file
+systems of their own, and a clock is set back for one runner's Python and for the checkpoints of its ranks.
+
 Measured on {cores} cores with Python {python} and torch {torch}.
 
 | fault | passed | median (s) | worst (s) | bound (s) |

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.muster.train.tests.faults.row import Row
+from ansible_collections.muster.train.tests.faults import disks, homes
+from ansible_collections.muster.train.tests.faults.row import Fault, Row
+from ansible_collections.muster.train.tests.support import no_flock
 
 UNIT = "tests/unit/module_utils/runner"
 
@@ -15,7 +17,13 @@ STORAGE = [
         "a stop request and the final state are written into files that exist since the start; where nothing can be "
         "written, `stop` signals the runner",
         "unchanged",
-        tests=(
+        (
+            Fault(
+                "a disk has no inode left, then a stop there",
+                *(disks.exhausted(disks.use_inodes), 5.0, "rounds", 2, disks.skip_reason),
+            ),
+        ),
+        (
             f"{UNIT}/test_files.py::test_a_run_on_a_full_disk_can_be_stopped",
             f"{UNIT}/test_files.py::test_where_no_request_can_be_written_a_signal_is_the_request",
         ),
@@ -24,7 +32,8 @@ STORAGE = [
         "nodes share the work directory (a shared home)",
         "each node has a directory of its own in it; a runner that finds the job of another node refuses",
         "unchanged",
-        tests=(
+        (Fault("a node is killed, all share a home", homes.shared, 30.0),),
+        (
             f"{UNIT}/test_storage.py::test_nodes_that_share_a_work_directory_run_side_by_side",
             f"{UNIT}/test_storage.py::test_the_job_of_another_node_is_refused",
         ),
@@ -33,13 +42,15 @@ STORAGE = [
         "flock(2) does not work in the work directory (Lustre without `-o flock`)",
         "the launch is refused with the kernel's words, by its checks or by the runner",
         "nothing starts",
-        tests=(f"{UNIT}/test_storage.py::test_without_flock_the_refusal_says_so",),
+        (Fault("flock does not work: until all have ended", homes.without_flock, 15.0, skip_reason=no_flock.missing),),
+        (f"{UNIT}/test_storage.py::test_without_flock_the_refusal_says_so",),
     ),
     Row(
         "a cleaner of `/tmp` removes the files of a living run",
         "the runner makes them again; until then `status`, `stop` and the next launch know it by its processes",
         "`running`",
-        tests=(
+        (Fault("a cleaner removes files, then a stop there", homes.cleaned, 5.0),),
+        (
             f"{UNIT}/test_upkeep.py::test_a_living_run_makes_its_files_again",
             f"{UNIT}/test_upkeep.py::test_before_it_does_it_is_known_by_its_processes",
         ),

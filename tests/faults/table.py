@@ -9,6 +9,7 @@ import signal
 
 from ansible_collections.muster.train.tests.faults import (
     anything,
+    clocks,
     containers,
     controller,
     disks,
@@ -80,7 +81,8 @@ ROWS = [
         "progress and checkpoints are what changed in the file system, whatever its times say; `teardown` removes no "
         "run directory if the clocks of the node, its file system and the controller contradict each other",
         "unchanged",
-        tests=(
+        (Fault("a clock is set back, ranks crash: until all run again", clocks.set_back, 20.0),),
+        (
             f"{UNIT}/gang/test_restarts.py::test_checkpoints_under_a_clock_that_was_set_back_are_progress",
             "tests/unit/module_utils/_runs/test_prune.py::test_no_run_is_old_by_a_wrong_clock",
         ),
@@ -228,7 +230,7 @@ ROWS = [
         "a disk fills up during the run",
         "log lines are dropped and counted; `stop` and the final state still find room",
         "unchanged",
-        (Fault("a disk is full, then a stop there", disks.full, 5.0, "rounds", 2, disks.skip_reason),),
+        (Fault("a disk is full, then a stop there", disks.exhausted(disks.fill), 5.0, "rounds", 2, disks.skip_reason),),
         (f"{UNIT}/test_files.py::test_a_full_log_disk_does_not_end_the_training",),
     ),
     *STORAGE,

@@ -45,15 +45,16 @@ def free_ports() -> int:
 def make_gang(tmp_path: Path, argvs: list[list[str]], **changes: Any) -> list[Job]:
     """Return the jobs of a gang whose nodes run these commands; `lost_after` and `max_restarts` are the gang's.
 
-    The last `spares` of them are spares.
+    The last `spares` of them are spares. With `shared_workdir`, all nodes have the same work directory.
     """
     nnodes = len(argvs) - changes.pop("spares", 0)
+    shared = changes.pop("shared_workdir", False)
     port = free_ports()
     names = [f"node{rank}" for rank in range(len(argvs))]
     lost_after, restarts = changes.pop("lost_after", 12), changes.pop("max_restarts", 0)
     return [
         make_job(
-            tmp_path / name,
+            tmp_path / ("shared" if shared else name),
             argvs[rank],
             **{
                 "node": name,
