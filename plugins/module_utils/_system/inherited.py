@@ -17,7 +17,6 @@ from .._host.host import Host
 from .._host.live import LiveHost
 from .._records.system import Inherited
 from .._text.library_conf import parse_lines
-from .._text.printable import clean
 
 _NAME = re.compile(r"(?:NCCL|RCCL|GLOO|TORCH|CUDA|HIP|ROCR)_[A-Za-z0-9_]+", re.ASCII)
 # NVIDIA's images say by it what they hold; no library reads it.
@@ -31,7 +30,8 @@ def select(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
     kept: dict[str, str] = {}
     for name, value in variables:
         if _NAME.fullmatch(name) and name not in _NOT_READ:
-            kept.setdefault(name, clean(value))
+            # As the library gets it, control characters and all; JSON has only no bytes that are not UTF-8.
+            kept.setdefault(name, value.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
     return dict(sorted(kept.items()))
 
 

@@ -11,7 +11,7 @@ only place that does this, for a launch and for everything that shows what a lau
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
@@ -161,9 +161,7 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
     run = _read(users.run, None, findings)
     by_node, inherited, views = {}, {}, {}
     for node in nodes:
-        refused: list[Finding] = []
-        inherited[node.name] = _read(node.inherited, node.name, refused)
-        findings += [dataclasses.replace(finding, status="warn") for finding in refused]  # no launch has set it
+        inherited[node.name] = _read(node.inherited, node.name, findings, variable_layers.inherited_layer)
         by_node[node.name] = _read(node.layers, node.name, findings)
         users_layers = (*inherited[node.name], *cluster, *by_node[node.name], *run)
         values = {item.name: item.value for layer in users_layers for item in layer}
@@ -194,11 +192,16 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
     return Environments(resolution.fabric, views, environments, findings)
 
 
-def _read(layers: Sequence[UserLayer], node: str | None, findings: list[Finding]) -> list[list[Variable]]:
-    """Read users' layers; what cannot be a variable is added to the findings."""
+def _read(
+    layers: Sequence[UserLayer],
+    node: str | None,
+    findings: list[Finding],
+    read: Callable[..., tuple[list[Variable], list[Finding]]] = variable_layers.user_layer,
+) -> list[list[Variable]]:
+    """Read users' layers, or what is inherited; what cannot be a variable is added to the findings."""
     result = []
     for values, origin in layers:
-        layer, refused = variable_layers.user_layer(values, origin, node)
+        layer, refused = read(values, origin, node)
         result.append(layer)
         findings += refused
     return result

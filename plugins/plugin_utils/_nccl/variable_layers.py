@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .._findings.errors import display
 from .._findings.finding import Finding
 from .._findings.origin import MUSTER, Origin
 from .._request.parameters import Parameter, read
@@ -19,6 +21,9 @@ from .._request.parameters import Parameter, read
 Settings = Mapping[str, Mapping[str, Any]]  # the parameters of a request: name -> Setting
 
 MOST_OMP_THREADS = 16  # more threads gain little and compete with the data loader's
+
+CORRECT = "correct it there"
+PRINTABLE = "no control characters, such as the ends of lines from Windows"
 
 _ENVIRONMENT = Parameter("env", "environment")
 
@@ -53,6 +58,20 @@ def of_the_machine(cpus: int, ranks: int) -> list[Variable]:
     ]
 
 
+def inherited_layer(
+    values: Mapping[str, str], origin: Origin, node: str | None
+) -> tuple[list[Variable], list[Finding]]:
+    """Read what a node's ranks inherit; a value that no user may set has its effect all the same, as it is."""
+    layer, refused = user_layer({name: clean(value) for name, value in values.items()}, origin, node)
+    layer = [dataclasses.replace(item, value=values[item.name]) for item in layer]
+    refused += [
+        Finding("environment", node, "warn", f"{item.name} is {display(item.value)}", PRINTABLE, origin.label, CORRECT)
+        for item in layer
+        if item.value != clean(item.value)
+    ]
+    return layer, [dataclasses.replace(finding, status="warn") for finding in refused]  # no launch has set it
+
+
 def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Variable], list[Finding]]:
     """Read what a user set; each entry that cannot be a rank's variable is a finding."""
     layer: list[Variable] = []
@@ -67,6 +86,4 @@ def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Vari
             errors.append(str(error))
         else:
             layer.append(variable(name, str(value), origin))
-    return layer, [
-        Finding("environment", node, "fail", error, "", origin.label, "correct it there") for error in errors
-    ]
+    return layer, [Finding("environment", node, "fail", error, "", origin.label, CORRECT) for error in errors]

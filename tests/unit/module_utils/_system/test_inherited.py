@@ -26,7 +26,11 @@ HOME = "/home/ann"
             "RCCL_X=1\nGLOO_X=2\nTORCH_X=3\nCUDA_X=4\nHIP_X=5\nLD_PRELOAD=x\n",
             {"CUDA_X": "4", "GLOO_X": "2", "HIP_X": "5", "RCCL_X": "1", "TORCH_X": "3"},
         ),
-        ("NCCL_DEBUG=\x1b[2JINFO\r\n", {"NCCL_DEBUG": "INFO "}),
+        ("NCCL_DEBUG=\x1b[2JINFO\r\n", {"NCCL_DEBUG": "\x1b[2JINFO\r"}),
+        (
+            "NCCL_DEBUG=a\udcffb\n",
+            {"NCCL_DEBUG": "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}b"},
+        ),
         ("", {}),
     ],
 )

@@ -92,6 +92,18 @@ def test_what_no_rank_can_be_given_is_refused_with_its_origin(bad: dict[str, Any
     assert "(node (launch_node_env))" in line(findings[0])
 
 
+def test_what_is_inherited_has_its_effect_as_it_is() -> None:
+    """A file with the line ends of Windows: NCCL reads the value with the carriage return."""
+    values = {"NCCL_IB_DISABLE": "1\r", "NCCL_DEBUG": "INFO", "RANK": "0"}
+    layer, findings = variable_layers.inherited_layer(values, Origin(Layer.CONF, "/etc/nccl.conf"), "node1")
+    assert [(item.name, item.value) for item in layer] == [("NCCL_IB_DISABLE", "1\r"), ("NCCL_DEBUG", "INFO")]
+    assert [finding.status for finding in findings] == ["warn", "warn"]
+    assert line(findings[0]).startswith("node1: environment: RANK is set by Muster")
+    assert line(findings[1]).startswith(
+        "node1: environment: NCCL_IB_DISABLE is '1\\r'; expected no control characters, such as the"
+    )
+
+
 def test_every_bad_value_is_found() -> None:
     _layer, findings = variable_layers.user_layer({"A": True, "B": "1", "C": None}, LAUNCH_ENV, None)
     assert len(findings) == 2
