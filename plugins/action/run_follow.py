@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import shutil
@@ -14,12 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure, AnsiblePromptInterrupt, AnsiblePromptNoninteractive
+from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
@@ -35,8 +35,18 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.table import al
 
 display = Display()
 
+
+def _in_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-ON_TERMINAL = sys.stdout.isatty() and sys.stdin.isatty()
+ON_TERMINAL = sys.stdout.isatty() and _in_foreground()
+INTERRUPT = Interrupt()
+CLEARED = "\r\x1b[K"
 # A longer line would wrap, and redrawing it would leave its first part behind.
 WIDEST = shutil.get_terminal_size().columns - 1
 
@@ -91,11 +101,14 @@ class ActionModule(Action):
         call = args["request"].get("call")
         if args["until"] == "running":
             return self._await_start(args, variables)
-        followed = self._follow(args, variables, command("logs", run_id, call))
+        with INTERRUPT.awaited():
+            followed = self._follow(args, variables, command("logs", run_id, call))
         if followed["interrupted"]:
             commands = hints(run_id, call, ("follow", "stop"))
             for line in (
-                f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected",
+                # A terminal echoes Ctrl-C.
+                (CLEARED if ON_TERMINAL else "")
+                + f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected",
                 *aligned(commands),
             ):
                 display.display(line)
@@ -180,9 +193,10 @@ class ActionModule(Action):
             return RunRecord.from_dict(info["run"])
         return one_line(info.get("msg") or "no answer")
 
-    def _wait(self, line: _Line, seconds: float) -> bool:
+    def _wait(self, seconds: float) -> bool:
         """Wait until the next read; False when the user pressed Ctrl-C."""
-        return line.wait(seconds)
+        self._pause(seconds)
+        return not INTERRUPT.pressed
 
     def _await_start(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return once all launchers run or the run has ended; a run that ended before any was started has failed."""
@@ -227,7 +241,7 @@ class ActionModule(Action):
                 if now.progress is None and not now.attempt and now.elapsed_s >= HINT_AFTER_S and not hinted:
                     hinted = True
                     line.say(f"no progress yet: {logs}")
-            if not self._wait(line, pause):
+            if not self._wait(pause):
                 return {"ended": False, "phase": phase, "interrupted": True}
 
 
@@ -236,17 +250,15 @@ class _Line:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._text = ""
         self._drawn = False
         self._printed_news = ""
         self._next_plain = self._next_unchanged = 0.0
 
     def draw(self, text: str, news: str, last: bool) -> None:
         """Show the text (plain output: if there is news and a line is due, and always the last one)."""
-        self._text = text[:WIDEST]
         if ON_TERMINAL:
-            if last:
-                display.display(self._over() + self._text)
+            display.display(self._over() + text[:WIDEST])
+            self._drawn = True
             return
         now = self._clock()
         if last or (now >= self._next_plain and (news != self._printed_news or now >= self._next_unchanged)):
@@ -265,24 +277,4 @@ class _Line:
         self._drawn = False
 
     def _over(self) -> str:
-        return "\x1b[1A\r\x1b[K" if self._drawn else ""
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until the next read; False when the user pressed Ctrl-C."""
-        if not ON_TERMINAL:
-            time.sleep(seconds)
-            return True
-        try:
-            # The prompt draws the line; its timer, in whole seconds, turns Ctrl-C into an exception.
-            display.prompt_until(
-                self._over() + (self._text or "waiting for the head"),
-                private=True,
-                seconds=math.ceil(seconds),
-                complete_input=(),
-            )
-            self._drawn = True
-        except AnsiblePromptInterrupt:
-            return False
-        except AnsiblePromptNoninteractive:
-            time.sleep(seconds)
-        return True
+        return f"\x1b[1A{CLEARED}" if self._drawn else ""

@@ -17,7 +17,7 @@ description:
   - If there is no heartbeat for 20 seconds, as on a full disk, M(muster.train.run_info) checks whether the runner is
     alive. If it is, or if that is unknown, the module continues to follow.
   - It fails if the head cannot be reached for a minute. The run continues.
-  - Ctrl-C stops following, never the run.
+  - Ctrl-C stops following, never the run. A second one ends Ansible.
   - Runs once, on the first host of the play, which must be the head.
 options:
   run_dir:

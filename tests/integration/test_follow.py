@@ -6,49 +6,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
-import time
-from collections.abc import Callable
 
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.terminal import on_terminal
 
 CTRL_C = b"\x03"
 # One line up, to its beginning, cleared: the next text takes the place of the last.
 OVER = "\x1b[1A\r\x1b[K"
-LIMIT_S = 300
-
-
-def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str) -> Played:
-    """Run a playbook on a terminal of its own, pressing keys as `press` says when it has read what was printed."""
-    argv = cluster.command(*arguments)
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(ROOT)
-        os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
-    screen = b""
-    deadline = time.monotonic() + LIMIT_S
-    try:
-        while time.monotonic() < deadline:
-            if not select.select([terminal], [], [], 1)[0]:
-                continue
-            try:
-                read = os.read(terminal, 1 << 16)
-            except OSError:  # how Linux says that the other end is closed
-                break
-            if not read:
-                break
-            screen += read
-            if keys := press(screen.decode(errors="replace")):
-                os.write(terminal, keys)
-        else:
-            raise AssertionError(f"still there after {LIMIT_S} s: {screen.decode(errors='replace')}")
-    finally:
-        os.close(terminal)
-        status = os.waitpid(pid, 0)[1]
-    return Played(os.waitstatus_to_exitcode(status), screen.decode().replace("\r\n", "\n"))
 
 
 def launching(*script_args: str, **parameters: object) -> tuple[str, str, str]:
@@ -85,8 +50,6 @@ def test_ctrl_c_ends_the_following_and_not_the_run(cluster: Cluster) -> None:
     def press(screen: str) -> bytes:
         if pressed or f"{OVER}running  step " not in screen:
             return b""
-        # As a person does: the prompt is drawn before it takes keys, and a Ctrl-C before that is Ansible's own.
-        time.sleep(0.3)
         pressed.append(screen)
         return CTRL_C
 

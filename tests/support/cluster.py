@@ -205,6 +205,15 @@ class Cluster:
                 processes.append(process)
         return processes
 
+    def controllers(self) -> list[Process]:
+        """Return the living processes of this cluster's playbooks: Ansible, its workers, and what these run."""
+        playbooks = []
+        for process in process_tree.every():
+            marks = process_tree.environment(process.pid)
+            if marks.get("ANSIBLE_LOCAL_TEMP") == str(self.local_tmp) and "MUSTER_RUN_DIR" not in marks:
+                playbooks.append(process)
+        return playbooks
+
     def marks(self, name: str) -> list[str | None]:
         """Return a mark of every living process of this cluster's runs."""
         return [process_tree.environment(process.pid).get(name) for process in self.processes()]

@@ -18,8 +18,12 @@ from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
+from .controller import end_with_controller, end_without_reader
 
 display = Display()
+
+# Ansible imports an action in its main process before it forks a worker for it.
+end_without_reader()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
@@ -33,6 +37,7 @@ class Action(ActionBase):
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        end_with_controller()
         result: dict[str, Any] = super().run(tmp, task_vars)
         args = transform_to_native_types(self.validate_argument_spec(self.OPTIONS)[1], redact=False)
         try:

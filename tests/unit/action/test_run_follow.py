@@ -63,7 +63,7 @@ class Fake(follow.ActionModule):
     def _clock(self) -> float:
         return self.seconds
 
-    def _wait(self, line: follow._Line, seconds: float) -> bool:
+    def _wait(self, seconds: float) -> bool:
         self.pauses.append(seconds)
         self.seconds += 1
         return self.seconds != self.interrupt_at

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ctrl-C as an answer: where a worker awaits it, the play continues instead of ending."""
+
+from __future__ import annotations
+
+import mmap
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from .controller import is_controller
+
+AWAITED, PRESSED = 0, 1
+
+
+class Interrupt:
+    """What the controller and a worker share: it is made in the controller, before the worker is forked."""
+
+    def __init__(self) -> None:
+        self._flags = mmap.mmap(-1, 2)
+        self._ending = signal.getsignal(signal.SIGINT)
+        if is_controller() and callable(self._ending):
+            signal.signal(signal.SIGINT, self._on_interrupt)
+
+    @property
+    def pressed(self) -> bool:
+        """Whether Ctrl-C was pressed while it was awaited."""
+        return bool(self._flags[PRESSED])
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Let the first Ctrl-C be an answer; a second one ends the play."""
+        self._flags[AWAITED], self._flags[PRESSED] = True, False
+        try:
+            yield
+        finally:
+            self._flags[AWAITED] = False
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._flags[AWAITED] and not self.pressed:
+            self._flags[PRESSED] = True
+        elif callable(self._ending):
+            self._ending(number, frame)

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A playbook on a terminal, as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import time
+from collections.abc import Callable
+
+from ansible_collections.muster.train.tests.support.cluster import ROOT, Cluster, Played
+
+LIMIT_S = 300
+
+
+def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str) -> Played:
+    """Run a playbook on a terminal of its own, pressing keys as `press` says when it has read what was printed."""
+    argv = cluster.command(*arguments)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
+    screen = b""
+    deadline = time.monotonic() + LIMIT_S
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            try:
+                read = os.read(terminal, 1 << 16)
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not read:
+                break
+            screen += read
+            if keys := press(screen.decode(errors="replace")):
+                os.write(terminal, keys)
+        else:
+            raise AssertionError(f"still there after {LIMIT_S} s: {screen.decode(errors='replace')}")
+    finally:
+        os.close(terminal)
+        status = os.waitpid(pid, 0)[1]
+    return Played(os.waitstatus_to_exitcode(status), screen.decode().replace("\r\n", "\n"))
