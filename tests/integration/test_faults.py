@@ -73,7 +73,7 @@ def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Clu
     failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args="--fail-rank 1")
     assert failed.rc != 0
     why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
-    assert f"failed: {why}" in failed.out
+    assert f"failed: {why}" in failed.out, failed.out
     record = cluster.record()
     assert (record["verdict"], record["why"]) == ("failed", why)
     assert record["exit_codes"]["node1"] == 1
@@ -85,6 +85,15 @@ def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Clu
     assert any("collective.py" in line for line in first["traceback"])
     # The error file that torch wrote came home.
     assert list((cluster.experiments / RUN_ID / "nodes/1/errors").iterdir())
+    stop(cluster)
+
+
+def test_a_rank_that_raised_is_the_cause_although_its_peer_exited_first(cluster: Cluster) -> None:
+    arguments = "--fail-rank 1 --slowly"
+    failed = cluster.launch(follow=True, script="collective.py", launcher="torchrun", script_args=arguments)
+    why = "node1: rank 1 exited with code 1: ValueError: the loss is not a number"
+    assert f"failed: {why}" in failed.out, failed.out
+    assert cluster.record()["why"] == why
     stop(cluster)
 
 

@@ -109,9 +109,11 @@ def _likeness(failure: RankFailure, others: Sequence[RankFailure], message: str,
         return Likeness.ENDED if len(others) > 1 else Likeness.UNCLEAR
     if failure.signal == "SIGKILL" and any(_time(other) < _time(failure) - 1 for other in others):
         return Likeness.ENDED  # torchrun's patience with a rank that ignores SIGTERM
-    if failure.signal == "SIGABRT":  # NCCL's watchdog aborts, and so does a failed assertion
+    if failure.signal == "SIGABRT" and not message:  # NCCL's watchdog aborts, and so does a failed assertion
         return max(Likeness.UNCLEAR, judge_text(tail))
-    return Likeness.OWN if failure.signal else judge_text(message or tail)
+    # With a message it raised an exception first, and a thread of a library aborted while it exited.
+    aborted = failure.signal == "SIGABRT"
+    return Likeness.OWN if failure.signal and not aborted else judge_text(message or tail)
 
 
 def likeliest_first(failures: Iterable[T]) -> list[T]:

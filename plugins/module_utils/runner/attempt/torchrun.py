@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 # torch's own exit barrier is 300 s: after that the head leaves with its store, while peers may still train.
@@ -48,19 +49,50 @@ def _lengthen_exit_barrier(api: Any, seconds: float) -> None:
     api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=seconds)
 
 
-def _hurry(processes: Any, report: int, grace: float) -> None:
-    """Report a failed rank at once, and give the other ranks only the run's grace period instead of torch's 30 s."""
+def _hurry(processes: Any, report: int, grace: float) -> dict[int, dict[str, Any]]:
+    """Report a failed rank at once, and give the other ranks only the run's grace period instead of torch's 30 s.
+
+    The dictionary returned gets, by local rank, the ranks that had failed unseen when torchrun was asked to end.
+    """
+    unseen: dict[int, dict[str, Any]] = {}
     if not hasattr(processes, "PContext"):
-        return
+        return unseen
     close = processes.PContext.close
+    closed = False
 
     def closing(self: Any, death_sig: Any = None, timeout: float = grace) -> None:
+        nonlocal closed
         if getattr(self, "_failures", None):
             os.write(report, b'[{"closing": true}]\n')
             timeout = min(timeout, grace)
+        elif not closed:  # torchrun closes twice; the second time its own signal has ended the ranks
+            unseen.update(_failed_ranks(self))
+        closed = True
         close(self, death_sig, timeout)
 
     processes.PContext.close = closing
+    return unseen
+
+
+def _failed_ranks(context: Any) -> dict[int, dict[str, Any]]:
+    """Return the ranks that have failed by now: local rank -> its record, as `_report` writes them."""
+    failed = {}
+    for local_rank, handler in getattr(context, "subprocess_handlers", {}).items():
+        code, path = handler.proc.poll(), context.error_files[local_rank]
+        if code is None and os.path.isfile(path):
+            code = 1  # it has recorded its exception, and its interpreter is still exiting
+        if code and code != -signal.SIGTERM:
+            rank, when = int(context.envs[local_rank]["RANK"]), time.time()
+            failed[local_rank] = {"rank": rank, "local_rank": local_rank, "code": code, "time": when, "error": path}
+    return failed
+
+
+def _read_json(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except (OSError, ValueError):
+        return None
 
 
 def _note_kills(handlers: Any) -> list[int]:
@@ -114,7 +146,7 @@ def main(argv: list[str]) -> int:
     os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts must not inherit it
     _lengthen_exit_barrier(api, EXIT_BARRIER_S if loses_nodes else ALONE_EXIT_BARRIER_S)
     killed = _note_kills(logs)
-    _hurry(logs, report, grace)
+    unseen = _hurry(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
     try:
         if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):
@@ -127,8 +159,9 @@ def main(argv: list[str]) -> int:
         _report(error.failures, report)
         return 1
     except logs.SignalException as error:
-        _send([{"killed": local_rank} for local_rank in killed], report)
-        return 128 + int(error.sigval)
+        failed = [{**record, "error": _read_json(record["error"])} for record in unseen.values()]
+        _send([*failed, *({"killed": local_rank} for local_rank in killed)], report)
+        return 1 if failed else 128 + int(error.sigval)
     return 0
 
 

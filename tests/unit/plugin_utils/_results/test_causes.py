@@ -170,6 +170,8 @@ def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     aborted = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
     assert of_run(aborted)[0].likeness is Likeness.UNCLEAR
     assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), aborted) == "node0: rank 0 killed by SIGABRT"
+    leaving = failed("node0", failure(0, None, "SIGABRT", message="ValueError: no loss", log_tail=["terminate called"]))
+    assert of_run(leaving)[0].likeness is Likeness.OWN
 
 
 def test_the_words_of_a_rank_that_left_none() -> None:
