@@ -35,6 +35,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.standing imp
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
+OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "nodes": {"type": "list", "elements": "str"},
@@ -51,10 +52,12 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         request, parameters = args["request"], values(args["request"])
         nodes = args["nodes"] or request["nodes"]
-        head = variables["hostvars"].get(request["nodes"][0]) or {} if request["nodes"] else {}
+        of_head = (*OF_ENVIRONMENT, "launch_defaults")
+        head = self.host_values(request["nodes"][0], of_head, variables) if request["nodes"] else {}
         policy, faults = ClusterPolicy.read(native_of(head, OF_ENVIRONMENT))
         settings, refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
-        answers = read_answers(variables["hostvars"], nodes, args["register"], {"launch_node_env": LAUNCH_NODE_ENV})
+        hosts = self.node_answers(nodes, args["register"], OF_NODE, variables)
+        answers = read_answers(hosts, nodes, args["register"], OF_NODE)
         report = detect(answers, policy, users_of(settings, policy.env))
         report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
         document = json.dumps(_document(report, request), indent=2) + "\n"

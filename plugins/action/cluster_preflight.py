@@ -40,6 +40,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.standing imp
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 VARIABLES = (*NAMES, *OF_CONTAINER, *OF_LIBRARY, "launch_defaults", *CHECK_VARIABLES)
+OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "register": {"type": "str", "default": "preflight__facts"},
@@ -56,14 +57,15 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         received = time.time()
         request = args["request"]
-        settings = {name: plain(self._templar.template(variables[name])) for name in VARIABLES if name in variables}
+        settings = plain(self.task_values(VARIABLES, variables))
         policy, faults = ClusterPolicy.read(settings)
         checks, refused = read_checks(settings)
         if faults or refused:
             return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
-        layers = {"launch_node_env": LAUNCH_NODE_ENV}
-        answers = read_answers(variables["hostvars"], request["nodes"], args["register"], layers)
-        head = variables["hostvars"].get(request["nodes"][0]) or {}
+        nodes = request["nodes"]
+        hosts = self.node_answers(nodes, args["register"], OF_NODE, variables)
+        answers = read_answers(hosts, nodes, args["register"], OF_NODE)
+        head = self.host_values(nodes[0], ["launch_defaults"], variables)
         launch = Launch.by_default(settings.get("launch_defaults") or {}, request.get("call"))
         cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
         defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])

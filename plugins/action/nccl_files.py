@@ -56,7 +56,8 @@ class ActionModule(ControllerAction):
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         nodes = args["nodes"] or variables["groups"].get("nodes", [])
-        head = (variables["hostvars"].get(nodes[0]) or {}) if nodes else {}
+        of_head = ("launch_defaults", "launch_env", "launch_head_address")
+        head = self.host_values(nodes[0], of_head, variables) if nodes else {}
         origin = DEFAULT if args["mode"] == "auto" else cluster_variable("nccl_env_mode")
         mode = {"value": args["mode"], **origin.to_dict()}
         settings, findings = standing(native(head, "launch_defaults"), mode)
@@ -65,7 +66,8 @@ class ActionModule(ControllerAction):
         if args["head_address"]:
             given = {"head_address": args["head_address"], "head_address_origin": "nccl_env_head_address"}
             policy = dataclasses.replace(policy, **given)
-        answers = read_answers(variables["hostvars"], nodes, args["register"], OF_NODE)
+        hosts = self.node_answers(nodes, args["register"], OF_NODE, variables)
+        answers = read_answers(hosts, nodes, args["register"], OF_NODE)
         more = [(args["variables"], cluster_variable("nccl_env_variables"))]
         report = detect(answers, policy, users_of(settings, policy.env, more))
         findings += faults

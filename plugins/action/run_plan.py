@@ -25,6 +25,7 @@ NO_REQUEST = (
     "run the whole playbook, with -e nnodes=N for fewer nodes"
 )
 
+OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}
 OPTIONS = {"request": {"type": "dict", "required": True}}
 
 
@@ -38,13 +39,14 @@ class ActionModule(ControllerAction):
         if not request:
             raise UserError(NO_REQUEST)
         # The task runs on the head, so its variables are the head's; only they have the role's defaults.
-        policy = {name: plain(self._templar.template(variables[name])) for name in READ if name in variables}
+        policy = plain(self.task_values(READ, variables))
         names = [*request["nodes"], *request["spares"]]
         policies = {
             node: {**({} if rank else policy), **plain(self.host_values(node, READ, variables))}
             for rank, node in enumerate(names)
         }
-        answers = read_answers(variables["hostvars"], names, REGISTER, {"launch_node_env": LAUNCH_NODE_ENV})
+        hosts = self.node_answers(names, REGISTER, OF_NODE, variables)
+        answers = read_answers(hosts, names, REGISTER, OF_NODE)
         known = {
             node.name: dataclasses.replace(node, policy=policies[node.name])
             for node in answers

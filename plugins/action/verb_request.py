@@ -37,12 +37,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 COLLECTION = Path(__file__).resolve().parents[2]
 # The verbs that show or save the ranks' environment, and the variables of a node that it comes from.
 SAVING = ("launch", "detect", "preflight")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
 RECORDING = ("launch", "follow", "collect")
+POLICY = ("launch_experiments_dir", "launch_defaults")
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 OPTIONS = {
     "verb": {"type": "str", "required": True, "choices": list(VERBS)},
@@ -60,7 +62,7 @@ class ActionModule(ControllerAction):
         hostvars = variables["hostvars"]
         names = list(variables["groups"].get("nodes", []))
         # The cluster's policy is its first node's; `list` works without a cluster.
-        policy = hostvars[names[0]] if names else variables
+        policy = self.host_values(names[0], POLICY, variables) if names else variables
         experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
         defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
         extra_vars, lines = _raw_extra_vars(self._loader, args["verb"])
@@ -105,7 +107,8 @@ class ActionModule(ControllerAction):
                 if args["verb"] != "follow":  # a run can be followed without being recorded
                     raise
                 warnings.append(str(error))
-        return {"request": request, **({"warnings": warnings} if warnings else {})}
+        result = {"request": request, **({"warnings": warnings} if warnings else {})}
+        return {**result, "defaults": plain(defaults or {})} if args["verb"] in SAVING else result
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:

@@ -126,4 +126,9 @@ request:
       description: Versions of C(muster), C(ansible_core) and C(python) on the controller.
       type: dict
       sample: {muster: 0.1.0, ansible_core: 2.19.14, python: 3.11.7}
+defaults:
+  description: The cluster's C(launch_defaults), as the role's defaults complete them.
+  returned: for launch, detect and preflight
+  type: dict
+  sample: {script: train.py, nproc: 8}
 """

@@ -108,3 +108,21 @@ def test_stop_and_collect_report_what_they_would_do(cluster: Cluster) -> None:
     follow = cluster.verb("follow", "--check")
     assert follow.rc == 0, follow.out
     assert follow.changed == {"localhost": 0, "node0": 0, "node1": 0}
+
+
+def test_policy_may_refer_to_defaults_of_the_launch_role(cluster: Cluster) -> None:
+    """Whichever verb reads it: only tasks of that role have its defaults."""
+    defaults = {"script": "{{ 'sleeper' if launch_slot == 'default' }}.py", "label": "{{ launch_slot }}"}
+    cluster.policy["launch_defaults"] = {**cluster.policy["launch_defaults"], **defaults}
+    cluster.policy["launch_env"] = {"SLOT": "{{ launch_slot }}"}
+    cluster.policy["launch_node_env"] = {"SLOT_OF_NODE": "{{ launch_slot }} of {{ inventory_hostname }}"}
+    cluster.policy["launch_experiments_dir"] += "/{{ launch_slot }}"
+    cluster.write()
+    launch = cluster.launch("--check", "--diff")
+    assert "SLOT=default # cluster (launch_env)" in shown(launch.out, "environment"), launch.out
+    detect = cluster.verb("detect")
+    assert (detect.rc, "default of node1" in detect.out) == (0, True), detect.out
+    preflight = cluster.verb("preflight")
+    assert preflight.rc == 0, preflight.out
+    stop = cluster.verb("stop")
+    assert "nothing to stop: no node knows a run" in " ".join(stop.out.split())

@@ -27,6 +27,7 @@ end_without_reader()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+LAUNCH_DEFAULTS = Path(__file__).parents[3] / "roles" / "launch" / "defaults" / "main.yml"
 
 
 class Action(ActionBase):
@@ -50,10 +51,36 @@ class Action(ActionBase):
         raise NotImplementedError
 
     def host_values(self, host: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the variables that are set for a host; they may refer to defaults of the role."""
-        raw = variables["hostvars"].raw_get(host)
-        templar = self._templar.copy_with_new_env(available_variables=ChainMap(raw, dict(variables)))
-        return {name: templar.template(raw[name]) for name in names if name in raw}
+        """Return those of the variables that are set for a host; they may refer to defaults of roles."""
+        raw = _raw(host, variables)
+        return self._values(raw, names, raw, dict(variables))
+
+    def task_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the variables that are set for the task's host; they may refer to defaults of roles."""
+        return self._values(variables, names, dict(variables))
+
+    def node_answers(
+        self, hosts: Iterable[str], register: str, names: Iterable[str], variables: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Return what was registered on each host, which is never a template, and these variables, with its address."""
+        answers = {}
+        for host in hosts:
+            raw = _raw(host, variables)
+            result = {register: raw[register]} if register in raw else {}
+            answers[host] = {**result, **self._values(raw, ("ansible_host", *names), raw, dict(variables))}
+        return answers
+
+    def _values(self, source: Mapping[str, Any], names: Iterable[str], *layers: Any) -> dict[str, Any]:
+        # HostVars have no defaults of roles, and only tasks of the role `launch` have its defaults.
+        defaults = self._loader.load_from_file(str(LAUNCH_DEFAULTS))
+        templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, defaults))
+        return {name: templar.template(source[name]) for name in names if name in source}
+
+
+def _raw(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    hosts = variables["hostvars"]
+    raw: Mapping[str, Any] = hosts.raw_get(host) if host in hosts else {}
+    return raw
 
 
 class ControllerAction(Action):

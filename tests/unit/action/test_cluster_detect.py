@@ -13,10 +13,12 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import cluster_detect as detect
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
-from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
@@ -50,8 +52,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
             },
         }
         task = MagicMock(args={"request": request}, async_val=0, check_mode=check)
-        action = detect.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-        result = result_of(action, {"groups": {}, "hostvars": hosts})
+        action = detect.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), Templar(loader=DataLoader()), None)
+        result = result_of(action, {"groups": {}, "hostvars": Hosts(hosts)})
         json.dumps(result)
         return printed, result
 

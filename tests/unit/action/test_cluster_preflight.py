@@ -13,10 +13,12 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import cluster_preflight as preflight
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
-from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import Facts, facts_of
 
 Preflight = Callable[..., tuple[list[str], dict[str, Any]]]
@@ -57,9 +59,10 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
             },
         }
         task = MagicMock(args={"request": request, **args}, async_val=0, check_mode=check)
-        templar = MagicMock(template=lambda value: value)
-        action = preflight.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), templar, None)
-        result = result_of(action, {"groups": {}, "hostvars": hosts, **(policy or {})})
+        action = preflight.ActionModule(
+            task, MagicMock(), MagicMock(), DataLoader(), Templar(loader=DataLoader()), None
+        )
+        result = result_of(action, {"groups": {}, "hostvars": Hosts(hosts), **(policy or {})})
         json.dumps(result)
         return printed, result
 

@@ -10,9 +10,11 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import nccl_files
-from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop, mi300x
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
 
@@ -23,8 +25,8 @@ def registered(machine: dict[str, Any], number: int = 0, **variables: Any) -> di
 
 def run(hosts: dict[str, Any], **args: Any) -> dict[str, Any]:
     task = MagicMock(args=args, async_val=0, check_mode=False)
-    action = nccl_files.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
-    result = result_of(action, {"groups": {"nodes": list(hosts)}, "hostvars": hosts})
+    action = nccl_files.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), Templar(loader=DataLoader()), None)
+    result = result_of(action, {"groups": {"nodes": list(hosts)}, "hostvars": Hosts(hosts)})
     json.dumps(result)
     return result
 
