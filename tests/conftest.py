@@ -15,7 +15,10 @@ import pytest
 # A set of real hosts is made once for a process: two of them have all the files whose tests use it.
 ON_REAL_HOSTS = {
     "scenarios": ("test_hosts.py", "test_releases.py"),
-    "faults": ("test_whole_way.py", "test_live_faults.py", "test_live_gang.py", "test_mutations.py", "test_secrets.py"),
+    "faults": (
+        *("test_whole_way.py", "test_shared_home.py", "test_live_faults.py", "test_live_gang.py"),
+        *("test_mutations.py", "test_secrets.py"),
+    ),
 }
 ROOT = Path(__file__).resolve().parent.parent
 LINK = ROOT / "collections" / "ansible_collections" / "muster" / "train"

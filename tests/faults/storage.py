@@ -36,6 +36,7 @@ STORAGE = [
         (
             f"{UNIT}/test_storage.py::test_nodes_that_share_a_work_directory_run_side_by_side",
             f"{UNIT}/test_storage.py::test_the_job_of_another_node_is_refused",
+            "tests/integration/test_shared_home.py::test_from_discover_to_teardown",
         ),
     ),
     Row(
