@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -113,6 +114,14 @@ def test_only_the_seam_touches_the_machine(path: str) -> None:
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert names & SYSTEM == set()
     assert "open" not in calls
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith("module_utils/")])
+def test_nodes_need_the_standard_library_only(path: str) -> None:
+    tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == set()
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(SIDES)])
