@@ -31,6 +31,9 @@ DEBUGGING = known_variables.nccl("""
     ALGO PROTO BUFFSIZE NTHREADS MIN_NCHANNELS MAX_NCHANNELS P2P_LEVEL P2P_DISABLE P2P_DIRECT_DISABLE SHM_DISABLE
     NET_GDR_LEVEL NET_GDR_READ IB_PCI_RELAXED_ORDERING IB_QPS_PER_CONNECTION IB_SPLIT_DATA_ON_QPS IB_AR_THRESHOLD
     PXN_DISABLE P2P_NET_CHUNKSIZE CUMEM_ENABLE""")
+# Not for debugging on a VM: GPUDirect RDMA goes by address translation (ATS) there, which is slow without it; Azure's
+# images set it in nccl.conf.
+NEEDED_ON_VMS = ("NCCL_IB_PCI_RELAXED_ORDERING",)
 # Must be the same on all nodes; otherwise ranks cannot connect, or hang.
 ALIKE = known_variables.nccl("""
     ALGO PROTO BUFFSIZE NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_CTAS MAX_CTAS IB_DISABLE NET NET_PLUGIN CROSS_NIC
@@ -50,7 +53,8 @@ def lint(node: NodeView, environment: Sequence[Variable], fabric: Fabric, policy
     findings += [_contradiction(node.name, least, most) for least, most in value_rules.least_and_most(values)]
     findings += _without_rdma(node, values, fabric, policy)
     findings += _not_disabled(node, values.get("NCCL_IB_DISABLE"), fabric)
-    findings += _debugging(node.name, values.values())
+    of_vm = NEEDED_ON_VMS if node.gpu is not None and node.gpu.virtual else ()
+    findings += _debugging(node.name, [item for item in values.values() if item.name not in of_vm])
     return findings
 
 

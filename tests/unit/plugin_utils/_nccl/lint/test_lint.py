@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -277,6 +278,14 @@ def test_debugging_that_the_inventory_keeps_is_named_once_per_node() -> None:
     ]
     [finding] = lint(view(hcas=ELEVEN), environment, RDMA)
     assert finding.observed == "set for every run: NCCL_ALGO=Ring, NCCL_PROTO=Simple"
+
+
+@pytest.mark.parametrize(("virtual", "findings"), [(True, 0), (False, 1), (None, 1)])
+def test_relaxed_ordering_is_no_debugging_on_a_vm(virtual: bool | None, findings: int) -> None:
+    """Azure documents it for its VMs, and sets it in their nccl.conf."""
+    environment = [Variable("NCCL_IB_PCI_RELAXED_ORDERING", "1", "/etc/nccl.conf", "", layer="nccl.conf")]
+    node = view(hcas=ELEVEN, gpu=dataclasses.replace(gpu(), virtual=virtual))
+    assert len(lint(node, environment, RDMA)) == findings
 
 
 def cluster(*values: str | None, name: str = "NCCL_ALGO", rule: str = "") -> list[Finding]:
