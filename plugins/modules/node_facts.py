@@ -173,7 +173,7 @@ ansible_facts:
             rules:
               description: >-
                 The rules of policy routing that new connections follow into other tables than the usual ones
-                (C(priority), C(destination) or null, C(table)); null where C(ip rule) cannot say.
+                (C(priority), C(destination) or null, C(table), C(ipv6)); null where C(ip rule) cannot say.
               type: list
               elements: dict
             speeds: {description: 'Speed in Mb/s of each interface that has an address and is up.', type: dict}

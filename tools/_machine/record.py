@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
-from ansible_collections.muster.train.plugins.module_utils._net.rules import COMMAND as IP_RULES
+from ansible_collections.muster.train.plugins.module_utils._net.rules import COMMANDS as IP_RULES
 from ansible_collections.muster.train.plugins.module_utils._system.disks import mount_of, parse_mountinfo
 from ansible_collections.muster.train.tools._machine.arguments import Parser, complain
 from ansible_collections.muster.train.tools._machine.manifest import Answer, Manifest, dump
@@ -172,7 +172,7 @@ def record(host: Recording, key: bytes) -> tuple[Manifest, Replacements, Gathere
     for path, content in noted.files.items():
         learn(path, content, replacements)
     replacements.addresses.update(noted.addresses or ())
-    rules = noted.commands.get(shlex.join(IP_RULES), Answer()).stdout
+    rules = noted.commands.get(shlex.join(IP_RULES[False]), Answer()).stdout
     replacements.addresses.update(re.findall(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}", rules))
     text = replacements.text
     mounted = _mounted(noted)

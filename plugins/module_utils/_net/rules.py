@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rules of policy routing (ip-rule(8)), read for IPv4 only; no file has them."""
+"""The rules of policy routing (ip-rule(8)); no file has them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import socket
 from .._host.host import Host
 from .._records.node import Rule
 
-COMMAND = ["ip", "rule", "show"]
+COMMANDS = {False: ["ip", "rule", "show"], True: ["ip", "-6", "rule", "show"]}  # by whether it is for IPv6
 USUAL = ("local", "main", "default")
 MAIN = 32766  # the priority of main's own rule
 VRF = "[l3mdev-table]"  # only for sockets that are bound to a VRF
 _RULE = re.compile(r"([0-9]{1,10}):\s+(not )?from all(?: to (\S{1,60}))?((?: \S+)*?) lookup (\S{1,60})(?: .*)?")
 
 
-def parse_rules(text: str) -> list[Rule]:
+def parse_rules(text: str, ipv6: bool = False) -> list[Rule]:
     """Return the rules that a new connection follows and that look in another table than the usual ones.
 
     A connection has no source address, mark or incoming interface when its route is chosen: it follows the rules that
@@ -29,23 +29,26 @@ def parse_rules(text: str) -> list[Rule]:
         match = _RULE.fullmatch(line.strip())
         if match is not None:
             priority, absent, destination, selectors, table = match.groups()
-            known = destination is None or _is_network(destination)
+            known = destination is None or _is_network(destination, ipv6)
             first = int(priority) <= MAIN and table not in (*USUAL, VRF)
             if known and first and bool(absent) == bool(selectors):
-                rules.append(Rule(int(priority), destination, table))
+                rules.append(Rule(int(priority), destination, table, ipv6))
     return rules
 
 
 def read_rules(host: Host) -> list[Rule] | None:
-    """Return these rules of IPv4; None where they are not known, as without iproute2."""
-    result = host.run(COMMAND)
-    return parse_rules(result.out) if result.rc == 0 else None
+    """Return these rules; None where they are not known, as without iproute2."""
+    results = {ipv6: host.run(command) for ipv6, command in COMMANDS.items()}
+    if results[False].rc != 0:
+        return None
+    # A kernel without IPv6 has no rules for it.
+    return [rule for ipv6, result in results.items() if result.rc == 0 for rule in parse_rules(result.out, ipv6)]
 
 
-def _is_network(text: str) -> bool:
+def _is_network(text: str, ipv6: bool) -> bool:
     address, _slash, length = text.partition("/")
     try:
-        socket.inet_pton(socket.AF_INET, address)
+        socket.inet_pton(socket.AF_INET6 if ipv6 else socket.AF_INET, address)
     except OSError:
         return False
-    return not length or (length.isdecimal() and int(length) <= 32)
+    return not length or (length.isdecimal() and int(length) <= (128 if ipv6 else 32))

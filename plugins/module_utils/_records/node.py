@@ -60,6 +60,7 @@ class Rule(Record):
     priority: int
     destination: str | None
     table: str
+    ipv6: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

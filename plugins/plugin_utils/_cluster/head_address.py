@@ -82,14 +82,14 @@ def interface_towards(address: str, net: Net) -> HeadInterface | None:
 
 def rules_towards(address: str, net: Net) -> list[Rule]:
     """Return the rules of policy routing that may take connections to this address of another node elsewhere."""
-    # The rules are those of IPv4.
-    if not is_address(address) or is_ipv6(address) or address in [item.address for item in net.addresses]:
+    if not is_address(address) or address in [item.address for item in net.addresses]:
         return []
     target = ipaddress.ip_address(address)
     return [
         rule
         for rule in net.rules or []
-        if rule.destination is None or target in ipaddress.ip_network(rule.destination, strict=False)
+        if rule.ipv6 == is_ipv6(address)
+        and (rule.destination is None or target in ipaddress.ip_network(rule.destination, strict=False))
     ]
 
 

@@ -44,3 +44,13 @@ def test_rules_that_a_new_connection_follows(line: str, rule: Rule | None) -> No
 def test_without_the_tool_they_are_unknown(tmp_path: Path) -> None:
     assert read_rules(Machine({}, tmp_path / "a")) is None
     assert read_rules(Machine({"commands": {"ip rule show": {"stdout": USUAL}}}, tmp_path / "b")) == []
+
+
+def test_rules_of_ipv6_are_read_too(tmp_path: Path) -> None:
+    lines = (
+        f"{9 + index}:\tfrom all to {to} lookup 7\n" for index, to in enumerate(("fd00::/64", "10.0.0.0/8", "::/129"))
+    )
+    of_ipv6 = USUAL + "".join(lines)
+    commands = {"ip rule show": {"stdout": "5:\tfrom all lookup 52\n"}, "ip -6 rule show": {"stdout": of_ipv6}}
+    expected = [Rule(5, None, "52"), Rule(9, "fd00::/64", "7", ipv6=True)]
+    assert read_rules(Machine({"commands": commands}, tmp_path)) == expected

@@ -137,7 +137,12 @@ def test_rules_of_policy_routing() -> None:
     rules = [Rule(100, "10.20.0.0/16", "rail0"), Rule(5270, None, "52")]
     node = Net(addresses=ADDRESSES, routes=ROUTES, listening=[], holders={}, rules=rules)
     assert rules_towards("10.20.7.1", node) == rules
-    assert rules_towards("fd00::9", node) == [], "the rules are those of IPv4"
+    assert rules_towards("fd00::9", node) == [], "these rules are those of IPv4"
     assert rules_towards("10.0.0.9", node) == rules[1:]
+    of_ipv6 = [Rule(9, "fd00::/64", "7", ipv6=True), Rule(10, None, "8", ipv6=True)]
+    both = Net(addresses=ADDRESSES, routes=ROUTES, listening=[], holders={}, rules=[*rules, *of_ipv6])
+    assert rules_towards("fd00::9", both) == of_ipv6
+    assert rules_towards("fd01::9", both) == of_ipv6[1:]
+    assert rules_towards("10.20.7.1", both) == rules
     # What is the node's own is in the table local, which comes first.
     assert rules_towards("10.0.0.5", node) == rules_towards("head.example", node) == []
