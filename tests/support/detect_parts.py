@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Node, UserLayer
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, NodeAnswer, UserLayer
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT, Origin
@@ -220,7 +220,7 @@ def cluster(*machines: dict[str, Any], **policy: Any) -> ClusterReport:
 
 
 def detected(
-    answers: Sequence[Answer],
+    answers: Sequence[NodeAnswer],
     mode: str = "auto",
     mode_origin: Origin = DEFAULT,
     layers: Sequence[UserLayer] = (),

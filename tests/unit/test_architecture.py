@@ -138,6 +138,10 @@ def test_a_class_name_means_one_thing() -> None:
         for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files.setdefault(node.name, []).append(path)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                if re.fullmatch(r"[A-Z][a-z]\w+", name):  # a type's other name
+                    files.setdefault(name, []).append(path)
     assert files.keys() > REQUIRED_CLASSES
     assert {name: paths for name, paths in files.items() if len(paths) > 1 and name not in REQUIRED_CLASSES} == {}
 

@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
-
+from .._cluster.machines import FactsByNode
 from .._cluster.node import Node
 from .._cluster.peers import usual
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
-
-Facts = Mapping[str, NodeFacts]
 
 
 def files(cluster: Cluster) -> Outcomes:
@@ -45,7 +40,7 @@ def _no_code(node: Node) -> bool:
     return node.facts.code is not None and not node.facts.code.exists
 
 
-def check_file(facts: Facts, kind: str, path: str, source: str) -> Outcomes:
+def check_file(facts: FactsByNode, kind: str, path: str, source: str) -> Outcomes:
     """Find nodes where a file of the launch (kind is script or config) is missing, unreadable or different."""
     digests: dict[str, str] = {}
     for name, node in facts.items():
@@ -69,7 +64,7 @@ def check_file(facts: Facts, kind: str, path: str, source: str) -> Outcomes:
         yield name, failed(observed, expected, source, remedy)
 
 
-def check_config(facts: Facts, source: str) -> Outcomes:
+def check_config(facts: FactsByNode, source: str) -> Outcomes:
     """Find a configuration that is not a YAML mapping; the script judges its tags and values."""
     faults: dict[str, str | None] = {}
     remedy = "correct the file, or name another with -e config=PATH"

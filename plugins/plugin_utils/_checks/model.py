@@ -14,7 +14,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from .._cluster.node import Answer, Node, Silent, UserLayer
+from .._cluster.node import Node, NodeAnswer, Silent, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding, Status
 from .._findings.origin import LAUNCH_DEFAULTS
@@ -86,7 +86,7 @@ class Cluster:
         layers = [values for values, _origin in (*self.layers, *node.layers) if isinstance(values, Mapping)]
         return {str(name): value for values in layers for name, value in values.items()}
 
-    def with_answers(self, answers: Sequence[Answer], users: Users) -> Cluster:
+    def with_answers(self, answers: Sequence[NodeAnswer], users: Users) -> Cluster:
         """Return this cluster with the nodes that answered and what the environment's rules decide for them."""
         decision, findings = decide_for(answers, self.policy, users)
         nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 
 def is_address(text: str) -> bool:
     """Whether it is an IP address."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-Facts = Mapping[str, NodeFacts]
+FactsByNode = Mapping[str, NodeFacts]
 
 
 def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
@@ -20,7 +20,7 @@ def machine(node: str, facts: NodeFacts) -> tuple[str | None, str | None]:
     return (facts.machine_id, facts.boot_id) if facts.boot_id else (None, node)
 
 
-def share_network(facts: Facts) -> bool:
+def share_network(facts: FactsByNode) -> bool:
     """Return whether all nodes share a network stack; containers on one machine are distinguished by addresses."""
     stacks = {
         (
@@ -32,7 +32,7 @@ def share_network(facts: Facts) -> bool:
     return len(stacks) == 1
 
 
-def shared_workdirs(facts: Facts) -> dict[str, str]:
+def shared_workdirs(facts: FactsByNode) -> dict[str, str]:
     """Map each node that is a second name for an earlier one to that: same machine, same work directory."""
     first: dict[str, str] = {}
     same = {}

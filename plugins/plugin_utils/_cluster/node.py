@@ -68,12 +68,12 @@ class Silent:
     reason: str | None = None
 
 
-Answer = Node | Silent
+NodeAnswer = Node | Silent
 
 
 def read_answers(
     hostvars: Mapping[str, Any], names: Iterable[str], register: str, layers: Mapping[str, Origin]
-) -> list[Answer]:
+) -> list[NodeAnswer]:
     """Return each node's answer from the result that was registered under this name.
 
     layers are the variables with a node's own environment, the lowest first, and their origins. Facts of another task,
@@ -82,7 +82,7 @@ def read_answers(
     return [_answer(name, hostvars.get(name) or {}, register, layers) for name in names]
 
 
-def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapping[str, Origin]) -> Answer:
+def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapping[str, Origin]) -> NodeAnswer:
     result = variables.get(register)
     address = str(variables.get("ansible_host") or name)
     if not isinstance(result, Mapping):

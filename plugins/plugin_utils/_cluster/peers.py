@@ -12,14 +12,14 @@ from typing import Generic, TypeVar
 
 from .._text.table import names
 
-Value = TypeVar("Value", bound=Hashable)
+PeerValue = TypeVar("PeerValue", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Usual(Generic[Value]):
+class Usual(Generic[PeerValue]):
     """The value of most nodes; in a tie, that of the first node."""
 
-    value: Value
+    value: PeerValue
     nodes: tuple[str, ...]
     odd: tuple[str, ...]
 
@@ -29,7 +29,7 @@ class Usual(Generic[Value]):
         return f"as on {names(self.nodes)}"
 
 
-def usual(values: Mapping[str, Value]) -> Usual[Value] | None:
+def usual(values: Mapping[str, PeerValue]) -> Usual[PeerValue] | None:
     """Return what most nodes have; None without any node. The nodes are in the order of their ranks."""
     if not values:
         return None

@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 
 from .._checks.gpu_findings import find_gpus
 from .._cluster import head_address
-from .._cluster.node import Answer, Node, Silent
+from .._cluster.node import Node, NodeAnswer, Silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
@@ -91,7 +91,7 @@ class ClusterReport:
         }
 
 
-def detect(answers: Sequence[Answer], policy: ClusterPolicy, users: Users) -> ClusterReport:
+def detect(answers: Sequence[NodeAnswer], policy: ClusterPolicy, users: Users) -> ClusterReport:
     """Report on all nodes, the head first. The decisions hold for the nodes that answered."""
     nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
     silent = {answer.name: answer for answer in answers if isinstance(answer, Silent)}

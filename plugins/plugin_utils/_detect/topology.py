@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.order import na
 from .._nccl.hcas import NEAR
 from . import links
 
-State = Literal["used", "usable", "unusable"]
+NicState = Literal["used", "usable", "unusable"]
 
 _FUNCTION = re.compile(r"\.[0-7]$")
 _MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+|GeForce\s+)?", re.IGNORECASE)
@@ -59,7 +59,7 @@ class Nic:
     detail: str
     speed: str
     layer: str
-    state: State
+    state: NicState
     up: bool
     why: str
     numa: int | None

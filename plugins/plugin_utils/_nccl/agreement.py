@@ -16,7 +16,7 @@ from .hcas import NAME, HcaChoice
 from .ports import ETHERNET
 from .view import NodeView, version_text
 
-Kind = tuple[int, tuple[str, ...], tuple[float, ...]]
+HcaKind = tuple[int, tuple[str, ...], tuple[float, ...]]
 
 
 def libraries(nodes: Sequence[NodeView]) -> list[Finding]:
@@ -70,12 +70,12 @@ def ports(choices: Mapping[str, HcaChoice]) -> list[Finding]:
     return findings
 
 
-def _kind(choice: HcaChoice) -> Kind:
+def _kind(choice: HcaChoice) -> HcaKind:
     layers = {nic.port.link_layer or "unknown" for nic in choice.ports}
     return len(choice.ports), tuple(sorted(layers)), tuple(sorted({nic.rate for nic in choice.ports}))
 
 
-def _text(kind: Kind) -> str:
+def _text(kind: HcaKind) -> str:
     count, layers, rates = kind
     shown = f"{count} {' and '.join(layers)} port{'' if count == 1 else 's'}"
     return f"{shown} of {' and '.join(f'{rate:g}' for rate in rates)} Gb/s"

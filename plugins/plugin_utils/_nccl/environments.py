@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import V
 from .._cluster.head_address import choose_address, interface_towards, is_reachable, rules_towards
 from .._cluster.head_name import resolve_name
 from .._cluster.machines import share_network
-from .._cluster.node import Answer, Node, UserLayer
+from .._cluster.node import Node, NodeAnswer, UserLayer
 from .._cluster.policy import ClusterPolicy
 from .._findings.errors import display
 from .._findings.finding import Finding
@@ -92,7 +92,7 @@ def users_of(settings: variable_layers.Settings, cluster_env: Any, more: Sequenc
 
 
 def decide_for(
-    answers: Sequence[Answer], policy: ClusterPolicy, users: Users
+    answers: Sequence[NodeAnswer], policy: ClusterPolicy, users: Users
 ) -> tuple[Environments | None, list[Finding]]:
     """Decide as a launch would, for the nodes that answered, the head first; also return all findings."""
     nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
@@ -117,7 +117,7 @@ def _invalid(name: str, value: str, expected: str) -> Finding:
 
 
 def _head_address(
-    answers: Sequence[Answer], nodes: Mapping[str, Node], policy: ClusterPolicy
+    answers: Sequence[NodeAnswer], nodes: Mapping[str, Node], policy: ClusterPolicy
 ) -> tuple[str, list[Finding]]:
     head = nodes.get(answers[0].name) if answers else None
     if head is None or head.facts.net is None:

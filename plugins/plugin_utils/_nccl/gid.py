@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, choose_gid
 
+from .._cluster.address import IpAddress
 from .._findings.finding import Finding, Status
 from .._findings.remedy import Option, Remedy, sentence
-from .gid_table import Address, Network, cover, network_of, parse_range, search, unreadable_below, v2_entries
+from .gid_table import Network, cover, network_of, parse_range, search, unreadable_below, v2_entries
 from .ports import ETHERNET, HcaPort
 from .view import NodeView, NotSet, decided, version_text
 
@@ -45,7 +46,7 @@ class Source:
 
     port: HcaPort
     gid: Gid
-    address: Address
+    address: IpAddress
     network: Network | None
 
 

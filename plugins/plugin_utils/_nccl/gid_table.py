@@ -14,18 +14,19 @@ from typing import Any, cast
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import ROCE_V2, Gid
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from .._cluster.address import IpAddress
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 UNSET = ipaddress.IPv6Address(0)
 
 
-def address_of(gid: Gid) -> Address | None:
+def address_of(gid: Gid) -> IpAddress | None:
     """Return an entry's address, IPv4 if it is a mapped one; None if it cannot be read."""
     return _parsed(gid.address or "") or _parsed(gid.gid)
 
 
 @functools.lru_cache(maxsize=8192)  # every rule reads every port's table again
-def _parsed(text: str) -> Address | None:
+def _parsed(text: str) -> IpAddress | None:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -33,7 +34,7 @@ def _parsed(text: str) -> Address | None:
     return (address.ipv4_mapped or address) if address.version == 6 else address
 
 
-def v2_entries(gids: Sequence[Gid], family: int, inside: Network | None = None) -> list[tuple[Gid, Address]]:
+def v2_entries(gids: Sequence[Gid], family: int, inside: Network | None = None) -> list[tuple[Gid, IpAddress]]:
     """Return the RoCE v2 entries of a family (4 or 6) that reach beyond the link, in index order, inside a network.
 
     169.254.0.0/16 is included: NCCL does not know that it is link-local.
@@ -89,7 +90,7 @@ def unreadable_below(gids: Sequence[Gid], index: int) -> bool:
     return not {gid.index for gid in gids if gid.type is not None}.issuperset(range(index))
 
 
-def network_of(address: Address, interface: str | None, net: Net | None) -> Network | None:
+def network_of(address: IpAddress, interface: str | None, net: Net | None) -> Network | None:
     """Return the network of the link that an address is on, by the routes of its interface."""
     best: Network | None = None
     for route in net.routes if net else []:
@@ -113,10 +114,10 @@ def cover(networks: Sequence[Network]) -> Network:
     return cast(Network, whole)
 
 
-def _entry(gid: Gid | None) -> Address:
+def _entry(gid: Gid | None) -> IpAddress:
     return UNSET if gid is None else address_of(gid) or UNSET
 
 
-def _valid(address: Address) -> bool:
+def _valid(address: IpAddress) -> bool:
     """NCCL's validGid: set and not IPv6 link-local. An IPv4 link-local address passes."""
     return address != UNSET and not (address.version == 6 and address.is_link_local)

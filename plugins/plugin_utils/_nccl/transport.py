@@ -26,11 +26,11 @@ from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
 from .view import Fabric, FabricPolicy, NodeView, NotSet, decided
 
 RULE = "D1"
-Kind = Literal["verbs", "efa", "none", "unknown"]
-USABLE: tuple[Kind, ...] = ("verbs", "efa")
+RdmaKind = Literal["verbs", "efa", "none", "unknown"]
+USABLE: tuple[RdmaKind, ...] = ("verbs", "efa")
 
 
-def kind(node: NodeView) -> Kind:
+def kind(node: NodeView) -> RdmaKind:
     """Return what a node has for RDMA; EFA counts only if NCCL can use nothing else."""
     if node.rdma is None:
         return "unknown"
@@ -80,7 +80,7 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
     return fabric, findings
 
 
-def _most(kinds: Mapping[str, Kind]) -> Kind | None:
+def _most(kinds: Mapping[str, RdmaKind]) -> RdmaKind | None:
     """Return the kind of RDMA that more than half of the nodes have."""
     counts = Counter(kinds.values())
     return next((kind for kind in USABLE if 2 * counts[kind] > len(kinds)), None)
@@ -141,7 +141,7 @@ def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
     return Finding("fabric", node.name, "warn", f"{_observed(node)}{observed}", expected, "mode=auto", _remedy(node))
 
 
-def _in_minority(node: NodeView, most: Kind) -> Finding:
+def _in_minority(node: NodeView, most: RdmaKind) -> Finding:
     """Refuse a node without the RDMA that most nodes have."""
     observed = {"verbs": "RDMA ports, but no usable EFA device", "efa": "EFA only"}.get(kind(node)) or _observed(node)
     expected = f"{'usable RDMA ports' if most == 'verbs' else 'EFA devices'}, as on most nodes"

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._cluster.address import IpAddress
 from .._cluster.ports import of_gang, read_range
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Ports = tuple[int, int]
 
 
@@ -122,7 +122,7 @@ def _read_network(value: object) -> ipaddress.IPv4Network | ipaddress.IPv6Networ
         ) from None
 
 
-def _addresses(facts: Mapping[str, Any], host: object) -> set[Address]:
+def _addresses(facts: Mapping[str, Any], host: object) -> set[IpAddress]:
     """Return a node's addresses and the inventory's, except those that are valid on one machine or link only."""
     texts = [*(facts.get("all_ipv4_addresses") or []), *(facts.get("all_ipv6_addresses") or []), host]
     result = set()
@@ -136,7 +136,7 @@ def _addresses(facts: Mapping[str, Any], host: object) -> set[Address]:
     return result
 
 
-def _unique_addresses(nodes: Mapping[str, set[Address]]) -> dict[str, set[Address]]:
+def _unique_addresses(nodes: Mapping[str, set[IpAddress]]) -> dict[str, set[IpAddress]]:
     """Leave out what several nodes have, such as the container engine's bridge or a shared gateway."""
     holders = Counter(address for addresses in nodes.values() for address in addresses)
     return {node: {item for item in addresses if holders[item] == 1} for node, addresses in nodes.items()}

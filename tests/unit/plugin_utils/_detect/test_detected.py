@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NodeAnswer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, DetectedNode
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import features
 from ansible_collections.muster.train.plugins.plugin_utils._detect.rows import port_rows
@@ -54,7 +54,7 @@ def test_nothing_to_detect() -> None:
 
 
 def test_a_users_value_wins_and_has_its_origin() -> None:
-    answers: list[Answer] = [
+    answers: list[NodeAnswer] = [
         dataclasses.replace(answer("node0", dgx_h100()), layers=[({"NCCL_SOCKET_IFNAME": "eth9"}, LAUNCH_NODE_ENV)]),
         answer("node1", dgx_h100(), 1),
     ]
@@ -71,7 +71,7 @@ def test_the_gid_that_a_users_network_chooses_is_shown() -> None:
         [first] = device["ports"][0]["gids"]
         second = {**first, "index": 5, "gid": f"0000:0000:0000:0000:0000:ffff:0a07:{number:04x}"}
         device["ports"][0]["gids"].append({**second, "address": f"10.7.0.{number}"})
-    answers: list[Answer] = [answer("node0", machine), answer("node1", machine, 1)]
+    answers: list[NodeAnswer] = [answer("node0", machine), answer("node1", machine, 1)]
     report = detected(answers, layers=[({"NCCL_IB_ADDR_RANGE": "10.7.0.0/16"}, LAUNCH_ENV)], version="2.23.4")
     for node in report.nodes:
         assert node.to_dict()["gids"] == {f"bnxt_re{number}": 5 for number in range(8)}
@@ -120,7 +120,7 @@ def test_the_head_that_is_silent_costs_the_interface_only() -> None:
     report = detected([Silent("node0", "no route"), answer("node1", dgx_h100(), 1)])
     assert report.nodes[1].interface is None
     assert "NCCL_SOCKET_IFNAME" not in variables(report.nodes[1])
-    answers: list[Answer] = [Silent("node0", "no route"), answer("node1", dgx_h100(), 1)]
+    answers: list[NodeAnswer] = [Silent("node0", "no route"), answer("node1", dgx_h100(), 1)]
     assert variables(detected(answers, head_address="10.0.0.1").nodes[1])["NCCL_SOCKET_IFNAME"][0] == "=eth0"
 
 

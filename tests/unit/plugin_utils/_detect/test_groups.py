@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NodeAnswer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import Alike, Difference, groups
 from ansible_collections.muster.train.tests.support.detect_parts import answer, cluster, detected, dgx_h100
 
@@ -72,6 +72,6 @@ def test_what_only_one_side_has() -> None:
 
 
 def test_nodes_without_an_answer_are_in_no_group() -> None:
-    answers: list[Answer] = [answer("node0", dgx_h100()), Silent("node1", "no route to host")]
+    answers: list[NodeAnswer] = [answer("node0", dgx_h100()), Silent("node1", "no route to host")]
     assert [group.nodes for group in groups(detected(answers).nodes)] == [("node0",)]
     assert groups([]) == []

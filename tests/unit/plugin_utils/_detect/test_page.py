@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Answer, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import NodeAnswer, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render, subtitled
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_ENV, Layer, Origin
 from ansible_collections.muster.train.tests.support.detect_parts import (
@@ -126,7 +126,7 @@ def test_values_from_hosts_are_neither_markup_nor_templates() -> None:
     machine["rdma"]["hcas"][1].update(name=HOSTILE, hca_type=HOSTILE)
     machine["gpu"]["nic_links"][0]["nic"] = HOSTILE
     machine["gpu"]["nic_links"][1]["relation"] = HOSTILE
-    answers: list[Answer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
+    answers: list[NodeAnswer] = [answer("node0", machine), Silent("<b>node1</b>", HOSTILE)]
     report = detected(answers, layers=[({"MINE": HOSTILE}, LAUNCH_ENV)])
     document = Page(render(TEMPLATE, report, HOSTILE))
     assert not {"script", "img"} & set(tags(document))
