@@ -59,14 +59,16 @@ def main() -> None:
             log = Path(job.run_dir, "logs", "node.log")
             wait_for(partial(is_up, log), "the job is up")
             if harm is not None:
-                marks = {p.pid: process_tree.environment(p.pid) for p in process_tree.of_run(job.run_id, job.run_dir)}
+                marks = {
+                    p.pid: process_tree.environment(p.pid) for p in process_tree.processes_of(job.run_id, job.run_dir)
+                }
                 runner = next(pid for pid, mark in marks.items() if mark.get("MUSTER_ROLE") == "runner")
                 launcher = next(p.pid for p in process_tree.descendants(runner))
                 harm(runner if victim == "runner" else launcher)
             begun = time.monotonic()
             stop(Host(), job.node, job.workdir, job.run_id, None, GRACE, False, ["docker"])
             seconds = time.monotonic() - begun
-            remaining = len(process_tree.of_run(job.run_id, job.run_dir))
+            remaining = len(process_tree.processes_of(job.run_id, job.run_dir))
             print(f"{name:38} {seconds:5.1f} s of {GRACE + 5} s, {remaining} processes left", flush=True)
 
 

@@ -166,7 +166,7 @@ def holds_a_rank(home: Path, turn: random.Random) -> float:
             verdict = gangs.verdict_of(running)
             assert verdict.verdict in ("stopped", "failed"), f"verdict {verdict.verdict} ({verdict.why})"
             wait_for(
-                lambda: not process_tree.of_run(job.run_id, job.run_dir),
+                lambda: not process_tree.processes_of(job.run_id, job.run_dir),
                 "it ends when thawed",
                 gangs.PATIENCE_S,
             )

@@ -68,7 +68,7 @@ def started(running: Running) -> Iterator[Running]:
     finally:
         running.end()
         for job in running.jobs:
-            for process in process_tree.of_run(job.run_id, job.run_dir):
+            for process in process_tree.processes_of(job.run_id, job.run_dir):
                 process_tree.send(process, signal.SIGKILL)
 
 
@@ -113,11 +113,11 @@ def check_clean(running: Running) -> None:
     for rank, runner in running.runners.items():
         job = running.jobs[rank]
         if runner.poll() is not None and runner.returncode >= 0:  # it ended by itself
-            left = process_tree.of_run(job.run_id, job.run_dir)
+            left = process_tree.processes_of(job.run_id, job.run_dir)
             assert left == [], f"{job.node}: its runner left {len(left)} processes behind"
     for job in running.jobs:
         stop_module(job, 1.0)
-        left = process_tree.of_run(job.run_id, job.run_dir)
+        left = process_tree.processes_of(job.run_id, job.run_dir)
         assert left == [], f"{job.node}: {len(left)} processes are left after stop"
 
 

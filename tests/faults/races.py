@@ -51,7 +51,7 @@ def two_launches(home: Path, turn: random.Random) -> float:
         for job in winner.jobs:
             nonces = {
                 process_tree.environment(p.pid).get("MUSTER_NONCE")
-                for p in process_tree.of_run(job.run_id, job.run_dir)
+                for p in process_tree.processes_of(job.run_id, job.run_dir)
             }
             assert nonces == {nonce}, f"{job.node}: processes of {len(nonces)} launches"
         gangs.request_stop(winner, turn.randrange(gangs.NODES))
@@ -62,7 +62,7 @@ def two_launches(home: Path, turn: random.Random) -> float:
         for launch in rivals:
             launch.end()
         for job in first.jobs:
-            for process in process_tree.of_run(job.run_id, job.run_dir):
+            for process in process_tree.processes_of(job.run_id, job.run_dir):
                 process_tree.send(process, signal.SIGKILL)
 
 

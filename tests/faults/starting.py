@@ -45,7 +45,7 @@ def stop_meets_start(home: Path, turn: random.Random) -> float:
         assert not starting.is_alive(), "the start does not end"
         if run.phase == "not_found":  # there was nothing to stop yet
             gangs.stop_module(job, 1.0)
-        left = [process_tree.command(process.pid) for process in process_tree.of_run(job.run_id, job.run_dir)]
+        left = [process_tree.command(process.pid) for process in process_tree.processes_of(job.run_id, job.run_dir)]
         assert left == [], f"stop returned {run.phase}, and now these run: {left}"
         phase = state_of(job).get("phase")
         # A start that was stopped before it wrote a job leaves no state.

@@ -66,7 +66,7 @@ def kill_runner(cluster: Cluster, node: str) -> int:
 
 def of_node(cluster: Cluster, node: str) -> list[Process]:
     """Return the run's processes on one node."""
-    return process_tree.of_run(RUN_ID, str(cluster.run_dir(node)))
+    return process_tree.processes_of(RUN_ID, str(cluster.run_dir(node)))
 
 
 def test_a_rank_that_raises_is_the_cause_and_its_failed_peer_is_not(cluster: Cluster) -> None:

@@ -43,10 +43,10 @@ def run_probes(probes: Mapping[str, Callable[[], Any]], cap: float, timings: dic
         thread.join(max(0.0, deadline - time.monotonic()))
     in_time = dict(answers)
     late = f"no answer within {cap} s"
-    whys = {name: errors.get(name, late) for name in probes if name not in in_time}
+    reasons = {name: errors.get(name, late) for name in probes if name not in in_time}
     if timings is not None:
         timings.update({name: round((min(ended.get(name, deadline), deadline) - begin) * 1000) for name in probes})
     return Probed(
         answers={name: in_time.get(name) for name in probes},
-        warnings=[f"{name}: could not be read: {why}" for name, why in whys.items()],
+        warnings=[f"{name}: could not be read: {why}" for name, why in reasons.items()],
     )

@@ -39,18 +39,18 @@ def read_names(host: LiveHost, names: Iterable[str]) -> dict[str, ResolvedName]:
     Below another root no resolver is asked: names that its /etc/hosts does not have are left out.
     """
     unique = list(dict.fromkeys([read_identity(host).hostname, *names]))
-    of_hosts = parse_hosts(host.read_text(HOSTS) or "")
+    hosts_file = parse_hosts(host.read_text(HOSTS) or "")
     live = host.live
     if live is None:
-        return {name: ResolvedName(of_hosts[name.lower()], HOSTS) for name in unique if name.lower() in of_hosts}
+        return {name: ResolvedName(hosts_file[name.lower()], HOSTS) for name in unique if name.lower() in hosts_file}
     answers = run_probes({name: partial(live.look_up, name) for name in unique}, LOOK_UP_S).answers
-    return {name: _resolution(name, answers[name], of_hosts) for name in unique}
+    return {name: _resolution(name, answers[name], hosts_file) for name in unique}
 
 
-def _resolution(name: str, answer: LookedUp | None, of_hosts: dict[str, list[str]]) -> ResolvedName:
+def _resolution(name: str, answer: LookedUp | None, hosts_file: dict[str, list[str]]) -> ResolvedName:
     if answer is None:
         return ResolvedName(error=f"no answer within {LOOK_UP_S:g} s")
     if not answer.addresses:
         return ResolvedName(error=answer.error or "no address")
-    listed = of_hosts.get(name.lower())
+    listed = hosts_file.get(name.lower())
     return ResolvedName(answer.addresses, HOSTS if listed and set(listed) & set(answer.addresses) else "resolver")

@@ -125,17 +125,17 @@ def read_net(host: LiveHost, ports: Sequence[int], warn: Callable[[str], None]) 
     names = parse_addresses(table("/proc/net/fib_trie", "the addresses of this node"))
     known = host.ipv4_interfaces() or {}
     # Absent without IPv6.
-    of_ipv6, routes_of_ipv6 = host.read_text(ADDRESSES) or "", host.read_text(ROUTES) or ""
+    ipv6_addresses, ipv6_routes = host.read_text(ADDRESSES) or "", host.read_text(ROUTES) or ""
     listeners = parse_listeners(table("/proc/net/tcp", "the ports in use"))
     listeners += parse_listeners(host.read_text("/proc/net/tcp6") or "")  # absent without IPv6
     sockets = {listener.inode: (listener.port, listener.uid) for listener in listeners if listener.port in ports}
     addresses = [
         *(Address(name, known.get(name) or interface_of(name, routes)) for name in sorted(names, key=socket.inet_aton)),
-        *parse_ipv6_addresses(of_ipv6),
+        *parse_ipv6_addresses(ipv6_addresses),
     ]
     return Net(
         addresses=addresses,
-        routes=[*routes, *parse_ipv6_routes(routes_of_ipv6)],
+        routes=[*routes, *parse_ipv6_routes(ipv6_routes)],
         listening=sorted({listener.port for listener in listeners}),
         holders=find_holders(host, sockets),
         rules=read_rules(host),

@@ -87,13 +87,13 @@ def _read_hca(
 ) -> Hca:
     attributes = sysfs.texts(host, place.folder, ATTRIBUTES)
     node_type = sysfs.word(attributes.get("node_type"))
-    of_pci = _of_device(host, place)
-    vendor_id = of_pci.get("vendor")
-    link = pci.parse_link(of_pci)
+    pci_attributes = _read_pci(host, place)
+    vendor_id = pci_attributes.get("vendor")
+    link = pci.parse_link(pci_attributes)
     node, closed = uverbs.node_of(host, name, nodes, place.devices)
-    of_device = _netdevs(host, place)
-    if "parent" in attributes and not of_device:
-        of_device = [attributes["parent"]]
+    device_netdevs = _netdevs(host, place)
+    if "parent" in attributes and not device_netdevs:
+        device_netdevs = [attributes["parent"]]
     numbers = sorted(int(entry) for entry in host.list_dir(f"{place.folder}/ports") or [] if _PORT.fullmatch(entry))
     reasons = [
         _why_unsupported(node_type, vendor_id, place.virtual or "parent" in attributes),
@@ -102,12 +102,12 @@ def _read_hca(
     ]
     context = DeviceContext(
         node_type=node_type,
-        netdevs=_by_port(host, place, of_device, numbers),
+        netdevs=_by_port(host, place, device_netdevs, numbers),
         interfaces=interfaces,
         reasons=tuple(filter(None, reasons)),
     )
     ports = [read_port(host, f"{place.folder}/ports/{number}", number, context) for number in numbers]
-    of_ports = {port.netdev for port in ports if port.netdev is not None}
+    port_netdevs = {port.netdev for port in ports if port.netdev is not None}
     return Hca(
         name=name,
         node_type=node_type,
@@ -118,10 +118,10 @@ def _read_hca(
         fw_ver=attributes.get("fw_ver"),
         node_guid=attributes.get("node_guid"),
         pci_address=place.address,
-        numa_node=sysfs.number(of_pci.get("numa_node")),
+        numa_node=sysfs.number(pci_attributes.get("numa_node")),
         physfn=pci.address_in(_link_name(host, place, "physfn") or ""),
         uverbs=node,
-        netdevs=sorted({*of_device, *of_ports}, key=natural),
+        netdevs=sorted({*device_netdevs, *port_netdevs}, key=natural),
         ports=ports,
         **link._asdict(),
     )
@@ -137,7 +137,7 @@ def _why_unsupported(node_type: str | None, vendor_id: str | None, software: boo
     return None
 
 
-def _of_device(host: Host, place: _Place) -> dict[str, str]:
+def _read_pci(host: Host, place: _Place) -> dict[str, str]:
     attributes: dict[str, str] = {}
     for device in place.devices[::-1]:
         attributes.update(sysfs.texts(host, device, ("vendor", "numa_node", *pci.ATTRIBUTES)))
@@ -164,7 +164,7 @@ def _by_port(host: Host, place: _Place, netdevs: list[str], numbers: list[int]) 
         values = []
         # IPoIB, and drivers before Linux 3.15, have it in dev_id.
         for attribute in ("dev_port", "dev_id"):
-            of_net = (sysfs.text(host, f"{folder}/{attribute}") for folder in folders)
-            values.append(sysfs.number(next(filter(None, of_net), None)) or 0)
+            texts = (sysfs.text(host, f"{folder}/{attribute}") for folder in folders)
+            values.append(sysfs.number(next(filter(None, texts), None)) or 0)
         by_port.setdefault(max(values) + 1, netdev)
     return by_port

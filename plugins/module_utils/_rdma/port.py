@@ -62,8 +62,8 @@ def read_port(host: Host, folder: str, number: int, context: DeviceContext) -> P
     """Return the port of that folder (ports/N)."""
     attributes = sysfs.texts(host, folder, ATTRIBUTES)
     gids = read_gids(host, folder)
-    of_gids = gids_interfaces(gids or [])
-    netdev = of_gids[0] if of_gids else context.netdevs.get(number)
+    gid_interfaces = gids_interfaces(gids or [])
+    netdev = gid_interfaces[0] if gid_interfaces else context.netdevs.get(number)
     roce = attributes.get("link_layer") == "Ethernet"
     chosen = None if attributes.get("link_layer") == "InfiniBand" else choose_gid(gids or [], netdev)
     port = Port(

@@ -55,12 +55,12 @@ def node_of(host: Host, hca: str, nodes: dict[str, str], devices: list[str]) -> 
     return None, f"{node} is missing: visible, but it cannot be opened" if missing else None
 
 
-def _beside(host: Host, devices: list[str], of_others: set[str]) -> str | None:
+def _beside(host: Host, devices: list[str], other_names: set[str]) -> str | None:
     """Return the only node of a PCI device that no other device has."""
     for device in devices:
         names = {name for name in host.list_dir(f"{device}/infiniband_verbs") or [] if _UVERBS.fullmatch(name)}
-        if len(names - of_others) == 1:
-            return (names - of_others).pop()
+        if len(names - other_names) == 1:
+            return (names - other_names).pop()
     return None
 
 
@@ -105,5 +105,5 @@ def read_grants(host: Host, hcas: dict[str, str | None]) -> Grants:
     Grants that name none of them are for other devices (DPDK, a GPU) and say nothing about RDMA.
     """
     grants = parse_grants(host.read_text("/proc/self/environ") or "")
-    ours = grants.addresses & {address for address in hcas.values() if address} or grants.hcas & set(hcas)
-    return grants if ours or grants.hcas else Grants(frozenset(), frozenset())
+    granted = grants.addresses & {address for address in hcas.values() if address} or grants.hcas & set(hcas)
+    return grants if granted or grants.hcas else Grants(frozenset(), frozenset())

@@ -46,10 +46,10 @@ class PruneCandidate:
 
     kind: str
     name: str
-    stays: str | None = None
+    why_kept: str | None = None
 
     def to_dict(self) -> dict[str, str | None]:
-        return {"kind": self.kind, "name": self.name, "why": self.stays}
+        return {"kind": self.kind, "name": self.name, "why": self.why_kept}
 
 
 # Run directories
@@ -67,14 +67,14 @@ def judge_runs(
     runs = {run_id: read_run(host, node, workdir, run_id, docker) for run_id in run_ids}
     changes = {run_id: _last_change(host, os.path.join(base, run_id), run) for run_id, run in runs.items()}
     now = read_stamp(host, base) if runs else None
-    wrong = contradiction(now, clock, controller, max(filter(None, changes.values()), default=None))
+    clock_problem = contradiction(now, clock, controller, max(filter(None, changes.values()), default=None))
     candidates = []
     for run_id, run in runs.items():
         path, change = os.path.join(base, run_id), changes[run_id]
         age = None if change is None else max(0.0, (clock if now is None else now) - change)
         if age is not None and age < days * DAY_S and not run.alive:
             continue
-        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, node, path) or wrong
+        why = _why_not(host, path, run_id, run, age) or strange(host, workdir, node, path) or clock_problem
         candidates.append(PruneCandidate("run", run_id, why))
     return candidates
 
@@ -88,8 +88,8 @@ def _why_not(host: Host, path: str, run_id: str, run: RunRecord, age: float | No
         return "it is a link, which Muster does not make"
     if run_id not in _named(host, path):
         return "its files do not name this run"
-    owner, of_all = host.owner(path), host.owner(os.path.dirname(path))
-    if owner is None or owner.uid not in (host.user_id(), of_all and of_all.uid):
+    owner, parent = host.owner(path), host.owner(os.path.dirname(path))
+    if owner is None or owner.uid not in (host.user_id(), parent and parent.uid):
         return f"its owner is {f'uid {owner.uid}' if owner else 'unknown'}"
     if age is None or (run.phase not in ENDED and age < UNJUDGED_S):
         return f"it has been {run.phase} for less than an hour"
@@ -126,17 +126,17 @@ def _last_change(host: Host, path: str, run: RunRecord) -> float | None:
 def remove_run(host: Host, workdir: str, node: str, run_id: str) -> str | None:
     """Remove a run directory; return why it could not be. A launch of the same run meanwhile finds it held or gone."""
     base = _base(host, workdir, node)
-    path, gone = os.path.join(base, run_id), os.path.join(base, GONE + run_id)
+    path, removed_path = os.path.join(base, run_id), os.path.join(base, GONE + run_id)
     lock = locks.Lock(host.here(locks.run_path(path)))
     try:
         if not lock.acquire({"run_id": run_id, "node": None, "why": "it is being removed"}):
             return "a runner has started in it"
-        rename(host, path, gone)
+        rename(host, path, removed_path)
     except OSError as error:
         return f"{error.filename or path}: {error.strerror}"
     finally:
         lock.release()
-    return _remove_tree(host, gone)
+    return _remove_tree(host, removed_path)
 
 
 def _base(host: Host, workdir: str, node: str) -> str:
@@ -173,8 +173,8 @@ def _why_kept(host: Host, state: str, age: float | None, run_id: str, run_dir: s
     if not host.exists(run_dir):
         return None
     if state == "created":
-        young = age is None or age < UNJUDGED_S
-        return f"it was created less than an hour ago: the launch of {run_id} may continue" if young else None
+        is_young = age is None or age < UNJUDGED_S
+        return f"it was created less than an hour ago: the launch of {run_id} may continue" if is_young else None
     return None if has_verdict(host, run_dir) else f"the run {run_id} has no verdict yet: stop it first"
 
 
@@ -218,7 +218,7 @@ def prune(
     candidates += judge_runs(host, workdir, node, days, docker, now, controller) if days is not None else []
     removed, failed = [], []
     # Containers first: the run's directory proves that they belong to it.
-    for candidate in (candidate for candidate in candidates if candidate.stays is None):
+    for candidate in (candidate for candidate in candidates if candidate.why_kept is None):
         why = None if check else _remove(host, workdir, node, docker, candidate)
         if why is None:
             removed.append({"kind": candidate.kind, "name": candidate.name})
@@ -233,7 +233,7 @@ def prune(
     return {
         "changed": bool(removed or swept),
         "removed": removed,
-        "kept": [candidate.to_dict() for candidate in candidates if candidate.stays is not None],
+        "kept": [candidate.to_dict() for candidate in candidates if candidate.why_kept is not None],
         "engine": engine,
         "failed_on": failed,
     }

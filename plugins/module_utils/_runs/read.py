@@ -103,19 +103,19 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     docker is how Docker is called: the controller's word, never the run's.
     """
     directory = run_directory(workdir, node, run_id)
-    nothing = nothing_of(node, run_id, directory)
+    absent = nothing_of(node, run_id, directory)
     refused = strange(host, workdir, node, directory)
     if refused is not None:
-        return _read_processes(nothing, directory, refused)
+        return _read_processes(absent, directory, refused)
     names = host.list_dir(directory) or []
     held = locks.Lock(locks.run_path(directory)).holder() is not None
-    marked = [] if held else process_tree.of_run(run_id, directory)
+    marked = [] if held else process_tree.processes_of(run_id, directory)
     # A cleaner of temporary directories may have removed the lock of a living runner.
     alive = held or any(map(process_tree.is_runner, marked))
     if not names and not alive:
-        return nothing
+        return absent
     state = read_state(host, directory)
-    known = state or nothing
+    known = state or absent
     job = JobOwner.from_dict(_read_json(host, directory, "job.json"))
     beat = Heartbeat.from_dict(_read_json(host, directory, HEARTBEAT))
     prepared = any(name.startswith("job.") for name in names)
@@ -146,12 +146,12 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     )
 
 
-def _read_processes(nothing: RunRecord, directory: str, refused: str) -> RunRecord:
+def _read_processes(absent: RunRecord, directory: str, refused: str) -> RunRecord:
     """Return what the kernel says of a run none of whose files are read, and that its directory is not to be read."""
-    marked = process_tree.of_run(str(nothing.run_id), directory)
+    marked = process_tree.processes_of(str(absent.run_id), directory)
     alive = any(map(process_tree.is_runner, marked))
     phase, left = ("running", 0) if alive else ("not_found", len(marked))
-    return dataclasses.replace(nothing, run_dir=None, phase=phase, why=refused, alive=alive, left=left)
+    return dataclasses.replace(absent, run_dir=None, phase=phase, why=refused, alive=alive, left=left)
 
 
 def _age(host: Host, path: str) -> float | None:

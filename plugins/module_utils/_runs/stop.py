@@ -77,7 +77,7 @@ def _ask(directory: str, nonces: set[str], grace: float) -> bool:
 def _wait_gone(run_id: str, directory: str, nonce: str | None, seconds: float) -> list[Process]:
     deadline = time.monotonic() + seconds
     while True:
-        left = process_tree.of_run(run_id, directory, nonce)
+        left = process_tree.processes_of(run_id, directory, nonce)
         if not left or time.monotonic() >= deadline:
             return left
         time.sleep(POLL_S)
@@ -101,7 +101,7 @@ def _wait_ended(run_id: str, directory: str, nonce: str | None, seconds: float) 
 
 def sweep(run_id: str, directory: str, nonce: str | None, grace: float) -> tuple[int, list[int]]:
     """End the processes that carry the run's mark and have no runner; return (how many, pids that do not die)."""
-    targets = process_tree.of_run(run_id, directory, nonce)
+    targets = process_tree.processes_of(run_id, directory, nonce)
     for process in targets:
         process_tree.send(process, signal.SIGTERM)
     left = _wait_gone(run_id, directory, nonce, grace) if targets else []
@@ -138,7 +138,7 @@ def stop(
         # Requested before the search: a runner that starts in the meantime finds the request.
         if not check and _prepared(host, directory, nonce):
             _ask(directory, nonces, grace)
-        alive = process_tree.of_run(run_id, directory, nonce)
+        alive = process_tree.processes_of(run_id, directory, nonce)
         # A runner in another pid namespace is not visible; its lock is, and its container.
         held = _holds(directory, nonce)
         container = container or job_container.recorded(host, directory, docker, nonce)
@@ -173,7 +173,7 @@ def _stop_processes(
 ) -> tuple[bool, RunRecord, Swept]:
     """Stop a run by the marks of its processes alone, where its directory is not to be trusted."""
     run_id = os.path.basename(directory)
-    marked = process_tree.of_run(run_id, directory, nonce)
+    marked = process_tree.processes_of(run_id, directory, nonce)
     if check or not marked:
         return bool(marked), read(), Swept()
     runners = list(filter(process_tree.is_runner, marked))

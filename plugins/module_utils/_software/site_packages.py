@@ -117,10 +117,10 @@ def _of_base(host: Host, site: SitePackages, base: str, real: str, environ: Mapp
     named = _PYTHON.fullmatch(os.path.basename(real))
     version = named.group(1) if named else None
     standard = [os.path.dirname(folder) for folder in _of_prefix(host, base, version)]
-    at_home = [folder for folder in standard if host.exists(f"{folder}/os.py")]
-    site.certain = site.certain and bool(at_home)
-    if version is None and at_home:
-        version = os.path.basename(at_home[0])[len("python") :].rstrip("t")
+    library_folders = [folder for folder in standard if host.exists(f"{folder}/os.py")]
+    site.certain = site.certain and bool(library_folders)
+    if version is None and library_folders:
+        version = os.path.basename(library_folders[0])[len("python") :].rstrip("t")
     if site.version is None:
         site.version, site.source = _full_version(host, base, version)
     user = environ.get("PYTHONUSERBASE") or host.expand("~/.local")

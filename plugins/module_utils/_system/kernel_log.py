@@ -53,15 +53,15 @@ def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None
     if not host.is_live:
         return None
     budget = Budget(host)
-    whys = []
+    reasons = []
     for command, parse in ((JOURNAL, parse_journal), (RING, parse_dmesg)):
         result = budget.run([*as_root, *command], CAP_S)
         lines = parse(result.out) if result.rc == 0 else []
         if lines:
             complete = command is JOURNAL or lines[0].monotonic_s == 0.0
             return KernelLog(True, None, errors_of(lines), command[0], complete)
-        whys.append(f"{command[0]}: {result.why(CAP_S).removeprefix(f'{command[0]}: ')}")
-    return KernelLog(False, "; ".join([*whys, HINT]))
+        reasons.append(f"{command[0]}: {result.why(CAP_S).removeprefix(f'{command[0]}: ')}")
+    return KernelLog(False, "; ".join([*reasons, HINT]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,8 +52,8 @@ def read_memlock(host: Host) -> Memlock | None:
     memlock = parse_memlock(host.read_text("/proc/self/limits") or "")
     if memlock is None:
         return None
-    able = parse_cap_ipc_lock(host.read_text("/proc/self/status") or "", host.read_text("/proc/self/uid_map"))
-    return dataclasses.replace(memlock, cap_ipc_lock=able, effective=UNLIMITED if able else memlock.soft)
+    is_exempt = parse_cap_ipc_lock(host.read_text("/proc/self/status") or "", host.read_text("/proc/self/uid_map"))
+    return dataclasses.replace(memlock, cap_ipc_lock=is_exempt, effective=UNLIMITED if is_exempt else memlock.soft)
 
 
 def read_limits(host: Host) -> dict[str, Limit]:

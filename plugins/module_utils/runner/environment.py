@@ -18,8 +18,8 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
     inherited = private.get("environment")
     environment = base_environment(dict(os.environ)) if inherited is None else dict(inherited)
     try:
-        me = pwd.getpwuid(os.getuid())
-        name, home = me.pw_name, me.pw_dir
+        user = pwd.getpwuid(os.getuid())
+        name, home = user.pw_name, user.pw_dir
     except KeyError:  # a uid that the container doesn't know
         name, home = str(os.getuid()), job.workdir
     environment.setdefault("HOME", home)

@@ -61,15 +61,15 @@ def descendants(root: int) -> list[Process]:
     for process in every():
         children.setdefault(process.ppid, []).append(process)
     processes: list[Process] = []
-    todo = [root]
-    while todo:
-        below = children.get(todo.pop(0), [])
+    pending = [root]
+    while pending:
+        below = children.get(pending.pop(0), [])
         processes += below
-        todo += [process.pid for process in below]
+        pending += [process.pid for process in below]
     return processes
 
 
-def of_run(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
+def processes_of(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
     """Return the living processes of this run here (never this process itself), of one launch where a nonce is given.
 
     They carry its mark in their environment, or where they have rewritten that, hold a mark or a rank's pipe open; or

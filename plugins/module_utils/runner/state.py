@@ -55,14 +55,14 @@ class State:
         self._run_dir = run_dir
         self._put = put
         self._unwritten = False
-        me = process_tree.look(os.getpid())
+        process = process_tree.look(os.getpid())
         self.fields: dict[str, Any] = {
             "schema": 1,
             "attempt": 0,
             "phase": "waiting",
             "boot_id": process_tree.boot_id(),
             "pid": os.getpid(),
-            "start_time": me.start_time if me else 0,
+            "start_time": process.start_time if process else 0,
             "memlock": memlock(),
             **dict.fromkeys(("launcher", "started", "ended", "gang", "end")),
             "log_dropped": 0,

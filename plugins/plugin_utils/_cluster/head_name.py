@@ -41,11 +41,11 @@ def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[H
     answers = list(others.values())
     common = [address for address in answers[0] if all(address in answer for answer in answers)] if answers else []
     net = facts[head].net
-    of_head = {item.address for item in net.addresses} if net else set()
+    head_addresses = {item.address for item in net.addresses} if net else set()
     # A link-local address is not the same on all nodes.
     routable = [address for address in common if not ipaddress.ip_address(address).is_link_local]
     if routable:
-        address = next((address for address in routable if address in of_head), routable[0])
+        address = next((address for address in routable if address in head_addresses), routable[0])
         return HeadAddress(address, f"{chosen.reason} {name}, as {names(list(others))} resolve it"), []
     if not common and head in resolutions and not _reachable(resolutions[head]):
         return chosen, [_loopback(name, head, resolutions[head])]

@@ -162,8 +162,8 @@ def _differing(first: Any, second: Any) -> tuple[Any, Any]:
     if not (isinstance(first, Mapping) and isinstance(second, Mapping)):
         return (first, second) if str(first) != str(second) else (None, None)
     texts = [{str(name): str(value) for name, value in side.items()} for side in (first, second)]
-    odd = sorted(name for name in texts[0].keys() | texts[1].keys() if texts[0].get(name) != texts[1].get(name))
-    left, right = ({name: side[name] for name in odd if name in side} for side in texts)
+    differing = sorted(name for name in texts[0].keys() | texts[1].keys() if texts[0].get(name) != texts[1].get(name))
+    left, right = ({name: side[name] for name in differing if name in side} for side in texts)
     return left, right
 
 

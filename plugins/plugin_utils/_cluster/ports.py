@@ -23,7 +23,7 @@ class RendezvousPort:
     reason: str
 
 
-def of_gang(port: int) -> int:
+def gang_port(port: int) -> int:
     """Return the runners' port: the one below the ranks', so that a firewall needs one range."""
     return port - 1
 
@@ -39,14 +39,14 @@ def pick(
     """
     listening = set(net.listening)
     if asked is not None:
-        taken = [port for port in (asked, of_gang(asked)) if port in listening]
+        taken = [port for port in (asked, gang_port(asked)) if port in listening]
         return RendezvousPort(asked, origin), [_taken(port, origin, head, net.holders.get(str(port))) for port in taken]
     first, last = port_range
     size = last - first - restarts
     start = int(nonce, 16) % max(1, size)
     for step in range(size):
         number = first + 1 + (start + step) % size
-        if not {of_gang(number), *range(number, number + restarts + 1)} & listening:
+        if not {gang_port(number), *range(number, number + restarts + 1)} & listening:
             return RendezvousPort(number, f"free on {head}, of launch_port_range {first}-{last}"), []
     return RendezvousPort(first + 1, "none is free"), [_none_free(first, last, head, restarts)]
 

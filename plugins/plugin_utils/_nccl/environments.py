@@ -180,10 +180,10 @@ def decide(nodes: Sequence[NodeView], users: Users, head_address: str) -> Enviro
         # A parameter of this run wins over a node's variables, its default does not.
         decided = [*resolved.variables, *tuning.variables(users.tuning, view.library)]
         detected = [item for item in decided if item.layer == Layer.FABRIC]
-        of_run = [item for item in decided if item.layer in FOR_ONE_RUN]
-        of_defaults = [item for item in decided if item.layer not in (Layer.FABRIC, *FOR_ONE_RUN)]
-        below = [*inherited[view.name], view.machine, detected, of_defaults]
-        merged = variable_layers.merge([*below, *cluster, *by_node[view.name], of_run, *run])
+        run_decisions = [item for item in decided if item.layer in FOR_ONE_RUN]
+        default_decisions = [item for item in decided if item.layer not in (Layer.FABRIC, *FOR_ONE_RUN)]
+        below = [*inherited[view.name], view.machine, detected, default_decisions]
+        merged = variable_layers.merge([*below, *cluster, *by_node[view.name], run_decisions, *run])
         names = {item.name for item in merged}
         not_set = [item for item in resolved.not_set if item.name not in names]
         environments[view.name] = dataclasses.replace(resolved, variables=merged, not_set=not_set)

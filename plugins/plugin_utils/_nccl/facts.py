@@ -83,8 +83,8 @@ def _view(name: str, item: Mapping[str, Any]) -> NodeView:
 
 
 def _library(name: str, item: Mapping[str, Any], gpu: Gpu | None, node: NodeFacts | None) -> Library:
-    of_vendor = Library("rccl" if gpu is not None and gpu.vendor == "amd" else "nccl", None)
-    detected = library_of(node, gpu) if node else of_vendor
+    vendor_library = Library("rccl" if gpu is not None and gpu.vendor == "amd" else "nccl", None)
+    detected = library_of(node, gpu) if node else vendor_library
     library = item.get("library") or detected.name
     if library not in LIBRARIES:
         raise ValueError(f"{name}: library is {library!r}, expected one of {', '.join(LIBRARIES)}")

@@ -170,10 +170,12 @@ def _left_to_nccl(node: NodeView, sources: list[Source], family: int) -> Gids:
         gids.variables.append(decided(FAMILY, "AF_INET6", RULE, why))
     if RANGE in node.user_values:
         return gids
-    several = [source for source in sources if len(_addresses(source.port, family)) > 1]
-    if not several:
+    ambiguous = [source for source in sources if len(_addresses(source.port, family)) > 1]
+    if not ambiguous:
         return gids
-    observed = "; ".join(f"{source.port.label} has {', '.join(_addresses(source.port, family))}" for source in several)
+    observed = "; ".join(
+        f"{source.port.label} has {', '.join(_addresses(source.port, family))}" for source in ambiguous
+    )
     nets = [source.network for source in sources if source.network is not None]
     if len(nets) == len(sources):
         whole = cover(nets)

@@ -40,8 +40,8 @@ class HcaPort:
     @property
     def netdevs(self) -> set[str]:
         """The port's network device, those of its GIDs (a bond, a VLAN), and all of a device with one port."""
-        of_device = self.hca.netdevs if len(self.hca.ports) == 1 else []
-        return {name for name in (self.port.netdev, *(gid.ndev for gid in self.port.gids), *of_device) if name}
+        device_netdevs = self.hca.netdevs if len(self.hca.ports) == 1 else []
+        return {name for name in (self.port.netdev, *(gid.ndev for gid in self.port.gids), *device_netdevs) if name}
 
 
 def ports_of(rdma: Rdma | None) -> list[HcaPort]:

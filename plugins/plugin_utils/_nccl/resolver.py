@@ -35,14 +35,15 @@ def resolve(nodes: Sequence[NodeView], policy: FabricPolicy) -> Resolution:
     for node in nodes:
         choice = choices[node.name]
         gids = gid.resolve(node, choice.ports, on_ports)
-        of_sockets, no_sockets, socket_findings = sockets.resolve(node, choice.ports, not rdma and len(nodes) > 1)
-        of_transport, no_transport = transport.variables(node, any_efa, fabric, policy)
-        of_hcas, no_hcas = hcas.variables(node, choice)
-        of_topology, no_topology, topology_findings = topology.resolve(node, choice)
+        socket_variables, no_sockets, socket_findings = sockets.resolve(node, choice.ports, not rdma and len(nodes) > 1)
+        transport_variables, no_transport = transport.variables(node, any_efa, fabric, policy)
+        hca_variables, no_hcas = hcas.variables(node, choice)
+        topology_variables, no_topology, topology_findings = topology.resolve(node, choice)
         not_set = [*no_transport, *no_hcas, *gids.not_set, *no_sockets, *no_topology, *kept_defaults(node, choice)]
         resolved[node.name] = NodeEnvironment(
             variables=sorted(
-                [*of_transport, *of_hcas, *gids.variables, *of_sockets, *of_topology], key=lambda item: item.name
+                [*transport_variables, *hca_variables, *gids.variables, *socket_variables, *topology_variables],
+                key=lambda item: item.name,
             ),
             not_set=[item for item in not_set if _is_relevant(node, item)],
             hcas=choice.hcas,

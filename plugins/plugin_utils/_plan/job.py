@@ -66,7 +66,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             port=run.rendezvous.port,
         )
     )
-    of_run = {
+    run_variables = {
         "MUSTER_RUN_ID": (run_id, ""),
         "MUSTER_NONCE": (nonce, ""),
         "MUSTER_NODE": (node.name, ""),
@@ -75,7 +75,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (str(max(1, policy.stop_grace - 5)), "launch_stop_grace, less 5 s"),
         **command.environment,
     }
-    layer = [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in of_run.items()]
+    layer = [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in run_variables.items()]
     return Job(
         schema=SCHEMA,
         run_id=run_id,
@@ -96,7 +96,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         slot=policy.slot,
         rendezvous=run.rendezvous,
         gang=GangSettings(
-            port=ports.of_gang(run.rendezvous.port),
+            port=ports.gang_port(run.rendezvous.port),
             lost_after=policy.lost_after,
             max_restarts=settings["max_restarts"]["value"],
             nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],

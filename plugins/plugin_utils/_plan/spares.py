@@ -56,8 +56,8 @@ def plan_with_spares(
                 nodes[nodes.index(name)] = spares.pop(0)
     substitutes = dict(zip(request["nodes"], nodes, strict=True))
     if request["parameters"]["max_restarts"]["value"] > 0 and len(nodes) > 1:
-        plan, unfit = _with_waiting(lambda waiting: plan_of(nodes, waiting), spares, plan)
-        left_out.update(unfit)
+        plan, refusals = _with_waiting(lambda waiting: plan_of(nodes, waiting), spares, plan)
+        left_out.update(refusals)
     warnings = [_without(finding, substitutes.get(name)) for name, finding in left_out.items()]
     plan["findings"] = [finding.to_dict() for finding in warnings] + plan["findings"]
     return plan, warnings
@@ -70,14 +70,14 @@ def _with_waiting(
 
     The nodes' jobs are planned without spares: a host that may never be used must not change them.
     """
-    unfit: dict[str, Finding] = {}
+    refusals: dict[str, Finding] = {}
 
     def fitting(waiting: Sequence[str]) -> dict[str, Any] | None:
         try:
             wider = plan_of(waiting)
         except PlanError as error:
             stops = [finding for finding in reversed(error.findings) if finding.stops]
-            unfit.update({finding.node: finding for finding in stops if finding.node and finding.node in waiting})
+            refusals.update({finding.node: finding for finding in stops if finding.node and finding.node in waiting})
             return None
         # The gang may differ: the head's has the spares.
         jobs = [(wider["jobs"][name], plan["jobs"][name]) for name in plan["nodes"]]
@@ -86,10 +86,10 @@ def _with_waiting(
     wider = fitting(spares)
     if wider is None:
         good = [name for name in spares if fitting([name]) is not None]
-        unfit.update({name: _other(name) for name in spares if name not in (*good, *unfit)})
+        refusals.update({name: _other(name) for name in spares if name not in (*good, *refusals)})
         wider = fitting(good)
     result = wider or plan
-    return result, {name: finding for name, finding in unfit.items() if name not in result["spares"]}
+    return result, {name: finding for name, finding in refusals.items() if name not in result["spares"]}
 
 
 def _head_is_fixed(policy: ClusterPolicy, known: Mapping[str, Node]) -> bool:

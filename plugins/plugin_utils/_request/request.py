@@ -162,15 +162,17 @@ def command_line(argv: Sequence[str], extra_vars_options: Iterable[str]) -> str:
 def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> list[str]:
     """Return what is wrong between parameters; those that could not be read are not in `settings`."""
     given = {name: setting for name, setting in settings.items() if setting["value"] is not None}
-    saw = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
+    observed = {name: f"saw {display(setting['value'])} ({setting['origin']})" for name, setting in given.items()}
     lines = []
     if "nnodes" in given and inventory.nodes and (_number(given["nnodes"]["value"]) or 0) > len(inventory.nodes):
         lines.append(
-            f"nnodes: expected at most {len(inventory.nodes)}, the size of the group 'nodes', {saw['nnodes']}; "
+            f"nnodes: expected at most {len(inventory.nodes)}, the size of the group 'nodes', {observed['nnodes']}; "
             "add nodes to the inventory or give fewer"
         )
     if "script" in given and "module" in given:
-        lines.append(f"script: expected a script or a module, {saw['script']} and {saw['module']}; give one of them")
+        lines.append(
+            f"script: expected a script or a module, {observed['script']} and {observed['module']}; give one of them"
+        )
     # Without nodes there is no cluster whose launch_defaults could name a script.
     if inventory.nodes and all(name in settings and name not in given for name in ("script", "module")):
         lines.append(
@@ -180,7 +182,7 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
     launcher, nproc = (given[name]["value"] if name in given else None for name in ("launcher", "nproc"))
     if launcher == "python" and nproc not in (None, 1):
         lines.append(
-            f"nproc: the launcher python starts one rank per node, expected 1, {saw['nproc']}; "
+            f"nproc: the launcher python starts one rank per node, expected 1, {observed['nproc']}; "
             "give -e nproc=1 or -e launcher=torchrun"
         )
     return lines

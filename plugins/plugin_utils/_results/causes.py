@@ -71,7 +71,7 @@ class Failure:
         return self.what if self.names_node else f"{self.cause.node}: {self.what}"
 
 
-def of_run(run: RunRecord) -> list[Failure]:
+def failures_of(run: RunRecord) -> list[Failure]:
     """Return the failures of a run on one node: its failed ranks, or why it has none."""
     node, why = str(run.node), run.why or run.phase
     if run.phase == "lost":
@@ -103,4 +103,4 @@ def _of_rank(node: str, rank: RankFailure) -> Failure:
 
 def ordered(runs: Iterable[RunRecord]) -> list[Failure]:
     """Return all failures of a run, the most likely cause first."""
-    return likeliest_first(failure for run in runs for failure in of_run(run))
+    return likeliest_first(failure for run in runs for failure in failures_of(run))

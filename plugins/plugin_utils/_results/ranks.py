@@ -53,9 +53,11 @@ def confirm_spares(parts: Mapping[str, NodeRanks], head: RunRecord) -> dict[str,
     ranked = head.gang.phases if head.gang else {}
     if not ranked:
         return dict(parts)
-    gone = tuple(part.first_rank for node, part in parts.items() if part.first_rank is not None and node not in ranked)
+    replaced_ranks = tuple(
+        part.first_rank for node, part in parts.items() if part.first_rank is not None and node not in ranked
+    )
     return {
-        node: part if part.first_rank is not None else replace(part, replaces=gone if node in ranked else ())
+        node: part if part.first_rank is not None else replace(part, replaces=replaced_ranks if node in ranked else ())
         for node, part in parts.items()
     }
 
@@ -65,8 +67,8 @@ def head_candidates(infos: Sequence[Info], run_id: str, group: Sequence[str], sp
 
     A node of the group that is not its first cannot be the head, whatever it says.
     """
-    able = {*group[:1], *spares}
-    heads = [info for info in infos if info.node in able and _is_of(info.run, run_id) and info.run.node_rank == 0]
+    eligible = {*group[:1], *spares}
+    heads = [info for info in infos if info.node in eligible and _is_of(info.run, run_id) and info.run.node_rank == 0]
     return [info.node for info in sorted(heads, key=lambda info: info.run.created or "", reverse=True)]
 
 
@@ -78,7 +80,7 @@ def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tupl
     if not (0 < nproc <= MOST_RANKS and 0 < nnodes <= MOST_NODES):
         return {}, []
     parts = dict.fromkeys(spares, NodeRanks(None, nproc, nnodes))
-    of_rank: dict[int, list[str]] = {}
+    claimants: dict[int, list[str]] = {}
     refused = []
     for node, run in answers.items():
         rank = run.node_rank
@@ -89,8 +91,8 @@ def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tupl
             parts.pop(node, None)
             refused.append(f"{node}: its launch, node rank or number of ranks differs from most nodes'{_NONE_TAKEN}")
         else:
-            of_rank.setdefault(rank, []).append(node)
-    for rank, nodes in sorted(of_rank.items()):
+            claimants.setdefault(rank, []).append(node)
+    for rank, nodes in sorted(claimants.items()):
         if len(nodes) > 1:
             for node in nodes:
                 parts.pop(node, None)

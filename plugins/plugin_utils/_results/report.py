@@ -84,9 +84,9 @@ def _remarks(run: RunRecord) -> str:
     if run.stalled:
         remarks.append(stall_text(run.stalled))
     if run.left:
-        many = run.left != 1
-        left = f"{run.left} process{'es' * many} {'are' if many else 'is'} left over"
-        remarks.append(f"{left}; run stop to end {'them' if many else 'it'}")
+        plural = run.left != 1
+        left = f"{run.left} process{'es' * plural} {'are' if plural else 'is'} left over"
+        remarks.append(f"{left}; run stop to end {'them' if plural else 'it'}")
     if run.log_dropped:
         remarks.append(f"{run.log_dropped} bytes of log were dropped")
     memlock = run.memlock.soft if run.memlock else None

@@ -188,8 +188,8 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
         phases = ", ".join(f"{phase} on {names(nodes[phase])}" for phase in nodes)
         return verdict, None if set(nodes) <= {"running"} else phases, None
     if "stopped" in nodes and not any(phase in nodes for phase in SILENT):
-        whys = (one_line(run.why) for run in parts if run.phase == "stopped" and run.why)
-        return "stopped", next(whys, None), None
+        reasons = (one_line(run.why) for run in parts if run.phase == "stopped" and run.why)
+        return "stopped", next(reasons, None), None
     if failures:  # nodes that do not answer
         return "unknown", None, failures[0]
     if "succeeded" in nodes:

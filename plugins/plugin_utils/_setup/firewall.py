@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._cluster.address import IpAddress
-from .._cluster.ports import of_gang, read_range
+from .._cluster.ports import gang_port, read_range
 
 Ports = tuple[int, int]
 
@@ -67,7 +67,7 @@ def _of_runs(port_range: str, defaults: Mapping[str, Any]) -> list[Ports]:
         raise ValueError(f"launch_port_range is {port_range!r}, expected {error}") from None
     if defaults.get("master_port"):
         port, restarts = (_number(name, defaults.get(name) or 0) for name in ("master_port", "max_restarts"))
-        result.append((of_gang(port), port + restarts))
+        result.append((gang_port(port), port + restarts))
     return result
 
 

@@ -78,9 +78,9 @@ def plan(
     who = check_name(name or str(login["user"]))
     _check_can_raise(node["login"], target)
     texts = _target_files(node, who, target)
-    stays: list[str] = []
+    remarks: list[str] = []
     if engine and node["engine"] is not None:
-        engines, stays = engine_files(node["files"], target)
+        engines, remarks = engine_files(node["files"], target)
         texts.update(engines)
     changed = {path: text for path, text in texts.items() if text != node["files"].get(path)}
     write = [{"path": path, "text": text} for path, text in changed.items() if text is not None]
@@ -120,7 +120,7 @@ def plan(
         "restart": restart,
         "pending": pending,
         "engine_waits": engine_waits,
-        "stays": stays,
+        "stays": remarks,
         "changes": bool(changed or reload or restart),
     }
 

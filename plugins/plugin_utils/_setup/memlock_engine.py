@@ -58,16 +58,16 @@ def engine_files(files: Mapping[str, str | None], target: int | None) -> tuple[d
     text, kept = files.get(ENGINE_FILE), files.get(MEMORY_FILE)
     memory = _memory(kept)
     current = _config(text).get(LIMITS, {}).get(MEMLOCK)
-    ours = current is not None and current == memory.get("wrote")
+    is_own_value = current is not None and current == memory.get("wrote")
     if target is not None:
         limit = {"Name": "memlock", "Hard": target, "Soft": target}
         if current != limit:
-            before = memory.get("before") if ours else current
+            before = memory.get("before") if is_own_value else current
             kept = json.dumps({"wrote": limit, "before": before}, indent=2) + "\n"
         return {MEMORY_FILE: kept, ENGINE_FILE: merge_engine(text, limit)}, []
     # The memory goes last, so that an interrupted removal can be repeated.
-    if ours or current is None:
-        return {ENGINE_FILE: merge_engine(text, memory.get("before")) if ours else text, MEMORY_FILE: None}, []
+    if is_own_value or current is None:
+        return {ENGINE_FILE: merge_engine(text, memory.get("before")) if is_own_value else text, MEMORY_FILE: None}, []
     why = "it was changed after this role wrote it" if memory else f"no {MEMORY_FILE} says that this role wrote it"
-    stays = f"{LIMITS}.{MEMLOCK} in {ENGINE_FILE} stays, because {why}: remove it by hand if necessary"
-    return {ENGINE_FILE: text, MEMORY_FILE: None}, [stays]
+    remark = f"{LIMITS}.{MEMLOCK} in {ENGINE_FILE} stays, because {why}: remove it by hand if necessary"
+    return {ENGINE_FILE: text, MEMORY_FILE: None}, [remark]

@@ -42,8 +42,8 @@ def answer(node: str, registered: object) -> PruneAnswer:
 def lines(answers: Sequence[PruneAnswer], check: bool, width: int) -> list[str]:
     """Return the table of what was removed and what stays, and a line that names the nodes without either."""
     rows = {answer.node: _rows(answer, "would go" if check else "removed") for answer in answers}
-    lines = table(HEADERS, [row for of_node in rows.values() for row in of_node], width)
-    idle = [node for node, of_node in rows.items() if not of_node]
+    lines = table(HEADERS, [row for node_rows in rows.values() for row in node_rows], width)
+    idle = [node for node, node_rows in rows.items() if not node_rows]
     return [*lines, f"no run to remove on {names(idle)}"] if idle else lines
 
 

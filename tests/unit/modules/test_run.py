@@ -114,7 +114,7 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     assert info["why"] == f"the runner (pid {pid}) ended without a verdict while the run was running: killed?"
     stopped = stop(capsys, tmp_path)
     assert (stopped["changed"], stopped["run"]["swept"], stopped["run"]["phase"]) == (True, 1, "lost")
-    assert process_tree.of_run(job.run_id, job.run_dir) == []
+    assert process_tree.processes_of(job.run_id, job.run_dir) == []
     assert state_of(job)["why"] == f"{info['why']}; stop swept 1 process"
     assert process_tree.look(neighbor) is not None, "a run beside it was touched"
     assert stop(capsys, tmp_path)["changed"] is False

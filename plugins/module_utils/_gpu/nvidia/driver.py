@@ -44,12 +44,12 @@ def on_bus(host: Host) -> list[str]:
 
 def read_devices(host: Host) -> list[Device]:
     """Return the GPUs that can be opened, or all if none can, in the order of the bus, as nvidia-smi does."""
-    openable = minors(host)
-    devices = _of_driver(host, openable)
+    openable_minors = minors(host)
+    devices = _of_driver(host, openable_minors)
     if not devices:
         addresses = on_bus(host)
-        if openable and len(openable) != len(addresses):
-            addresses = [""] * len(openable)  # it is unknown which of them they are
+        if openable_minors and len(openable_minors) != len(addresses):
+            addresses = [""] * len(openable_minors)  # it is unknown which of them they are
         devices = [Device(0, pci_address=address or None) for address in addresses]
     return [
         Device(index, device.name, device.uuid, device.pci_address, pci.numa_node(host, device.pci_address))
@@ -57,12 +57,14 @@ def read_devices(host: Host) -> list[Device]:
     ]
 
 
-def _of_driver(host: Host, openable: set[int]) -> list[Device]:
+def _of_driver(host: Host, openable_minors: set[int]) -> list[Device]:
     devices = []
     for name in host.list_dir(f"{PROC}/gpus") or []:
         information = parse_information(host.read_text(f"{PROC}/gpus/{name}/information", 65536) or "")
         minor = information.get("Device Minor", "")
-        if information.get("GPU Excluded") == "Yes" or (openable and minor.isdigit() and int(minor) not in openable):
+        if information.get("GPU Excluded") == "Yes" or (
+            openable_minors and minor.isdigit() and int(minor) not in openable_minors
+        ):
             continue
         uuid = information.get("GPU UUID", "")
         devices.append(

@@ -50,5 +50,5 @@ def facts_inside_runtime(facts: NodeFacts) -> NodeFacts:
     facts = in_containers(facts)
     if facts.versions is None:
         return facts
-    nothing: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)
-    return dataclasses.replace(facts, versions=dataclasses.replace(facts.versions, **nothing))
+    unknown_versions: dict[str, Any] = dict.fromkeys(OF_THE_IMAGE)
+    return dataclasses.replace(facts, versions=dataclasses.replace(facts.versions, **unknown_versions))

@@ -97,7 +97,7 @@ def test_orphans_end_with_their_launcher(tmp_path: Path) -> None:
     job = make_job(tmp_path, python(orphan + "; import os,time; time.sleep(1); os._exit(5)"))
     assert spawn(job).wait(30) == 1
     assert state_of(job)["exit_code"] == 5
-    assert process_tree.of_run(job.run_id, job.run_dir) == []
+    assert process_tree.processes_of(job.run_id, job.run_dir) == []
 
 
 def stop(job: Job, grace: float) -> None:
@@ -131,7 +131,7 @@ def test_stop_ends_a_job_that_ignores_sigterm(tmp_path: Path) -> None:
     state = state_of(job)
     assert (state["phase"], state["signal"]) == ("stopped", "SIGKILL")
     assert state["why"] == "stop requested; the launcher did not exit after SIGTERM and was killed"
-    assert process_tree.of_run(job.run_id, job.run_dir) == []
+    assert process_tree.processes_of(job.run_id, job.run_dir) == []
 
 
 def test_ranks_that_a_stop_had_to_kill_are_named(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_launcher_dies_with_a_killed_runner(tmp_path: Path) -> None:
     wait_for(lambda: state_of(job).get("phase") == "running", "the job runs")
     runner.kill()
     runner.wait(30)
-    wait_for(lambda: not process_tree.of_run(job.run_id, job.run_dir), "the launcher is gone")
+    wait_for(lambda: not process_tree.processes_of(job.run_id, job.run_dir), "the launcher is gone")
     assert state_of(job)["phase"] == "running"
     assert locks.Lock(locks.run_path(job.run_dir)).holder() is None
 

@@ -37,9 +37,9 @@ def test_only_the_marked_processes_are_of_the_run() -> None:
     with sleeper(**ours) as mine:
         strangers = [sleeper(**marks) for marks in others]
         try:
-            assert [process.pid for process in process_tree.of_run("r1", "/x/r1")] == [mine.pid]
-            assert [process.pid for process in process_tree.of_run("r1", "/x/r1", "n1")] == [mine.pid]
-            assert process_tree.of_run("r1", "/x/r1", "n2") == []
+            assert [process.pid for process in process_tree.processes_of("r1", "/x/r1")] == [mine.pid]
+            assert [process.pid for process in process_tree.processes_of("r1", "/x/r1", "n1")] == [mine.pid]
+            assert process_tree.processes_of("r1", "/x/r1", "n2") == []
         finally:
             for process in [mine, *strangers]:
                 process.kill()

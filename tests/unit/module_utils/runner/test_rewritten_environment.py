@@ -58,8 +58,10 @@ def test_stop_ends_ranks_that_rewrote_their_environment_under_a_killed_runner(
     assert process_tree.environment(ranks[0].pid) == {}
     runner.send_signal(signal.SIGKILL)
     runner.wait(60)
-    assert {process.pid for process in process_tree.of_run(job.run_id, job.run_dir)} == {rank.pid for rank in ranks}
-    assert process_tree.of_run(job.run_id, job.run_dir, "b" * 32) == []
+    assert {process.pid for process in process_tree.processes_of(job.run_id, job.run_dir)} == {
+        rank.pid for rank in ranks
+    }
+    assert process_tree.processes_of(job.run_id, job.run_dir, "b" * 32) == []
     swept = stop(Host(), job.node, job.workdir, job.run_id, None, 1.0, False, ["docker"])[2]
     assert (swept.swept, swept.unkillable) == (below, [])
     assert [rank for rank in ranks if process_tree.look(rank.pid)] == []
@@ -83,4 +85,4 @@ def test_a_rank_is_known_by_its_pipe_and_a_reader_of_its_log_is_not(
             argv = [sys.executable, "-c", WAITS, f"{ready}.{name}"]
             children.append(subprocess.Popen(argv, stdin=stdin, stdout=stdout))
             wait_for(Path(f"{ready}.{name}").exists, f"the {name} has rewritten its environment", 60)
-    assert [process.pid for process in process_tree.of_run("r1", str(tmp_path))] == [children[0].pid]
+    assert [process.pid for process in process_tree.processes_of("r1", str(tmp_path))] == [children[0].pid]

@@ -36,8 +36,8 @@ STORE = (
 )
 
 
-def of_run(run: dict[str, Any]) -> list[Failure]:
-    return causes.of_run(RunRecord.from_dict(run))
+def failures_of(run: dict[str, Any]) -> list[Failure]:
+    return causes.failures_of(RunRecord.from_dict(run))
 
 
 def ordered(runs: Iterable[dict[str, Any]]) -> list[Failure]:
@@ -140,38 +140,40 @@ def test_without_a_recorded_exception_the_log_shows_a_lost_peer() -> None:
     head = failed("node0", failure(0, 1, time=99, message="<NONE>", log_tail=tail))
     member = failed("node1", failure(2, 7, time=105))
     assert first(head, member) == "node1: rank 2 exited with code 7"
-    assert of_run(head)[0].what.startswith("rank 0 exited with code 1: RuntimeError: Connection closed by peer [127.0")
+    assert failures_of(head)[0].what.startswith(
+        "rank 0 exited with code 1: RuntimeError: Connection closed by peer [127.0"
+    )
 
 
 def test_an_exception_of_its_own_is_not_excused_by_an_older_warning_in_the_log() -> None:
     tail = ["[W] [c10d] recvValue failed: Connection reset by peer", "[rank0]: KeyError: 'lr'", "bye"]
-    assert of_run(failed("node0", failure(0, 1, log_tail=tail)))[0].likeness is Likeness.OWN
+    assert failures_of(failed("node0", failure(0, 1, log_tail=tail)))[0].likeness is Likeness.OWN
 
 
 def test_sigterm_is_a_consequence_beside_another_failure_and_unclear_alone() -> None:
     alone = failed("node1", failure(1, None, "SIGTERM"))
-    assert of_run(alone)[0].likeness is Likeness.UNCLEAR
+    assert failures_of(alone)[0].likeness is Likeness.UNCLEAR
     assert first(failed("node0", failure(0, 1, message=GLOO, time=90)), alone) == "node1: rank 1 killed by SIGTERM"
     beside = failed("node1", failure(2, None, "SIGTERM"), failure(3, 1, message=GLOO))
-    assert [cause.likeness for cause in of_run(beside)] == [Likeness.ENDED, Likeness.PEER]
+    assert [cause.likeness for cause in failures_of(beside)] == [Likeness.ENDED, Likeness.PEER]
 
 
 def test_sigkill_long_after_another_failure_is_torchruns() -> None:
     ignores_sigterm = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=130))
-    assert [cause.likeness for cause in of_run(ignores_sigterm)] == [Likeness.PEER, Likeness.ENDED]
+    assert [cause.likeness for cause in failures_of(ignores_sigterm)] == [Likeness.PEER, Likeness.ENDED]
     # As measured: killed from outside, and noted in the second after its victim's.
     out_of_memory = failed("node0", failure(0, 1, message=GLOO, time=100), failure(1, None, "SIGKILL", time=101))
-    assert [cause.likeness for cause in of_run(out_of_memory)] == [Likeness.PEER, Likeness.OWN]
+    assert [cause.likeness for cause in failures_of(out_of_memory)] == [Likeness.PEER, Likeness.OWN]
 
 
 def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     watchdog = ["[rank0]:[E] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)"]
-    assert of_run(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
+    assert failures_of(failed("node0", failure(0, None, "SIGABRT", log_tail=watchdog)))[0].likeness is Likeness.PEER
     aborted = failed("node0", failure(0, None, "SIGABRT", log_tail=["free(): invalid pointer"]))
-    assert of_run(aborted)[0].likeness is Likeness.UNCLEAR
+    assert failures_of(aborted)[0].likeness is Likeness.UNCLEAR
     assert first(failed("node1", failure(1, 1, message=GLOO, time=90)), aborted) == "node0: rank 0 killed by SIGABRT"
     leaving = failed("node0", failure(0, None, "SIGABRT", message="ValueError: no loss", log_tail=["terminate called"]))
-    assert of_run(leaving)[0].likeness is Likeness.OWN
+    assert failures_of(leaving)[0].likeness is Likeness.OWN
 
 
 def test_the_words_of_a_rank_that_left_none() -> None:
@@ -179,7 +181,7 @@ def test_the_words_of_a_rank_that_left_none() -> None:
 
 
 def test_the_launchers_log_is_not_taken_for_the_ranks() -> None:
-    silent = of_run(failed("node0", failure(1, 7, log_tail=[]), log_tail=[GLOO]))[0]
+    silent = failures_of(failed("node0", failure(1, 7, log_tail=[]), log_tail=[GLOO]))[0]
     assert (silent.tail, silent.likeness) == ([], Likeness.OWN)
 
 
@@ -189,8 +191,8 @@ def test_a_launcher_without_a_failed_rank() -> None:
         "node0: the launcher was killed by SIGKILL"
     )
     late = failed("node1", why="the launcher exited with code 1", log_tail=[STORE])
-    assert of_run(late)[0].likeness is Likeness.PEER
-    assert of_run(late)[0].tail == [STORE]
+    assert failures_of(late)[0].likeness is Likeness.PEER
+    assert failures_of(late)[0].tail == [STORE]
 
 
 def test_a_lost_or_silent_node_explains_peers_that_were_lost() -> None:
@@ -228,20 +230,20 @@ def test_last_exception() -> None:
 
 @pytest.mark.parametrize("junk", [{"time": "soon"}, {"time": None}, {"message": ["x"]}, {"log_tail": None}])
 def test_records_of_an_unexpected_shape(junk: dict[str, Any]) -> None:
-    assert of_run(failed("node0", failure(0, 1, **junk)))[0].text.startswith("node0: rank 0 exited with code 1")
+    assert failures_of(failed("node0", failure(0, 1, **junk)))[0].text.startswith("node0: rank 0 exited with code 1")
 
 
 def test_the_cause_is_data() -> None:
     trace = ["Traceback (most recent call last):", "ValueError: bad loss: nan"]
     recorded = failed("node1", failure(2, 1, message="ValueError: bad loss: nan", traceback=trace))
-    assert of_run(recorded)[0].cause == Cause("node1", 2, 1, None, "ValueError", "bad loss: nan", trace)
+    assert failures_of(recorded)[0].cause == Cause("node1", 2, 1, None, "ValueError", "bad loss: nan", trace)
     logged = failed("node1", failure(2, 1, message="<NONE>", log_tail=["[rank2]: torch.OutOfMemoryError: CUDA"]))
-    assert of_run(logged)[0].cause == Cause("node1", 2, 1, None, "torch.OutOfMemoryError", "CUDA", [])
-    assert of_run(failed("node1", failure(2, None, "SIGSEGV")))[0].cause == Cause(
+    assert failures_of(logged)[0].cause == Cause("node1", 2, 1, None, "torch.OutOfMemoryError", "CUDA", [])
+    assert failures_of(failed("node1", failure(2, None, "SIGSEGV")))[0].cause == Cause(
         "node1", 2, None, "SIGSEGV", None, None, []
     )
     launcher = failed("node0", why="x", exit_code=1, log_tail=["usage", "KeyError: 'lr'"])
-    assert of_run(launcher)[0].cause == Cause("node0", None, 1, None, "KeyError", "'lr'")
+    assert failures_of(launcher)[0].cause == Cause("node0", None, 1, None, "KeyError", "'lr'")
     raised = [
         "up",
         "[rank2]: Traceback (most recent call last):",
@@ -249,5 +251,5 @@ def test_the_cause_is_data() -> None:
         "[rank2]: KeyError: 1",
         "bye",
     ]
-    trace_of_log = of_run(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
+    trace_of_log = failures_of(failed("node1", failure(2, 1, log_tail=raised)))[0].cause.traceback
     assert trace_of_log == ["Traceback (most recent call last):", '  File "a.py"', "KeyError: 1"]
