@@ -77,4 +77,4 @@ def _no_facts(silent: Silent) -> Finding:
     remedy = "fix it, or remove the node from the inventory"
     if not silent.asked:
         remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"
-    return Finding("facts", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)
+    return Finding("answer", silent.name, "error", silent.why, "its facts", "module node_facts", remedy)

@@ -68,7 +68,7 @@ def test_detect_shows_the_others_when_a_node_does_not_answer(cluster: Cluster) -
     assert played.rc != 0
     assert "cluster: 2 nodes, 1 answered" in played.out
     assert "  node0: no answer: " in played.out
-    assert "node0: facts: " in played.out
+    assert "node0: answer: " in played.out
     assert (cluster.home / "detect.html").is_file()
 
 

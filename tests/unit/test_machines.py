@@ -130,7 +130,7 @@ def test_without_rdma_that_mode_is_an_error_that_says_why(name: str) -> None:
     stopping = [result for result in findings if result.stops]
     efa = any(hca.driver == "efa" for hca in machines["one"].rdma.hcas)
     assert [(result.check, result.node) for result in stopping] == (
-        [] if efa else [("fabric", "one"), ("fabric", "two")]
+        [] if efa else [("rdma ports", "one"), ("rdma ports", "two")]
     )
 
 
@@ -176,4 +176,4 @@ def test_unlike_machines_do_not_fit_together() -> None:
     for other in ("half_ports_down", "hgx_h100_roce", "gb200"):
         machines = cluster_of({"one": read(text("dgx_h100_ib")), "two": read(text(other))})
         _resolution, findings = resolved(machines, Options("nccl", (2, 27, 7)))
-        assert ("hcas", "fail") in [(result.check, result.status) for result in findings]
+        assert ("rdma ports", "fail") in [(result.check, result.status) for result in findings]

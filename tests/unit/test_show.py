@@ -76,7 +76,7 @@ def test_several_files_are_one_cluster(capsys: pytest.CaptureFixture[str]) -> No
     assert list(document) == files
     assert {one["fabric"]["value"] for one in document.values()} == {"tcp"}
     assert {one["env"]["NCCL_IB_DISABLE"]["value"] for one in document.values()} == {"1"}
-    assert [finding["check"] for finding in document[files[1]]["findings"]] == ["fabric"]
+    assert [finding["check"] for finding in document[files[1]]["findings"]] == ["rdma ports"]
 
 
 def test_a_file_given_twice_is_two_nodes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +97,7 @@ def test_the_head(capsys: pytest.CaptureFixture[str]) -> None:
 def test_mode(capsys: pytest.CaptureFixture[str]) -> None:
     file = machine("rtx4090")
     one = shown(capsys, file, "--mode", "rdma")[file]
-    assert [(finding["check"], finding["status"]) for finding in one["findings"]] == [("fabric", "fail")]
+    assert [(finding["check"], finding["status"]) for finding in one["findings"]] == [("rdma ports", "fail")]
     assert "no RDMA device" in one["findings"][0]["observed"]
 
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checks inside a launch: those whose facts it gathers anyway.
 
-Some findings of the plan's decisions belong to checks, whose levels apply to them too. Beyond what the plan needs, a
-check that could not be made stops no launch: preflight reports it.
+Findings of the plan's decisions have the names of the checks that report them in preflight, and their levels. Beyond
+what the plan needs, a check that could not be made stops no launch: preflight reports it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._findings.finding import Finding
 from .model import Cluster
 from .policy import CheckPolicy
 from .properties import GPU_COUNT
-from .registry import RULES, level_of, lowered, run
+from .registry import BY_NAME, level_of, lowered, run
 
 # The subsets of facts of roles/launch/vars/main.yml.
 GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk", "inherited")
@@ -40,7 +40,7 @@ def with_levels(decided: Iterable[Finding], policy: CheckPolicy) -> list[Finding
     """Apply the policy's levels to the findings of decisions. An error stays: without these facts there is no plan."""
     kept = []
     for finding in decided:
-        check = RULES.get(finding.check)
+        check = BY_NAME.get(finding.check)
         level = level_of(check, policy) if check else "fail"
         if level != "off" or finding.status == "error":
             kept.append(lowered(finding, level))

@@ -37,11 +37,11 @@ PROFILE_KEYS = ("rdma_ports", "rdma_rate_gbps", "link_layer")
 SAME_NETWORK = "peers: the same port in the same network"
 
 
-def decided(rules: tuple[str, ...], otherwise: Callable[[Node, Cluster], Outcome]) -> Judge:
-    """Make a check of the findings that the environment's rules report under these names."""
+def decided(name: str, otherwise: Callable[[Node, Cluster], Outcome]) -> Judge:
+    """Make a check of the findings that the environment's rules report under its name."""
 
     def judge(cluster: Cluster) -> Outcomes:
-        findings = [item for item in cluster.decided if item.check in rules and not _follows(item, cluster)]
+        findings = [item for item in cluster.decided if item.check == name and not _follows(item, cluster)]
         outcomes = [(finding.node, Outcome.of(finding)) for finding in findings]
         return completed(cluster, outcomes, lambda node: otherwise(node, cluster))
 
@@ -50,7 +50,7 @@ def decided(rules: tuple[str, ...], otherwise: Callable[[Node, Cluster], Outcome
 
 def _follows(finding: Finding, cluster: Cluster) -> bool:
     """Whether a node's ranks have different ports only because its GPUs differ, which another check reports."""
-    if finding.check != "hcas" or finding.status != "fail" or finding.node not in cluster.nodes:
+    if finding.check != "rdma ports" or finding.status != "fail" or not cluster.chosen.get(finding.node or ""):
         return False
     ports = usual({name: _ports(node) for name, node in cluster.nodes.items()})
     gpus = usual({name: _gpus(node) for name, node in cluster.nodes.items()})

@@ -11,17 +11,14 @@ from collections.abc import Callable, Collection
 from .._cluster.node import Node
 from .._findings.finding import Finding
 from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start, trust
-from .model import Cluster, Judge, NodeJudge, Outcome, Outcomes, completed, on_nodes
+from .model import Cluster, Judge, NodeJudge, Outcome, on_nodes
 from .policy import CheckPolicy, Level
 from .properties import IMAGE, PROPERTIES
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """A check: needs are the subsets of facts that it reads, blind is its default level if it could not be made.
-
-    rules are the names of the environment's rules whose findings belong to this check.
-    """
+    """A check: needs are the subsets of facts that it reads, blind is its default level if it could not be made."""
 
     name: str
     description: str
@@ -29,7 +26,6 @@ class Check:
     needs: tuple[str, ...] = ()
     level: Level = "fail"
     blind: Level = "fail"
-    rules: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,22 +51,10 @@ def _rule_check(
     name: str,
     description: str,
     needs: tuple[str, ...],
-    rules: tuple[str, ...],
-    otherwise: Callable[[Node, Cluster], Outcome],
+    otherwise: Callable[[Node, Cluster], Outcome] = rdma.rules,
 ) -> Check:
-    """Make a check of what the environment's rules report under these names."""
-    return Check(name, description, rdma.decided(rules, otherwise), needs, rules=rules)
-
-
-def _environment(cluster: Cluster) -> Outcomes:
-    """Report the findings of the environment's rules that no other check reports."""
-    outcomes = []
-    for finding in cluster.decided:
-        if finding.check not in RULES:
-            prefix = "" if finding.check == "environment" else f"{finding.check}: "
-            outcome = dataclasses.replace(Outcome.of(finding), observed=f"{prefix}{finding.observed}")
-            outcomes.append((finding.node, outcome))
-    return completed(cluster, outcomes, lambda node: rdma.rules(node, cluster))
+    """Make a check of what the environment's rules report under its name."""
+    return Check(name, description, rdma.decided(name, otherwise), needs)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -105,22 +89,13 @@ CHECKS: tuple[Check, ...] = (
         "rdma ports",
         "the ranks' ports work, fit together and match the profile",
         ("rdma", "gpu", "net"),
-        ("hcas", "fabric"),
         rdma.ports,
     ),
-    _rule_check("gids", "one RoCE v2 entry that NCCL finds", ("rdma", "net"), ("gid",), rdma.gids),
+    _rule_check("gids", "one RoCE v2 entry that NCCL finds", ("rdma", "net"), rdma.gids),
     Check("rails", "the same port in the same network on all nodes", rdma.rails, ("rdma", "net")),
     _node_check("counters", "few errors on the ranks' ports", rdma.counters, ("rdma",), "warn"),
-    _rule_check(
-        "interface",
-        "each node knows its interface towards the head",
-        ("net",),
-        ("interface", "head address"),
-        rdma.rules,
-    ),
-    Check(
-        "environment", "the inventory's variables do not contradict each other", _environment, ("rdma", "gpu", "net")
-    ),
+    _rule_check("interface", "each node knows its interface towards the head", ("net",)),
+    _rule_check("environment", "the inventory's variables do not contradict each other", ("rdma", "gpu", "net")),
     _node_check("iommu", "no IOMMU between GPUs and adapters", kernel.iommu, ("kernel", "gpu", "rdma"), "warn"),
     _node_check(
         "kernel log", "no error of a GPU or an adapter in this boot", kernel.kernel_log, ("kernel_log",), blind="warn"
@@ -156,8 +131,8 @@ CHECKS: tuple[Check, ...] = (
         if prop is not IMAGE
     ),
 )
-RULES = {rule: check for check in CHECKS for rule in check.rules}
-NAMES = tuple(check.name for check in CHECKS)
+BY_NAME = {check.name: check for check in CHECKS}
+NAMES = tuple(BY_NAME)
 
 
 def lowered(finding: Finding, level: Level) -> Finding:

@@ -105,7 +105,7 @@ def _preference(route: Route) -> tuple[int, int]:
 
 def _loopback(head: str, address: str) -> Finding:
     return Finding(
-        check="head address",
+        check="interface",
         node=head,
         status="fail",
         observed=f"{address} is a loopback address, but the nodes are on different machines",
@@ -117,7 +117,7 @@ def _loopback(head: str, address: str) -> Finding:
 
 def _unknown(head: str, addresses: list[str]) -> Finding:
     return Finding(
-        check="head address",
+        check="interface",
         node=head,
         status="fail",
         observed=f"addresses {', '.join(addresses) or 'none'}, and no default route that selects one of them",

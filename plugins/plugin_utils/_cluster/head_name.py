@@ -22,8 +22,6 @@ from .address import is_address, is_loopback
 from .head_address import HeadAddress
 from .machines import share_network
 
-CHECK = "head address"
-
 
 def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[HeadAddress, list[Finding]]:
     """Replace a name by the address that all nodes but the head, the first of facts, resolve it to.
@@ -59,7 +57,7 @@ def _reachable(resolution: ResolvedName) -> list[str]:
 
 def _unresolved(name: str, node: str, resolution: ResolvedName) -> Finding:
     return Finding(
-        check=CHECK,
+        check="interface",
         node=node,
         status="fail",
         observed=f"it resolves {name} to {_answer(resolution)}",
@@ -73,7 +71,7 @@ def _unresolved(name: str, node: str, resolution: ResolvedName) -> Finding:
 
 def _loopback(name: str, head: str, resolution: ResolvedName) -> Finding:
     return Finding(
-        check=CHECK,
+        check="interface",
         node=head,
         status="fail",
         observed=f"it resolves {name} to {_answer(resolution)}, and the other nodes to different addresses",

@@ -160,4 +160,4 @@ def why(message: str, tried: ConnectionAttempt, source: str, check: str | None =
         )
         return Finding(reason.check, tried.node, "error", observed, expected, source, remedy)
     observed, remedy = one_line(message) or "it did not answer", f"try it: ssh {words['login']}"
-    return Finding("facts", tried.node, "error", observed, "its facts", source, remedy)
+    return Finding("answer", tried.node, "error", observed, "its facts", source, remedy)

@@ -134,7 +134,7 @@ def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
 
 def _no_answer(silent: Silent) -> Finding:
     return Finding(
-        check="facts",
+        check="answer",
         node=silent.name,
         status="error",
         observed=silent.why,

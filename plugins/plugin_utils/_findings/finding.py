@@ -21,7 +21,10 @@ Status = Literal["pass", "warn", "fail", "skip", "error"]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One result of a check. Node None is the whole cluster; error means that it could not be checked, never a pass."""
+    """One result of a check. Node None is the whole cluster; error means that it could not be checked, never a pass.
+
+    check is a name of the registry, or what was refused or not reached, where no check was made.
+    """
 
     check: str
     node: str | None

@@ -30,7 +30,7 @@ def libraries(nodes: Sequence[NodeView]) -> list[Finding]:
         )
         remedy = "take the nodes of one kind out of the group nodes"
         return [
-            Finding("library", name, "fail", observed, f"{most}, {peers.source}", "facts gpu, versions", remedy)
+            Finding("environment", name, "fail", observed, f"{most}, {peers.source}", "facts gpu, versions", remedy)
             for name in peers.odd
         ]
     releases = usual({name: library.version[:2] for name, library in by_node.items() if library.version})
@@ -39,7 +39,7 @@ def libraries(nodes: Sequence[NodeView]) -> list[Finding]:
     expected = f"{version_text(by_node[releases.nodes[0]])}, {releases.source}: two releases may not work together"
     remedy = "install the same release on all nodes"
     return [
-        Finding("library", name, "warn", version_text(by_node[name]), expected, "facts versions", remedy)
+        Finding("environment", name, "warn", version_text(by_node[name]), expected, "facts versions", remedy)
         for name in releases.odd
     ]
 
@@ -65,7 +65,7 @@ def ports(choices: Mapping[str, HcaChoice]) -> list[Finding]:
         observed = f"{_text(kinds[node])} for the ranks ({', '.join(nic.label for nic in choices[node].ports)})"
         source = f"{NAME} as set" if choices[node].by_user else "facts rdma"
         findings.append(
-            Finding("hcas", node, status, observed, f"{_text(peers.value)}, {peers.source}", source, remedy)
+            Finding("rdma ports", node, status, observed, f"{_text(peers.value)}, {peers.source}", source, remedy)
         )
     return findings
 
@@ -94,7 +94,7 @@ def families(nodes: Sequence[NodeView], choices: Mapping[str, HcaChoice]) -> lis
     observed, expected = "its RoCE v2 GIDs are IPv6 only", f"IPv4, as on {names(ipv4)}"
     remedy = "give the ports' network devices IPv4 addresses, or take the node out of the group nodes"
     return [
-        Finding("gid", node, "fail", observed, expected, "facts rdma", remedy)
+        Finding("gids", node, "fail", observed, expected, "facts rdma", remedy)
         for node, family in by_node.items()
         if family == 6
     ]

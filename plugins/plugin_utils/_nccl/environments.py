@@ -113,7 +113,8 @@ def decide_for(
 
 def _invalid(name: str, value: str, expected: str) -> Finding:
     remedy = f"correct {name}, or remove it"
-    return Finding(name, None, "fail", f"it is {display(value)}", expected, "variables of the first node", remedy)
+    observed = f"{name} is {display(value)}"
+    return Finding("environment", None, "fail", observed, expected, "variables of the first node", remedy)
 
 
 def _head_address(

@@ -213,7 +213,7 @@ def _indexes(sources: Sequence[Source]) -> str:
 def _finding(
     node: NodeView, status: Status, observed: str, expected: str, remedy: Remedy | str, source: str = "facts rdma"
 ) -> Finding:
-    return Finding("gid", node.name, status, observed, expected, source, remedy)
+    return Finding("gids", node.name, status, observed, expected, source, remedy)
 
 
 def _unknown_tables(node: NodeView) -> Gids:
@@ -259,4 +259,4 @@ def _unknown_version(node: NodeView, sources: Sequence[Source]) -> Finding:
         remedy = sentence(f"if the ranks load an older one, set {INDEX} to {min(indexes)} in ", Option.NODE_ENV)
     observed = f"the version of {node.library.name.upper()} is unknown"
     expected = "2.26.2 or later, as RoCE is used without a pinned GID index"
-    return Finding("library", node.name, "warn", observed, expected, "facts versions", remedy)
+    return Finding("environment", node.name, "warn", observed, expected, "facts versions", remedy)

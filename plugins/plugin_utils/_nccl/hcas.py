@@ -100,7 +100,7 @@ def _without_default_route(
     observed = f"{carries}, and no other RDMA port is usable"
     expected = "RDMA ports other than the node's own network"
     remedy = sentence(f"nothing if one network is for everything; otherwise set {NAME} in ", Option.NODE_ENV)
-    findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma, net", remedy))
+    findings.append(Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma, net", remedy))
     return ports
 
 
@@ -156,7 +156,7 @@ def _nameable(node: NodeView, ports: list[HcaPort], why: list[str], findings: li
     observed = f"{NAME} cannot name {_labels(_in_order(bad))}: {effect}"
     expected = "names of RDMA devices without , and :"
     remedy = "rename the device (rdma dev set DEVICE name NAME)"
-    findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy))
+    findings.append(Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma", remedy))
     if rest:
         why.append(f"{_labels(_in_order(bad))} cannot be named in the list")
     return rest or ports
@@ -185,7 +185,7 @@ def _down(node: NodeView, chosen: Sequence[HcaPort]) -> list[Finding]:
     observed = f"ports of the same kind as {_count(chosen)} do not work: {states}"
     expected = "all ACTIVE, on InfiniBand with a subnet manager, or deliberately not cabled"
     remedy = "check the cable, the switch port and, on InfiniBand, the subnet manager"
-    return [Finding("hcas", node.name, "warn", observed, expected, "facts rdma", remedy)]
+    return [Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma", remedy)]
 
 
 def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Sequence[HcaPort]) -> list[Finding]:
@@ -200,13 +200,13 @@ def _unlike_sisters(node: NodeView, candidates: Sequence[HcaPort], chosen: Seque
         rates = ", ".join(f"{nic.label} {_rate(nic.rate)}" for nic in slow)
         observed = f"ports of the same kind as {count} are slower and left out: {rates}"
         remedy = "check the cable and the switch port: a link may have lost lanes, or both ends agreed on less"
-        findings.append(Finding("hcas", node.name, "warn", observed, _rate(rate), "facts rdma", remedy))
+        findings.append(Finding("rdma ports", node.name, "warn", observed, _rate(rate), "facts rdma", remedy))
     if carriers := _in_order(nic for nic in sisters if nic not in candidates and nic.rate == rate):
         why = "is left out because it has" if len(carriers) == 1 else "are left out because they have"
         observed = f"{_labels(carriers)}, of the same kind as {count}, {why} the default route"
         expected = "the default route on the node's own network, or a port that is not meant for the ranks"
         move = sentence(f"move the default route to another interface, or set {NAME} in ", Option.NODE_ENV)
-        findings.append(Finding("hcas", node.name, "warn", observed, expected, "facts rdma, net", move))
+        findings.append(Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma, net", move))
     return findings
 
 
@@ -233,7 +233,7 @@ def _slow_infiniband(node: NodeView, slower: list[HcaPort], group: list[HcaPort]
     )
     expected = "one fabric that is clearly for the ranks"
     remedy = sentence(f"say which: set {NAME} in ", Option.ENV, " or ", Option.NODE_ENV, ", or ", Option.MODE_TCP)
-    return Finding("hcas", node.name, "fail", observed, expected, "facts rdma", remedy)
+    return Finding("rdma ports", node.name, "fail", observed, expected, "facts rdma", remedy)
 
 
 def _in_order(ports: Iterable[HcaPort]) -> list[HcaPort]:

@@ -43,4 +43,4 @@ def _far(node: NodeView, choice: HcaChoice) -> list[Finding]:
     observed = "no GPU of this VM has an adapter of the ranks within PXB, so NCCL does not use GPUDirect RDMA"
     expected = "a topology file of the VM's kind, which clouds have for their VMs with GPUs"
     remedy = sentence(f"copy the cloud's file to the nodes, and set {NAME} to it in ", Option.ENV)
-    return [Finding("topology", node.name, "warn", observed, expected, "facts gpu", remedy)]
+    return [Finding("environment", node.name, "warn", observed, expected, "facts gpu", remedy)]

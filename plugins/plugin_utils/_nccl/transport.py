@@ -129,7 +129,7 @@ def _remedy(node: NodeView) -> Remedy:
 
 def _no_rdma(node: NodeView, policy: FabricPolicy) -> Finding:
     source = policy.origin.label
-    return Finding("fabric", node.name, "fail", _observed(node), "usable RDMA, as mode=rdma", source, _remedy(node))
+    return Finding("rdma ports", node.name, "fail", _observed(node), "usable RDMA, as mode=rdma", source, _remedy(node))
 
 
 def _mixed(node: NodeView) -> Finding:
@@ -138,7 +138,8 @@ def _mixed(node: NodeView) -> Finding:
 
 def _over_tcp(node: NodeView, observed: str, expected: str) -> Finding:
     """Report TCP that was not requested, because of this node."""
-    return Finding("fabric", node.name, "warn", f"{_observed(node)}{observed}", expected, "mode=auto", _remedy(node))
+    observed = f"{_observed(node)}{observed}"
+    return Finding("rdma ports", node.name, "warn", observed, expected, "mode=auto", _remedy(node))
 
 
 def _in_minority(node: NodeView, most: RdmaKind) -> Finding:
@@ -146,12 +147,13 @@ def _in_minority(node: NodeView, most: RdmaKind) -> Finding:
     observed = {"verbs": "RDMA ports, but no usable EFA device", "efa": "EFA only"}.get(kind(node)) or _observed(node)
     expected = f"{'usable RDMA ports' if most == 'verbs' else 'EFA devices'}, as on most nodes"
     remedy = _remedy(node) if kind(node) == "none" else _one_kind()
-    return Finding("fabric", node.name, "fail", observed, expected, "mode=auto", remedy)
+    return Finding("rdma ports", node.name, "fail", observed, expected, "mode=auto", remedy)
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
     observed = f"EFA only, while {names([other.name for other in others])} have other RDMA adapters"
-    return Finding("fabric", node.name, "fail", observed, "one kind of RDMA on all nodes", "facts rdma", _one_kind())
+    expected = "one kind of RDMA on all nodes"
+    return Finding("rdma ports", node.name, "fail", observed, expected, "facts rdma", _one_kind())
 
 
 def _one_kind() -> Remedy:
@@ -162,11 +164,11 @@ def _needs_plugin(node: NodeView) -> Finding:
     observed = "EFA devices, which NCCL cannot use on its own"
     expected = "the plugin aws-ofi-nccl (libnccl-net.so) where the ranks find it; without it NCCL falls back to TCP"
     remedy = "check that the ranks' log says 'Using network Libfabric' or 'AWS Libfabric'"
-    return Finding("fabric", node.name, "warn", observed, expected, "facts rdma", remedy)
+    return Finding("rdma ports", node.name, "warn", observed, expected, "facts rdma", remedy)
 
 
 def _unknown(node: NodeView, policy: FabricPolicy) -> Finding:
     observed = "its RDMA devices are unknown"
     expected = f"facts rdma, as mode={policy.mode}"
     remedy = sentence("gather the facts again, or ", Option.MODE_TCP)
-    return Finding("fabric", node.name, "error", observed, expected, "module rdma_facts", remedy)
+    return Finding("rdma ports", node.name, "error", observed, expected, "module rdma_facts", remedy)

@@ -78,5 +78,5 @@ def limit_findings(settings: Mapping[str, Mapping[str, Any]], library: Library, 
         setting = settings[parameter]
         if setting["value"] is not None and (limit := out_of_range(name, setting["value"], library)):
             observed, remedy = f"{parameter}={setting['value']}", f"use -e {parameter}={limit[1]} or less"
-            findings.append(Finding(parameter, node, "warn", observed, limit[0], setting["origin"], remedy))
+            findings.append(Finding("environment", node, "warn", observed, limit[0], setting["origin"], remedy))
     return findings

@@ -113,15 +113,15 @@ def test_a_node_without_an_answer_fails_by_name_after_the_others_were_shown(run:
     silent = {"detect__facts": {"unreachable": True, "msg": "Failed to connect: no\x1b[2J route"}}
     printed, result = run({"node0": registered(laptop()), "node1": silent, "node2": {}})
     assert result["failed"] is True
-    assert result["msg"].startswith("node1: facts: Failed to connect: no route")
-    assert "node2: facts: its facts were not gathered" in result["msg"]
+    assert result["msg"].startswith("node1: answer: Failed to connect: no route")
+    assert "node2: answer: its facts were not gathered" in result["msg"]
     assert "node0" in printed
     assert (tmp_path / "detect" / "detect.html").is_file()
 
 
 def test_facts_of_an_earlier_play_do_not_count(run: Detect) -> None:
     old = {"ansible_facts": {**laptop(), "node": facts_dict(0)}, "detect__facts": {"failed": True, "msg": "no Python"}}
-    assert run({"node0": old})[1]["msg"].startswith("node0: facts: no Python")
+    assert run({"node0": old})[1]["msg"].startswith("node0: answer: no Python")
 
 
 def test_mode_rdma_without_rdma_fails(run: Detect) -> None:

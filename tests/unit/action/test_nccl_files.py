@@ -93,7 +93,7 @@ def test_a_node_without_facts_is_refused(silent: dict[str, Any]) -> None:
     """What is decided depends on all nodes, so files for a part of them would be wrong."""
     result = run({"node0": registered(laptop()), "node1": silent})
     assert result["failed"] is True
-    assert result["msg"].startswith("node1: facts: ")
+    assert result["msg"].startswith("node1: answer: ")
 
 
 def test_what_the_role_is_told_wins_over_its_mode() -> None:
@@ -127,7 +127,7 @@ def test_nodes_with_the_same_values_get_the_same_files() -> None:
 )
 def test_what_is_no_version_or_address_is_refused(name: str, value: str) -> None:
     result = run({"node0": registered(laptop())}, **{name: value})
-    assert result["msg"].startswith(f"cluster: nccl_env_{name}: it is '{value}'; expected a")
+    assert result["msg"].startswith(f"cluster: environment: nccl_env_{name} is '{value}'; expected a")
 
 
 def test_remedies_name_the_roles_variables() -> None:

@@ -125,7 +125,7 @@ def test_the_facts_of_rdma_and_gpus_lead_to_the_environment() -> None:
     assert "NCCL_IB_GID_INDEX" in [item["name"] for item in plan["not_set"]["node0"]]
 
 
-@pytest.mark.parametrize(("part", "check"), [("rdma", "fabric"), ("gpu", "nproc")])
+@pytest.mark.parametrize(("part", "check"), [("rdma", "rdma ports"), ("gpu", "nproc")])
 def test_facts_that_nobody_could_gather_are_named(part: str, check: str) -> None:
     hosts = hostvars(2)
     del hosts["node1"]["launch__facts"]["ansible_facts"][part]
@@ -145,7 +145,7 @@ def test_a_node_without_facts_is_named() -> None:
     hosts = Hosts({**hostvars(1), "node1": {"ansible_facts": {"node": facts_dict(1)}}, "node2": {}})
     result = run(request(3), hosts)
     assert result["failed"] is True
-    assert result["msg"].startswith("node1 and node2: facts: its facts were not gathered; expected its facts")
+    assert result["msg"].startswith("node1 and node2: answer: its facts were not gathered; expected its facts")
 
 
 def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
@@ -154,7 +154,7 @@ def test_all_that_stands_against_the_plan_is_in_the_message() -> None:
     result = run(request(2, mode="rdma"), hosts)
     assert result["failed"] is True
     assert "plan" not in result
-    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python interpreter", "fabric"]
+    assert [line.split(": ")[1] for line in result["msg"].splitlines()] == ["python interpreter", "rdma ports"]
 
 
 def test_a_policy_that_cannot_be_read_is_refused_by_name() -> None:

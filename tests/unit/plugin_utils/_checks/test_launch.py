@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
-from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES, RULES
+from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
@@ -35,7 +36,6 @@ def outcomes(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
 def test_the_role_gathers_what_the_checks_need() -> None:
     variables = yaml.safe_load((ROOT / "roles/launch/vars/main.yml").read_text(encoding="utf-8"))
     assert set(variables["launch__subset"]) == set(GATHERED)
-    assert not set(RULES) & set(NAMES) - {"interface"}
 
 
 def test_another_commit_stops_a_launch_with_the_command_that_fixes_it() -> None:
@@ -57,6 +57,30 @@ def test_levels_hold_for_what_the_plan_finds_itself() -> None:
     with pytest.raises(PlanError, match="python3 was not found"):
         make_plan(request(), policy(), held)
     assert outcomes(checks(levels={"python_interpreter": "warn"}), held) == [("python interpreter", "node1", "warn")]
+
+
+@pytest.mark.parametrize(("level", "statuses"), [({}, ["warn"]), ({"rdma_ports": "off"}, [])])
+def test_levels_hold_for_the_environments_rules(level: dict[str, str], statuses: list[str]) -> None:
+    without_rdma = [node(number, gpu=None, limits=None, memlock=None) for number in range(2)]
+    findings = make_plan(request(nproc=1), policy(), without_rdma, checks=checks(levels=level))["findings"]
+    assert [finding["status"] for finding in findings if finding["node"] == "node0"] == statuses
+
+
+def called_names() -> set[str]:
+    """The names that findings get in the code, as far as they are literals."""
+    names = set()
+    for path in (ROOT / "plugins").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Finding":
+                named = [item.value for item in call.keywords if item.arg == "check"]
+                names |= {str(item.value) for item in (*call.args[:1], *named) if isinstance(item, ast.Constant)}
+    return names
+
+
+def test_a_finding_has_the_name_of_its_check() -> None:
+    # No check is made of these: facts that the plan lacks, parameters and groups that are refused, what discover meets.
+    others = {"facts", "launcher", "nodes", "nproc", "spares", "file", "host key"}
+    assert called_names() - set(NAMES) == others
 
 
 def test_the_profile_holds_in_a_launch() -> None:
@@ -101,7 +125,7 @@ def test_a_full_disk_stops_a_launch() -> None:
 def test_an_unavailable_check_stops_no_launch() -> None:
     unknown = [node(number, gpu=None, limits=None, memlock=None) for number in range(2)]
     findings = make_plan(request(nproc=1), policy(), unknown)["findings"]
-    assert {finding["check"] for finding in findings} == {"fabric"}  # that there is no RDMA, which is known
+    assert {finding["check"] for finding in findings} == {"rdma ports"}  # that there is no RDMA, which is known
 
 
 def test_an_invalid_policy_is_refused() -> None:

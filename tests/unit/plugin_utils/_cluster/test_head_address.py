@@ -68,7 +68,7 @@ def test_unknown_says_what_to_set() -> None:
     assert len(findings) == 1
     text = line(findings[0])
     assert text.startswith(
-        "node0: head address: addresses 127.0.0.1, 10.0.0.5, 10.0.0.6, 192.168.7.5, and no default route"
+        "node0: interface: addresses 127.0.0.1, 10.0.0.5, 10.0.0.6, 192.168.7.5, and no default route"
     )
     assert "set launch_head_address in the inventory" in text
 
@@ -78,7 +78,7 @@ def test_a_loopback_address_is_refused_on_several_machines(address: str) -> None
     _address, findings = choose_address("node0", address, "node0", net(), False)
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail")]
     assert line(findings[0]).startswith(
-        f"node0: head address: {address} is a loopback address, but the nodes are on different"
+        f"node0: interface: {address} is a loopback address, but the nodes are on different"
     )
 
 

@@ -91,7 +91,7 @@ def test_what_the_controllers_sockets_say_is_known(message: str) -> None:
 
 def test_an_unknown_message_is_shown_escaped() -> None:
     finding = why("something\x1b[2J odd\nhappened {user}", TRIED, "Ansible")
-    assert finding.check == "facts"
+    assert finding.check == "answer"
     assert finding.observed == "something odd happened {user}"
     assert "ssh ann@10.0.0.1" in str(finding.remedy)
     assert why("", TRIED, "Ansible").observed == "it did not answer"

@@ -49,6 +49,6 @@ def test_the_hcas_that_an_expert_would_name(capture: Path, tmp_path: Path) -> No
     values = {variable.name: variable.value for variable in environment.variables}
     if "NCCL_IB_HCA" in wanted and "NCCL_IB_HCA" in values:
         assert values["NCCL_IB_HCA"] == wanted["NCCL_IB_HCA"]
-    warned = [finding.observed for finding in resolution.findings if finding.check == "hcas"]
+    warned = [finding.observed for finding in resolution.findings if finding.check == "rdma ports"]
     for name in answer.get("down", {}):
         assert any(name in text for text in warned)

@@ -122,10 +122,8 @@ def test_tcp_asked_for_in_the_run_wins_over_the_clusters_word() -> None:
 
 def test_invalid_numbers_are_reported_even_without_known_gpus() -> None:
     result = environments([node(0, gpu=None)], channels=128, threads=1000)
-    assert [finding.check for finding in result.findings if finding.check in ("channels", "threads")] == [
-        "channels",
-        "threads",
-    ]
+    observed = [finding.observed for finding in result.findings if finding.check == "environment"]
+    assert observed == ["channels=128", "threads=1000"]
 
 
 def test_a_cluster_without_gpus_is_asked_nothing_of_nccl() -> None:

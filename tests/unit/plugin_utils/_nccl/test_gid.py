@@ -53,7 +53,7 @@ def decide(
     values = {
         variable.name: variable.value for variable in resolution.nodes["node0"].variables if variable.rule == "D3"
     }
-    return values, [finding for finding in resolution.findings if finding.check in ("gid", "library")]
+    return values, [finding for finding in resolution.findings if finding.check in ("gids", "environment")]
 
 
 def rails(*tables: list[Gid]) -> list[Hca]:
@@ -148,7 +148,7 @@ def test_hosts_may_have_different_indexes() -> None:
 def test_an_unknown_version_is_assumed_to_be_the_newest_and_reported() -> None:
     values, [finding] = decide(*rails(POD), version=None)
     assert values == {}
-    assert (finding.check, finding.status) == ("library", "warn")
+    assert (finding.check, finding.status) == ("environment", "warn")
     assert str(finding.remedy).endswith("set NCCL_IB_GID_INDEX to 7 in launch_node_env")
     _values, [differ] = decide(*rails(PLAIN, POD), version=None)
     assert "mlx5_0 3, mlx5_1 7" in str(differ.remedy)
@@ -167,7 +167,7 @@ def test_no_common_family() -> None:
 def test_nodes_of_two_families_do_not_meet() -> None:
     nodes = [view("a", rails(PLAIN)), view("b", rails(gids(LINK, "2001:db8::5")))]
     assert [(finding.node, finding.check, finding.status) for finding in resolve(nodes, AUTO).findings] == [
-        ("b", "gid", "fail")
+        ("b", "gids", "fail")
     ]
 
 

@@ -39,7 +39,7 @@ def value(node: NodeView, *others: NodeView) -> str | None:
     return next((variable.value for variable in environment.variables if variable.name == "NCCL_IB_HCA"), None)
 
 
-def findings(*nodes: NodeView, check: str = "hcas") -> list[Finding]:
+def findings(*nodes: NodeView, check: str = "rdma ports") -> list[Finding]:
     return [finding for finding in resolve(nodes, MUST_RDMA).findings if finding.check == check]
 
 

@@ -32,7 +32,7 @@ def findings_of(*nodes: NodeView, policy: FabricPolicy = AUTO) -> list[Finding]:
 @pytest.mark.parametrize("policy", [AUTO, MUST_TCP])
 def test_nccl_and_rccl_cannot_meet(policy: FabricPolicy) -> None:
     [finding] = findings_of(node("a"), node("b", "rccl"), node("c"), policy=policy)
-    assert (finding.node, finding.status, finding.check) == ("b", "fail", "library")
+    assert (finding.node, finding.status, finding.check) == ("b", "fail", "environment")
     assert "RCCL" in finding.observed
     assert finding.expected == "NCCL, as on a and c"
 

@@ -91,14 +91,14 @@ def test_a_roce_rail_towards_the_head_is_warned_of_unless_it_is_the_only_interfa
         [finding.check for finding in resolve([view(hcas=rail, interface=towards, net=network)], AUTO).findings]
         for network in (two, one)
     ]
-    assert warned == [["interface"], ["hcas"]]
+    assert warned == [["interface"], ["rdma ports"]]
 
 
 def test_docker0_is_not_an_alternative_interface() -> None:
     rail = [roce("mlx5_0", "10.2.0.5", netdev="eth2")]
     network = net(default="eth2", eth2="10.2.0.5/24", docker0="172.17.0.1/16")
     node = view(hcas=rail, interface=HeadInterface("eth2", "route"), net=network)
-    assert [finding.check for finding in resolve([node], AUTO).findings] == ["hcas"]
+    assert [finding.check for finding in resolve([node], AUTO).findings] == ["rdma ports"]
 
 
 def test_over_tcp_a_faster_interface_is_named() -> None:

@@ -52,7 +52,7 @@ def test_a_users_file_is_the_answer() -> None:
 
 def test_a_vm_without_a_file_has_no_gpudirect() -> None:
     [finding] = resolve([virtual()], AUTO).findings
-    assert (finding.check, finding.status) == ("topology", "warn")
+    assert (finding.check, finding.status) == ("environment", "warn")
     assert "GPUDirect RDMA" in finding.observed
 
 

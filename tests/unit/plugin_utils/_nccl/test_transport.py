@@ -90,7 +90,7 @@ def test_auto_refuses_a_minority_without_rdma(bad: list[Hca], why: str) -> None:
     assert resolution.fabric == Fabric("rdma", "most nodes have usable RDMA ports")
     assert disabled(resolution) == [None, None, None]
     [finding] = resolution.findings
-    assert (finding.check, finding.node, finding.status) == ("fabric", "node1", "fail")
+    assert (finding.check, finding.node, finding.status) == ("rdma ports", "node1", "fail")
     assert why in line(finding)
     assert "-e mode=tcp" in line(finding)
 
@@ -104,7 +104,7 @@ def test_auto_refuses_a_minority_of_another_kind() -> None:
     ]
     for hcas, odd in cases:
         stops = [finding for finding in resolve(nodes(*hcas), AUTO).findings if finding.stops]
-        assert [(finding.check, finding.node) for finding in stops] == [("fabric", odd)]
+        assert [(finding.check, finding.node) for finding in stops] == [("rdma ports", odd)]
     [working] = [finding for finding in resolve(nodes(*cases[1][0]), AUTO).findings if finding.stops]
     assert working.observed == "RDMA ports, but no usable EFA device"
     assert str(working.remedy).startswith("take the nodes of one kind out of the group nodes")

@@ -68,4 +68,6 @@ def test_threads(library: Library, names: set[str]) -> None:
 )
 def test_numbers_that_a_library_does_not_take(name: str, value: int, library: Library, warned: bool) -> None:
     findings = limit_findings(settings(**{name: value}), library, "node0")
-    assert [(finding.node, finding.status, finding.check) for finding in findings] == [("node0", "warn", name)] * warned
+    assert [(finding.node, finding.status, finding.observed) for finding in findings] == [
+        ("node0", "warn", f"{name}={value}")
+    ] * warned

@@ -378,9 +378,9 @@ def test_an_interface_that_cannot_be_known_is_a_warning_and_sets_nothing() -> No
 
 def test_warnings_do_not_stop_and_are_not_shown_among_errors() -> None:
     assert [finding["check"] for finding in plan_of(channels=65, facts={"gpu": NVIDIA})["findings"]] == [
-        *["fabric"] * 2,
-        *["channels"] * 2,
+        *["rdma ports"] * 2,
+        *["environment"] * 2,
     ]
     lines = refusal(request(2, channels=65, mode="rdma"), policy(), nodes(2, gpu=NVIDIA))
     assert len(lines) == 1
-    assert "fabric" in lines[0]
+    assert "rdma ports" in lines[0]

@@ -66,7 +66,7 @@ def test_a_policy_of_one_node_is_refused() -> None:
 
 def test_rdma_without_devices_is_an_error() -> None:
     lines = refusal(request(2, mode="rdma"), policy(), [node(0, hcas=[hca("mlx5_0")]), node(1)])
-    assert [line.split(": ")[:2] for line in lines] == [["node1", "fabric"]]
+    assert [line.split(": ")[:2] for line in lines] == [["node1", "rdma ports"]]
 
 
 def test_rdma_that_an_environment_disables_is_an_error() -> None:
@@ -77,9 +77,7 @@ def test_rdma_that_an_environment_disables_is_an_error() -> None:
 
 def test_a_loopback_head_address_on_several_machines_is_an_error() -> None:
     [line] = refusal(request(2), policy(head_address="127.0.0.1"), nodes(2))
-    assert line.startswith(
-        "node0: head address: 127.0.0.1 is a loopback address, but the nodes are on different machines"
-    )
+    assert line.startswith("node0: interface: 127.0.0.1 is a loopback address, but the nodes are on different machines")
 
 
 def test_a_taken_port_names_its_holder() -> None:
@@ -118,8 +116,8 @@ def test_all_errors_are_shown_at_once() -> None:
         [
             ("node0", "slot"),
             ("node0", "port"),
-            ("node0", "head address"),
-            ("node0, node1, node2 and node3", "fabric"),
+            ("node0", "interface"),
+            ("node0, node1, node2 and node3", "rdma ports"),
             ("node0, node1, node2 and node3", "environment"),
             ("node1", "work directory"),
             ("node1", "python interpreter"),
