@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
 ACTIONS = sorted(path.stem for path in ROOT.glob("plugins/action/*.py"))
 MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("plugins/**/*.py"))
+TASK_FILES = [str(path.relative_to(ROOT)) for path in (*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("playbooks/*.yml"))]
+TASK_FILES = sorted(path for path in TASK_FILES if path.split("/")[-2] in ("handlers", "playbooks", "tasks"))
 # Of the nodes' side, what the controller may import: the records and the text helpers.
 SHARED = ("_records", "_text")
 AUTHOR = "The Muster project (@muster)"
@@ -190,6 +193,44 @@ def test_role_variables_are_described_and_have_the_roles_prefix(role: str) -> No
         assert not name.startswith(f"{role}__"), f"{name} is internal"
         assert option["description"]
         assert option["type"]
+
+
+def tasks_of(entries: list[dict[str, Any]], inherited: bool = False) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the tasks of plays, blocks and task lists, and whether each runs once for all hosts."""
+    for entry in entries:
+        once = entry.get("run_once", inherited)
+        yield entry, once
+        for name in ("pre_tasks", "tasks", "post_tasks", "handlers", "block", "rescue", "always"):
+            yield from tasks_of(entry.get(name) or [], once)
+
+
+def shares_facts(task: dict[str, Any]) -> bool:
+    """Return whether a task's result has facts, which are not delegated to one host."""
+    facts = {"debug", "gather_facts", "include_vars", "set_fact", "setup"}
+    actions = {name.rpartition(".")[2] for name in task}
+    return not task.get("delegate_facts") and any(name in facts or name.endswith("_facts") for name in actions)
+
+
+@pytest.mark.parametrize("path", TASK_FILES)
+def test_no_facts_are_set_once_for_all_hosts(path: str) -> None:
+    """ansible-core 2.21 gives all hosts one dictionary then, so that each has the facts of the last one."""
+    assert [task["name"] for task, once in tasks_of(load(path)) if once and shares_facts(task)] == []
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ({"ansible.builtin.set_fact": {}, "run_once": True}, True),
+        ({"block": [{"debug": {}}], "run_once": True}, True),
+        ({"muster.train.node_facts": {}, "run_once": True}, True),
+        ({"tasks": [{"always": [{"ansible.builtin.setup": {}, "run_once": True}]}]}, True),
+        ({"ansible.builtin.set_fact": {}, "run_once": True, "delegate_facts": True}, False),
+        ({"ansible.builtin.set_fact": {}}, False),
+        ({"muster.train.run_plan": {}, "run_once": True}, False),
+    ],
+)
+def test_facts_that_are_set_once_are_found(task: dict[str, Any], expected: bool) -> None:
+    assert any(once and shares_facts(entry) for entry, once in tasks_of([task])) is expected
 
 
 @pytest.mark.parametrize("playbook", sorted(VERBS))
