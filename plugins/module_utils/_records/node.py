@@ -164,12 +164,14 @@ class Systemd(Record):
     """Whether systemd runs this machine, and whether this user's services outlive their last session.
 
     kill_user_processes: logind ends this user's processes with their session; remove_ipc is its setting. None: not set.
+    in_session: this login's processes are in a control group of logind, None where that is not known.
     """
 
     booted: bool
     linger: bool
     kill_user_processes: bool | None = None
     remove_ipc: bool | None = None
+    in_session: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from .logind import Logind, read_logind
 
 _CPU_LIST = re.compile(r"^Cpus_allowed_list:\s*(.*)$", re.MULTILINE)
 _CPU_RANGE = re.compile(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*")
+_USER_SLICE = re.compile(r"/user-[0-9]+\.slice(?:/|$)", re.MULTILINE)
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -72,11 +73,13 @@ def read_systemd(host: Host) -> Systemd:
     """Return whether systemd runs the machine (sd_booted(3)), whether this user lingers, what ends with a session."""
     booted = host.is_dir("/run/systemd/system")
     logind = read_logind(host) if booted else Logind()
+    groups = host.read_text("/proc/self/cgroup")
     return Systemd(
         booted=booted,
         linger=host.exists("/var/lib/systemd/linger/" + host.user_name()),
         kill_user_processes=logind.kills(host.user_name()),
         remove_ipc=logind.switches.get("RemoveIPC"),
+        in_session=None if not booted or groups is None else _USER_SLICE.search(groups) is not None,
     )
 
 

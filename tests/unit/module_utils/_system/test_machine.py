@@ -130,6 +130,21 @@ def test_what_ends_with_a_session(tmp_path: Path) -> None:
     assert (systemd.kill_user_processes, systemd.remove_ipc) == (None, False)
 
 
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ("0::/user.slice/user-1000.slice/session-4.scope\n", True),
+        ("4:memory:/user.slice\n1:name=systemd:/user.slice/user-1000.slice/user@1000.service/tmux.scope\n", True),
+        ("0::/system.slice/ssh.service\n", False),  # without PAM
+        ("0::/system.slice/slurmstepd.scope/job_7/step_extern/user/task_special\n", False),  # pam_slurm_adopt
+        (None, None),
+    ],
+)
+def test_whether_the_login_is_in_a_session(groups: str | None, expected: bool | None, tmp_path: Path) -> None:
+    files = {"/run/systemd/system/x": "", **({} if groups is None else {"/proc/self/cgroup": groups})}
+    assert read_systemd(Machine({"files": files}, tmp_path)).in_session is expected
+
+
 def test_systemd(tmp_path: Path) -> None:
     laptop = load("laptop", tmp_path / "a")
     assert read_systemd(laptop) == Systemd(booted=True, linger=False)

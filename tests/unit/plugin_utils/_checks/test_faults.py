@@ -470,6 +470,14 @@ def test_there_are_enough_of_them_and_every_check_has_one() -> None:
     assert {fault.check for fault in FAULTS} | without == set(CHECKS)
 
 
+def test_logind_ends_nothing_that_is_outside_of_its_sessions() -> None:
+    def outside(facts: Facts) -> None:
+        session("kill_user_processes")(facts)
+        facts["node"]["systemd"]["in_session"] = False
+
+    assert not [alarm for alarm in alarms(report(CPU, outside)) if alarm[0] == "logout"]
+
+
 def test_a_name_of_the_head_that_is_public() -> None:
     def public(facts: Facts) -> None:
         facts["node"]["names"]["head"]["addresses"] = ["9.9.9.9"]
