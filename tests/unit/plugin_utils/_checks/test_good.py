@@ -20,7 +20,6 @@ WARNED = {
     "hgx_h100": {"rdma ports"},  # their trees have adapters without ports
     "mi300x": {"rdma ports"},
     "azure_ndv4": {"environment"},  # without the topology file of its cloud
-    "azure_ndv4_topology": {"environment"},  # its nccl.conf sets a variable for debugging
     "gcp_a3mega": {"rdma ports", "interface"},  # no RDMA, and the head's address is on the slower network
     "calico_pod": {"rdma ports"},  # no RDMA
     "two_nics_one_subnet": {"rdma ports"},  # no RDMA
