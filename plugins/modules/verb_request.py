@@ -122,6 +122,11 @@ request:
       description: The start of the next commands, which finds the same inventories and this collection.
       type: str
       sample: ansible-playbook -i inventories/lab
+    options:
+      description: The options in C(call), word by word.
+      type: list
+      elements: str
+      sample: [-i, inventories/lab]
     versions:
       description: Versions of C(muster), C(ansible_core) and C(python) on the controller.
       type: dict

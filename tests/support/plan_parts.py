@@ -197,6 +197,7 @@ def request(count: int = 2, **changes: Any) -> dict[str, Any]:
         "controller": {"host": "laptop", "user": "ann"},
         "command": "ansible-playbook launch.yml -e channels=42",
         "call": "ansible-playbook",
+        "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.2"},
     }
 

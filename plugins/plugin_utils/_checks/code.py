@@ -12,7 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from .._cluster.node import Node
 from .._cluster.peers import Usual, usual
 from .._findings.remedy import CODE, Remedy, on_nodes, playbook, sentence
-from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
+from .model import Cluster, Launch, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 from .policy import PROFILE
 
 SOURCE = "launch_code_dir"
@@ -26,11 +26,11 @@ def code(cluster: Cluster) -> Outcomes:
     The script may be the same while what it imports is not. Nodes with the same changes have the same code. The profile
     may name a commit and a branch.
     """
-    odd = _odd(cluster.facts, cluster.launch.call, cluster.checks.expected)
+    odd = _odd(cluster.facts, cluster.launch, cluster.checks.expected)
     return completed(cluster, odd, lambda node: _code(node, cluster))
 
 
-def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str, object]) -> Outcomes:
+def _odd(facts: Mapping[str, NodeFacts], launch: Launch, profile: Mapping[str, object]) -> Outcomes:
     codes = {name: node.code for name, node in facts.items() if node.code and _is_known(node.code)}
     checkouts = {node: code for node, code in codes.items() if code.commit}
     # Only the first difference of a node is reported: the others follow from it.
@@ -49,12 +49,12 @@ def _odd(facts: Mapping[str, NodeFacts], call: str | None, profile: Mapping[str,
             if node in odd:
                 continue
             if expected is not None and not _matches(part, value, str(expected)):
-                odd[node] = _outcome(part, codes[node], str(expected), f"{PROFILE}.{part}", call, str(expected))
+                odd[node] = _outcome(part, codes[node], str(expected), f"{PROFILE}.{part}", launch, str(expected))
             elif expected is None and peers is not None and node in peers.odd:
-                odd[node] = _outcome(part, codes[node], _of_peers(part, peers), SOURCE, call, peers.value)
+                odd[node] = _outcome(part, codes[node], _of_peers(part, peers), SOURCE, launch, peers.value)
     dirty = [node for node, code in checkouts.items() if code.dirty and not code.changes and node not in odd]
     if len(dirty) > 1:
-        remedy = f"commit them, or {copy_again(call)}"
+        remedy = f"commit them, or {copy_again(launch.call)}"
         observed = "changed files that could not be compared"
         odd.update(dict.fromkeys(dirty, Outcome("warn", observed, "the same changes on every node", SOURCE, remedy)))
     return odd.items()
@@ -107,27 +107,28 @@ def _of_peers(part: str, peers: Usual[str]) -> str:
     return f"{noun} on every node, {value} {peers.source}"
 
 
-def _outcome(part: str, code: Code, expected: str, source: str, call: str | None, target: str) -> Outcome:
+def _outcome(part: str, code: Code, expected: str, source: str, launch: Launch, target: str) -> Outcome:
     observed = {
         "commit": f"commit {code.commit[:12]}" if code.commit else no_commit(code),
         "branch": f"branch {code.branch}",
         "changes": changes(code),
     }[part]
-    return failed(observed, expected, source, _remedy(part, code, target, call))
+    return failed(observed, expected, source, _remedy(part, code, target, launch))
 
 
 def no_commit(code: Code) -> str:
     return f"{code.path} is {'at no commit' if code.source else 'not a checkout'}"
 
 
-def _remedy(part: str, code: Code, target: str, call: str | None) -> Remedy | str:
+def _remedy(part: str, code: Code, target: str, launch: Launch) -> Remedy | str:
     """Return the command that corrects the odd nodes, if git can, and the one that copies the code to all."""
-    everywhere = copy_again(call)
+    everywhere = copy_again(launch.call)
     if code.source != GIT or not target:
         return everywhere
     if part == "changes":
-        return sentence("see ", on_nodes(("git", "-C", code.path, "status", "--short"), call), f"; then {everywhere}")
-    return sentence(on_nodes(("git", "-C", code.path, "checkout", target), call), f"; or {everywhere}")
+        look = on_nodes(("git", "-C", code.path, "status", "--short"), launch.options)
+        return sentence("see ", look, f"; then {everywhere}")
+    return sentence(on_nodes(("git", "-C", code.path, "checkout", target), launch.options), f"; or {everywhere}")
 
 
 def copy_again(call: str | None) -> str:

@@ -28,7 +28,10 @@ IN_CONTAINER = "the ranks run in containers"
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """The parameters of a launch on which checks depend. call is how the user calls ansible-playbook."""
+    """The parameters of a launch on which checks depend.
+
+    call is how the user calls ansible-playbook, options are those of it by which Ansible reaches the nodes.
+    """
 
     launcher: str = "torchrun"
     port: int | None = None
@@ -37,9 +40,10 @@ class Launch:
     restarts: int = 0
     files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
     call: str | None = None
+    options: Sequence[str] = ()
 
     @classmethod
-    def by_default(cls, defaults: Mapping[str, Any], call: str | None) -> Launch:
+    def by_default(cls, defaults: Mapping[str, Any], call: str | None, options: Sequence[str]) -> Launch:
         """Return a launch without parameters, with these launch_defaults; a real launch refuses what is wrong there."""
         port, label = str(defaults.get("master_port") or ""), LAUNCH_DEFAULTS.label
         return cls(
@@ -48,6 +52,7 @@ class Launch:
             port_origin=label,
             files={kind: (str(defaults[kind]), label) for kind in ("script", "config") if defaults.get(kind)},
             call=call,
+            options=options,
         )
 
 

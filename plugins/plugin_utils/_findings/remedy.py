@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
@@ -49,12 +49,10 @@ def playbook(verb: str, *arguments: str, call: str | None = None) -> str:
     return clean(f"{call or 'ansible-playbook'} {shlex.join([f'muster.train.{verb}', *arguments])}")
 
 
-def on_nodes(argv: tuple[str, ...], call: str | None) -> Remedy:
-    """Return the ad-hoc command that runs a command on the nodes, with the inventories of the playbook's `call`."""
-    words = shlex.split(call or "")
-    options = shlex.join([*words[words.index("-i") :], ""]).removesuffix("''") if "-i" in words else ""
-    arguments = shlex.join(["-m", "ansible.builtin.command", "-a", shlex.join(argv)])
-    return Remedy(("ansible ", Option.NODES, f" {options}{arguments}"))
+def on_nodes(argv: Sequence[str], options: Sequence[str]) -> Remedy:
+    """Return the ad-hoc command that runs a command on the nodes; options are those by which Ansible reaches them."""
+    words = [*options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)]
+    return Remedy(("ansible ", Option.NODES, f" {shlex.join(words)}"))
 
 
 def correct(variable: str) -> str:

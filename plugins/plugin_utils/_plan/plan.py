@@ -137,6 +137,7 @@ def _check(
             restarts=settings["max_restarts"]["value"],
             files=files,
             call=request["call"],
+            options=request["options"],
         ),
     )
     return findings + launch.fast(cluster)

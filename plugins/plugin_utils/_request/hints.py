@@ -15,15 +15,21 @@ from .carried import carried_options
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
-def call_of(argv: Sequence[str], collections: str | None, variables: Sequence[str] = ()) -> str:
-    """Return how to call the next ansible-playbook after this argv: with what it needs to reach the same nodes.
+def options_of(argv: Sequence[str], variables: Sequence[str] = ()) -> list[str]:
+    """Return the options that the next command after this argv needs to reach the same nodes.
 
-    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None;
     `variables` are the texts for -e that every verb takes.
     """
+    return [*carried_options(argv), *(word for text in variables for word in ("-e", text))]
+
+
+def call_of(options: Sequence[str], collections: str | None) -> str:
+    """Return how to call the next ansible-playbook, with these options.
+
+    `collections` is the ANSIBLE_COLLECTIONS_PATH without which the collection is not found by its name, or None.
+    """
     assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
-    words = [*carried_options(argv), *(word for text in variables for word in ("-e", text))]
-    return assignment + shlex.join(["ansible-playbook", *words])
+    return assignment + shlex.join(["ansible-playbook", *options])
 
 
 def command(verb: str, run_id: str | None, call: str | None) -> str:

@@ -64,6 +64,7 @@ class Request(TypedDict):
     controller: dict[str, str]
     command: str
     call: str
+    options: list[str]
     versions: dict[str, str]
 
 
@@ -114,6 +115,7 @@ def make_request(
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         run_id = make_run_id(*numbers, situation.now, _text(values["label"]), situation.nonce)
+    options = hints.options_of(situation.argv, situation.policy)
     return {
         "schema": SCHEMA,
         "verb": verb,
@@ -129,7 +131,8 @@ def make_request(
         "controller": {"host": situation.host, "user": situation.user},
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
-        "call": hints.call_of(situation.argv, situation.collections, situation.policy),
+        "call": hints.call_of(options, situation.collections),
+        "options": options,
         "versions": dict(situation.versions),
     }
 

@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.model import 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line
 from ansible_collections.muster.train.tests.support.plan_parts import facts, wrong
 
+BY_NAME, TYPED = Launch(), Launch(call="ansible-playbook -i inv", options=("-i", "inv"))
 DIRTY = {"code__dirty": True, "code__changes": "c" * 64}
 
 
@@ -20,9 +21,9 @@ def cluster(*changes: dict[str, Any]) -> dict[str, NodeFacts]:
 
 
 def check_code(
-    nodes: dict[str, NodeFacts], call: str | None = None, expected: dict[str, Any] | None = None
+    nodes: dict[str, NodeFacts], launch: Launch = BY_NAME, expected: dict[str, Any] | None = None
 ) -> list[Finding]:
-    return wrong("code", nodes, launch=Launch(call=call), expected=expected or {})
+    return wrong("code", nodes, launch=launch, expected=expected or {})
 
 
 def observations(findings: list[Finding]) -> list[tuple[str | None, str, str]]:
@@ -30,7 +31,7 @@ def observations(findings: list[Finding]) -> list[tuple[str | None, str, str]]:
 
 
 def test_another_commit_fails_with_the_command_that_fixes_it() -> None:
-    [finding] = check_code(cluster({}, {"code__commit": "b" * 40}, {}), "ansible-playbook -i inv")
+    [finding] = check_code(cluster({}, {"code__commit": "b" * 40}, {}), TYPED)
     assert finding.stops
     assert line(finding) == (
         "node1: code: commit bbbbbbbbbbbb; expected one commit on every node, aaaaaaaaaaaa as on node0 and node2 "
@@ -58,7 +59,7 @@ def test_other_changes_stop() -> None:
 
 def test_changes_that_cannot_be_compared_are_a_warning() -> None:
     unknown = {"code__dirty": True}
-    findings = check_code(cluster(unknown, unknown), "ansible-playbook -i inv")
+    findings = check_code(cluster(unknown, unknown), TYPED)
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "warn"), ("node1", "warn")]
     anew = "ansible-playbook -i inv muster.train.setup --tags code"
     assert {str(finding.remedy) for finding in findings} == {f"commit them, or copy the code to all nodes: {anew}"}
@@ -82,7 +83,7 @@ def test_no_other_branch_has_a_name_that_begins_alike() -> None:
 
 def test_git_does_not_fix_code_that_it_did_not_check_out() -> None:
     marked = {"code__source": ".muster-code.json"}
-    [finding] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), "ansible-playbook -i inv")
+    [finding] = check_code(cluster(marked, {**marked, "code__commit": "b" * 40}, marked), TYPED)
     assert str(finding.remedy) == "copy the code to all nodes: ansible-playbook -i inv muster.train.setup --tags code"
 
 

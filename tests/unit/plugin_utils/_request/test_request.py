@@ -104,6 +104,7 @@ def test_the_whole_request() -> None:
         "controller": {"host": "laptop", "user": "ada"},
         "command": "ansible-playbook launch.yml -e channels=42",
         "call": "ansible-playbook",
+        "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
     assert parameters == {
@@ -148,6 +149,7 @@ def test_how_the_next_command_is_called() -> None:
     assert make(situation=elsewhere)["call"] == (
         "ANSIBLE_COLLECTIONS_PATH=/muster/collections ansible-playbook -i 'labs/a b'"
     )
+    assert make(situation=elsewhere)["options"] == ["-i", "labs/a b"]
     assert make(situation=elsewhere, verb="status")["call"] == make(situation=elsewhere)["call"]
 
 
