@@ -108,7 +108,9 @@ def test_a_run_that_ran_out_of_memory_says_so(boxed: Cluster, tmp_path: Path) ->
     (tmp_path / "eat.py").write_text("import time\ntime.sleep(2)\nfood = bytearray(10 ** 9)\n")
     launched = boxed.launch(follow=True, script=str(tmp_path / "eat.py"))
     assert launched.rc != 0
-    assert "SIGKILL" in launched.out or "memory ran out" in launched.out
+    assert "rank 0 killed by SIGKILL: out of memory, the kernel killed" in " ".join(launched.out.split()), launched.out
+    cause = boxed.record()["cause"]
+    assert (cause["rank"], cause["signal"], cause["oom_killed"]) == (0, "SIGKILL", True)
 
 
 def test_a_running_container_of_the_same_name_is_not_touched(boxed: Cluster, tmp_path: Path) -> None:
