@@ -23,6 +23,12 @@ SIDES = ("module_utils", "plugin_utils")
 LONGEST, MODULES = 300, "modules"
 # What only the seam and the runner, which is a program of its own, may do on a node.
 SYSTEM = {"ctypes", "fcntl", "glob", "pathlib", "selectors", "shutil", "subprocess"}
+# What os does to files and processes.
+OS_CALLS = re.compile(
+    r"os\.(access|chmod|chown|fdopen|kill|killpg|lchown|link|listdir|l?stat|makedirs|mkdir|mkfifo|open|popen|readlink"
+    r"|remove|removedirs|renames?|replace|rmdir|scandir|statvfs|symlink|system|truncate|unlink|utime|walk"
+    r"|path\.(exists|expanduser|getmtime|getsize|isdir|isfile|islink|ismount|lexists|realpath|samefile))"
+)
 # Refuses a controller's Python that is too old, before any other import fails.
 GUARD = "plugin_utils/_action/__init__.py"
 # The names by which Ansible finds plugins.
@@ -114,6 +120,21 @@ def test_only_the_seam_touches_the_machine(path: str) -> None:
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert names & SYSTEM == set()
     assert "open" not in calls
+
+
+def test_the_page_names_the_files_that_touch_the_disk_beside_the_seam() -> None:
+    nodes = [path for path in SOURCES if path.startswith(("module_utils/_", "modules/"))]
+    touching = set()
+    for path in nodes:
+        attributes = {
+            ast.unparse(node)
+            for node in ast.walk(ast.parse((PLUGINS / path).read_text(encoding="utf-8")))
+            if isinstance(node, ast.Attribute)
+        }
+        if room_of(path) != "module_utils/_host" and any(map(OS_CALLS.fullmatch, attributes)):
+            touching.add(path)
+    [row] = re.findall(r"^\| On a node, files and processes .*$", PAGE, flags=re.MULTILINE)
+    assert set(re.findall(r"`(module_utils/\w+/\w+\.py|modules/\w+\.py)`", row)) == touching
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith("module_utils/")])
