@@ -47,13 +47,13 @@ class Desk:
     def inventory(self) -> Path:
         return self.home / "inventories" / "lab"
 
-    def play(self, verb: str, **asked: Any) -> str:
+    def play(self, verb: str, *options: str, **asked: Any) -> str:
         """Play a verb, which must succeed; return what it printed."""
         source = str(self.inventory) if self.inventory.exists() else "localhost,"
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "ansible", "playbook", "-i", source, f"muster.train.{verb}"),
-                *("-e", json.dumps(asked)),
+                *("-e", json.dumps(asked), *options),
             ],
             cwd=self.home,
             env={
@@ -86,6 +86,11 @@ class Desk:
         """Return the state that a node wrote of a run, empty before there is one."""
         path = f"{SHARED}/muster/.muster/nodes/{node}/runs/{run_id}/state.json"
         return dict(json.loads(as_root(self.hosts, HOSTS[0], f"cat {path} 2>/dev/null || echo '{{}}'")))
+
+
+def changes(printed: str) -> list[int]:
+    """Return how many tasks changed something on each of the hosts."""
+    return [int(number) for number in re.findall(r"^10\.\S+ +: ok=\d+ +changed=(\d+)", printed, re.MULTILINE)]
 
 
 def phases(printed: str) -> dict[str, str]:
@@ -134,6 +139,10 @@ def test_from_discover_to_teardown(desk: Desk) -> None:
     policy = yaml.safe_load((desk.inventory / "group_vars" / "nodes.yml").read_text())
     assert (policy["launch_workdir"], policy["launch_code_dir"]) == ("~/muster", "~/muster/code")
     desk.play("setup", **desk.limit)
+    # Files enough that three copies into one directory would meet.
+    code = {"code_source": "rsync", "code_rsync_path": str(ROOT / "tests" / "unit"), "launch_code_dir": "~/copied"}
+    desk.play("setup", "--tags", "code", **code)
+    assert changes(desk.play("setup", "--tags", "code", **code)) == [0, 0, 0]
 
     printed = desk.play("launch", script="train.py", script_args=["/"])
     assert phases(printed) == dict.fromkeys(desk.addresses, "succeeded")
