@@ -65,7 +65,7 @@ class ActionModule(ControllerAction):
             "command": request["command"],
             "created": request["created"],
         }
-        # When and how the files were written is no difference.
+        # The time and the command in the files do not count as a difference.
         undated = {**about, "command": inventory.ANY, "created": inventory.ANY}
         templates = {name: (TEMPLATES / template).read_text(encoding="utf-8") for name, template in FILES.items()}
         wanted = {**inventory.files(templates, discovered, about), KNOWN: args["keys"]["known_hosts"]}

@@ -173,7 +173,7 @@ ansible_facts:
             rules:
               description: >-
                 The rules of policy routing that new connections follow into other tables than the usual ones
-                (C(priority), C(destination) or null, C(table), C(ipv6)); null where C(ip rule) cannot say.
+                (C(priority), C(destination) or null, C(table), C(ipv6)); null if C(ip rule) failed.
               type: list
               elements: dict
             speeds: {description: 'Speed in Mb/s of each interface that has an address and is up.', type: dict}
@@ -299,7 +299,7 @@ ansible_facts:
             torch_cuda: {description: The CUDA version that it was built for., type: str}
             torch_hip: {description: The HIP version that it was built for., type: str}
             nccl: {description: 'NCCL that this PyTorch would load, from its wheel or the system.', type: str}
-            rccl: {description: 'RCCL of the system, null if PyTorch has its own (no file has its version).', type: str}
+            rccl: {description: 'RCCL of the system, null if PyTorch has its own, of unknown version.', type: str}
             rocm: {description: ROCm of the system., type: str}
             nvidia: {description: The loaded kernel module C(nvidia)., type: str}
             nvidia_peermem: {description: The loaded kernel module C(nvidia_peermem)., type: str}

@@ -35,7 +35,7 @@ extends_documentation_fragment:
 """
 
 EXAMPLES = r"""
-- name: What became of the newest run
+- name: Read the newest run
   muster.train.run_info:
     workdir: /home/me/muster
     node: "{{ inventory_hostname }}"

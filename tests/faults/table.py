@@ -69,7 +69,7 @@ ROWS = [
         (f"{UNIT}/gang/test_base.py::test_attempts_without_progress_end_the_run",),
     ),
     Row(
-        "a rank needs more memory than its unit or container has, or than there is",
+        "a rank needs more memory than its unit, its container or the machine has",
         "the kernel kills it, not the runner: a unit has `OOMPolicy=continue`; all nodes are stopped or started again, "
         "as above",
         "`failed`, with node, rank and the kernel's words",
@@ -186,7 +186,7 @@ ROWS = [
     ),
     Row(
         "a node reboots",
-        "as when it dies; nothing starts by itself, and its state names the reboot",
+        "as when it dies; nothing starts by itself, and its state says that it rebooted",
         "`lost`, names the node",
         tests=("tests/integration/test_faults.py::test_runner_killed_and_node_rebooted",),
     ),

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,11 +80,14 @@ def bound_names(tree: ast.AST) -> Iterator[str]:
             yield node.asname
 
 
-def constants(tree: ast.AST) -> Iterator[str]:
-    """Every text of the code, docstrings included."""
-    for node in ast.walk(tree):
+def texts(source: str) -> Iterator[str]:
+    """Every text of the code: messages, docstrings and comments."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
 
 
 def text_without_code(text: str) -> str:
@@ -106,12 +111,12 @@ def test_names_are_nouns_and_verbs() -> None:
 
 
 def test_texts_of_the_code_are_plain_english() -> None:
-    """The docstrings and messages of plugins."""
+    """The messages, docstrings and comments of plugins and tools; tests quote what they refuse."""
     refused = {
         str(path.relative_to(ROOT)): hits
         for path in PYTHON
-        if path.is_relative_to(ROOT / "plugins")
-        and (hits := phrases("\n".join(constants(ast.parse(path.read_text(encoding="utf-8"))))))
+        if not path.is_relative_to(ROOT / "tests")
+        and (hits := phrases("\n".join(texts(path.read_text(encoding="utf-8")))))
     }
     assert refused == {}
 
@@ -137,3 +142,9 @@ def test_the_patterns_match_what_they_are_for() -> None:
         assert phrases(text), text
     assert not phrases("There is no run. It is no longer active, and the license is recognized.")
     assert list(bound_names(ast.parse("for each in x:\n    found = said.seen"))) == ["each", "found"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "changelogs" / "fragments").glob("*.yml")), ids=lambda path: path.name)
+def test_a_changelog_has_no_markup_of_modules(path: Path) -> None:
+    """The changelog is reStructuredText, which shows C(...) as it is."""
+    assert re.findall(r"\b[CEMOVPIBLUR]\([^)]*\)", path.read_text(encoding="utf-8")) == []

@@ -67,7 +67,7 @@ class _Texts(yaml.constructor.SafeConstructor):
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {"<": [("tag:yaml.org,2002:merge", re.compile(r"^(?:<<)$"))]}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that is there twice: YAML's last one would win without a word."""
+        """Refuse a key that occurs twice: YAML would silently take the last one."""
         keys = set()
         for key, _value in node.value:
             if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):

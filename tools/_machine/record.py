@@ -30,13 +30,13 @@ from ansible_collections.muster.train.tools._machine.show import ASKED
 
 # What is not there needs no line.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR)
-# Of folders that list much else, what tells of GPUs and adapters.
+# Of folders that list much else, what describes GPUs and adapters.
 TOLD = {"/dev": re.compile("nvidia.*|kfd|dri|infiniband|null"), "/proc": re.compile("")}
-# Of the packages of a Python, what the library's version is read from; the rest is nobody's business.
+# Of the packages of a Python, what the library's version is read from; the rest is not recorded.
 PACKAGES = ("site-packages", "dist-packages")
 OF_PACKAGES = re.compile(r"torch.*|nvidia.*|.*\.(?:pth|egg-link)")
 TOLD_ELSEWHERE = re.compile(".*")
-# Without the code: branch and names of files are no part of a machine.
+# Without the code: branch and file names do not belong to a machine.
 RECORDED = dataclasses.replace(ASKED, subset=tuple(name for name in ASKED.subset if name != "code"))
 
 
@@ -119,7 +119,7 @@ class Recording(LiveHost):
     def as_noted(self) -> Manifest:
         """Return what was noted, in the order of the paths."""
         noted = self.noted
-        # The number of this process is nobody else's.
+        # The PID of this process differs at every run.
         process = noted.links.pop("/proc/self", None)
         if process is not None:
             noted.files, noted.links, noted.errors = (

@@ -29,7 +29,7 @@ _LOST = re.compile(
     r"|connectFullMesh failed|watchdog caught|operations have failed or timed out|no route to host|monitoredBarrier",
     re.IGNORECASE,
 )
-# Whose connection it was: a data loader's broken pipe is no lost peer.
+# Whose connection it was: a data loader's broken pipe does not mean a lost peer.
 _DISTRIBUTED = re.compile(
     r"gloo|nccl|c10d|TCPStore|Dist(?:Network|Backend|Store)Error|SocketImpl|client socket|waiting for clients"
     r"|remote worker|timeout waiting for key|watchdog",
@@ -51,7 +51,7 @@ class Likeness(enum.IntEnum):
     """How much a failure looks like the cause of the others; lower is more."""
 
     OWN = 0  # nothing in it speaks of another rank
-    LOST = 1  # a runner that died without a word, and its ranks with it
+    LOST = 1  # a runner that died silently, and its ranks with it
     SILENT = 2  # a node that does not answer
     UNCLEAR = 3  # a signal that NCCL or an operator sends, a connection that may be anybody's
     PEER = 4  # a collective or the store lost its other end

@@ -19,7 +19,7 @@ RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 SILENT = ("unreachable", "unknown")
 NOT_BEGUN = ("not_found", "prepared")
 ACTIVE = ("waiting", "running", "drained", "stopping")
-# The last phases of a run. Nobody writes `lost` but `stop`: a reader judges it where no runner lives.
+# The last phases of a run. Only `stop` writes `lost`: elsewhere a reader derives it where no runner lives.
 ENDED = ("succeeded", "failed", "stopped", "lost")
 # What torch says of a rank that wrote no error file (elastic/multiprocessing/errors, _EMPTY_ERROR_DATA).
 NO_MESSAGE = "<NONE>"

@@ -36,7 +36,7 @@ DAY_S = 86400.0
 UNJUDGED_S = 3600.0
 ASK_S = 15.0
 REMOVE_S = 60.0
-GONE = ".gone."  # no run id begins so: a directory that is being removed is no run
+GONE = ".gone."  # no run ID begins like this: a directory that is being removed does not count as a run
 OVER = ("exited", "dead", "created")
 
 

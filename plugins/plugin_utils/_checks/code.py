@@ -117,7 +117,7 @@ def _outcome(part: str, code: Code, expected: str, source: str, launch: Launch, 
 
 
 def no_commit(code: Code) -> str:
-    return f"{code.path} is {'at no commit' if code.source else 'not a checkout'}"
+    return f"{code.path} is {'without a commit' if code.source else 'not a checkout'}"
 
 
 def _remedy(part: str, code: Code, target: str, launch: Launch) -> Remedy | str:

@@ -24,7 +24,7 @@ def engine(node: Node, cluster: Cluster) -> Outcome:
     command = shlex.join(cluster.policy.docker)
     if docker is None:
         return unavailable("the state of the engine could not be read", "engine")
-    source, expected = f"{command} info", "an engine that answers this user, with the compose plugin"
+    source, expected = f"{command} info", "a container engine that this user can reach, with the Compose plugin"
     if docker.version is None and docker.running is False:
         remedy = "install Docker Engine and its compose plugin there"
         return failed(docker.why or f"{command} was not found", expected, source, remedy)

@@ -56,7 +56,9 @@ def _fewer_links(node: str, gpu: Gpu, peers: dict[int, dict[int, str]]) -> list[
     if not same or len(whole) < FABRIC_MEMBERS:
         return []
     return [
-        _off(node, gpu, index, f"has at most {best[index]} NVLinks to another, and these have {usual} among them")
+        _off(
+            node, gpu, index, f"has at most {best[index]} NVLinks to another GPU; the others have {usual} between them"
+        )
         for index in sorted(set(peers) - whole)
         if best[index]
     ]

@@ -59,7 +59,7 @@ def _disk(disk: Disk, cluster: Cluster) -> Outcome:
     where = f"{disk.path} ({disk.mount_point or 'mount not known'})"
     free_up = f"free space on {disk.mount_point or disk.path}, or set launch_workdir to another disk"
     if disk.read_only:
-        remedy = "check dmesg for errors of the disk, then mount it again"
+        remedy = "check dmesg for disk errors, then remount it"
         return failed(f"{where} is mounted read-only", "a writable file system", "mountinfo", remedy)
     full = _full(disk, where, cluster, free_up)
     if full is not None and full.status == "fail":

@@ -42,7 +42,7 @@ def kernel_log(node: Node, cluster: Cluster) -> Iterator[Outcome]:
         count = sum(error.count for error in errors)
         times = f", {count} times" if count > 1 else ""
         name = f"{kind.upper()}{f' {code}' if code is not None else ''} of {device or 'a device'}{times}"
-        yield Outcome(status, f"{name}: {errors[-1].text[:120]}", "no such line in this boot's log", source, remedy)
+        yield Outcome(status, f"{name}: {errors[-1].text[:120]}", "no such message since boot", source, remedy)
     if not kinds:
         lost = " (its beginning is lost)" if log.complete is False else ""
         yield passed(f"no error of a GPU or an adapter in this boot's log{lost}", source)
@@ -50,7 +50,7 @@ def kernel_log(node: Node, cluster: Cluster) -> Iterator[Outcome]:
 
 def _judged(kind: str, code: int | None) -> tuple[Status, str]:
     if kind == "xid" and code in OF_PROGRAMS:
-        return "warn", "usually the fault of a program: look at the run of that time"
+        return "warn", "usually caused by a program: check the run that was active at the time"
     if kind == "xid" and code in RESTART:
         return "fail", "restart the node; if it happens again, replace the GPU"
     if kind == "xid" and code in RESET:
@@ -77,4 +77,4 @@ def iommu(node: Node, cluster: Cluster) -> Outcome:
             "NCCL's troubleshooting, ROCm's system settings",
             "add iommu=pt to the kernel's command line, and restart the node",
         )
-    return passed(" ".join(sorted(passthrough | on)) or "no option about it", "/proc/cmdline")
+    return passed(" ".join(sorted(passthrough | on)) or "no IOMMU option", "/proc/cmdline")

@@ -156,7 +156,7 @@ PROPERTIES = (
     GPU_COUNT,
     Property("gpu model", "gpu", _gpu_model, "the same GPUs"),
     Property("driver", "gpu", _driver, "the same GPU driver", "install the same driver, and restart the node"),
-    Property("gpu runtime", "gpu", _runtime, "the same CUDA or ROCm of the system", "install the same one", "warn"),
+    Property("gpu runtime", "gpu", _runtime, "the same system-wide CUDA or ROCm", "install the same one", "warn"),
     Property(
         "firmware",
         "rdma",
@@ -194,7 +194,7 @@ PROPERTIES = (
         "the same NCCL",
         "install the same NCCL, or the same PyTorch, which includes one",
     ),
-    Property("rccl", "versions", _version("rccl"), "the same RCCL of the system", "install the same ROCm"),
+    Property("rccl", "versions", _version("rccl"), "the same system-wide RCCL", "install the same ROCm"),
     Property(
         "python", "versions", _version("python"), "the same Python", "install the same Python for launch_python", "warn"
     ),
@@ -207,8 +207,8 @@ PROPERTIES = (
         "kernel command line",
         "kernel",
         _command_line,
-        "the same words about PCI and memory on the kernel's command line",
-        "give the boot loader the same words, and restart the node",
+        "the same PCI and memory options on the kernel command line",
+        "set the same options in the boot loader, and restart the node",
     ),
     Property(
         "cpus",

@@ -115,7 +115,7 @@ def counters(node: Node, cluster: Cluster) -> Outcome:
         return skipped("the ports have no counters")
     high = [item for item in values if item[2] > checks.threshold(COUNTERS[item[1]])]
     if not high:
-        return passed(f"{len(values)} counters of {len(ports)} ports are below their thresholds", "sysfs counters")
+        return passed(f"{len(values)} counters on {len(ports)} ports are within their thresholds", "sysfs counters")
     return failed(
         "; ".join(f"{port.label} {name} {value}" for port, name, value in high[:8]),
         "fewer errors since the driver was loaded",

@@ -66,7 +66,7 @@ def starter(node: Node, cluster: Cluster) -> Outcome:
         choice = choose(setting, node.facts)
         return passed(f"{choice.name}: {choice.reason}", ORIGIN)
     expected, remedy = (
-        "root, or a user who lingers, on a node with systemd",
+        "root or a user with lingering enabled, on a node with systemd",
         f"enable lingering for this user, or use {ORIGIN}: {AUTO}",
     )
     return failed(why, expected, f"{ORIGIN} is {setting!r}", remedy)
@@ -113,7 +113,7 @@ def slot(node: Node, cluster: Cluster) -> Outcome:
     slot, holder = cluster.policy.slot, node.facts.holder
     if holder is None:
         return passed(f"slot {slot} is free", "launch_slot")
-    observed = f"slot {slot} is held by {holder.run_id or 'a run without a name'}"
+    observed = f"slot {slot} is held by {holder.run_id or 'an unidentified run'}"
     observed += f" as node {holder.node}" if holder.node else ""
     observed += f" since {holder.since}" if holder.since else ""
     remedy = "wait for its end"
@@ -148,11 +148,11 @@ def leftovers(node: Node, cluster: Cluster) -> Outcome:
     remaining = [process for process in processes.runs if process.run_id != holder and process.uid in (None, uid)]
     if not remaining:
         return passed("no process of an earlier run")
-    runs = sorted({process.run_id or "a run without a name" for process in remaining})
+    runs = sorted({process.run_id or "an unidentified run" for process in remaining})
     pids = ", ".join([*(str(process.pid) for process in remaining[:5]), *(["…"] if len(remaining) > 5 else [])])
     return failed(
         f"{len(remaining)} processes of {', '.join(runs)} (pid {pids})",
-        "none: they hold memory and ports",
+        "no leftover processes: they hold memory and ports",
         "MUSTER_RUN_ID in /proc/PID/environ",
         f"unless it is a run of another slot or work directory: {command('stop', runs[0], cluster.launch.call)}",
     )
@@ -168,7 +168,7 @@ def hung(node: Node, cluster: Cluster) -> Outcome:
     texts = [f"pid {item.pid} {item.command or ''} {item.wait or ''}".strip() for item in processes.hung[:5]]
     return failed(
         f"{len(processes.hung)} hang in the kernel (state D): {'; '.join(texts)}",
-        "none: no signal ends them, and they keep what they hold",
+        "no such processes: no signal ends them, and they keep their memory and GPUs",
         "/proc/PID/stat, read twice",
         "check dmesg for the driver or file server they wait for, and restart the node",
     )

@@ -142,7 +142,7 @@ def check_alike(policies: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
             value, head_value = _differing(raw, policies[head].get(name))
             if value == head_value:
                 continue
-            aside = ", and put what differs by node in launch_node_env" if name == "launch_env" else ""
+            aside = ", and put node-specific variables in launch_node_env" if name == "launch_env" else ""
             findings.append(
                 Finding(
                     check=name,

@@ -71,7 +71,7 @@ def _taken(port: int, origin: str, head: str, holder: PortHolder | None) -> Find
         node=head,
         status="fail",
         observed=f"port {port} is taken by {' '.join(by)}",
-        expected="two free ports on the head: the ranks', and for the runners the one below it",
+        expected="two free ports on the head: one for the ranks, and the one below it for the runners",
         source=origin,
         remedy="choose another, or leave master_port out to get a free one of launch_port_range",
     )
@@ -83,7 +83,7 @@ def _none_free(first: int, last: int, head: str, restarts: int) -> Finding:
         node=head,
         status="fail",
         observed=f"no {restarts + 2 if restarts else 'two'} consecutive ports of {first}-{last} are free",
-        expected="one for the ranks, for the runners the one below it"
+        expected="one for the ranks, and the one below it for the runners"
         + (f", and one above for each of {restarts} restarts" if restarts else ""),
         source="launch_port_range",
         remedy="widen launch_port_range in the inventory, or choose a port with -e master_port=N",

@@ -43,5 +43,5 @@ def unit_of(facts: NodeFacts) -> tuple[str | None, str]:
     if facts.user.uid == 0:
         return SYSTEM_UNIT, "root, where systemd runs"
     if facts.systemd.linger:
-        return USER_UNIT, f"{facts.user.name} lingers, where systemd runs"
-    return None, f"{facts.user.name} does not linger (loginctl enable-linger)"
+        return USER_UNIT, f"{facts.user.name} has lingering enabled, where systemd runs"
+    return None, f"{facts.user.name} has no lingering enabled (loginctl enable-linger)"

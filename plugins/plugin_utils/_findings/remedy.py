@@ -61,7 +61,7 @@ def correct(variable: str) -> str:
 
 CODE = ("setup", "--tags", "code")
 NODE_WARNINGS = "look at the warnings of node_facts for this node (-vv shows the commands)"
-SAME_STATE = "bring the nodes to the same state, or remove this one from the group nodes"
+SAME_STATE = "make the nodes agree, or remove this one from the group nodes"
 RESET_GPU = "reset the GPU (nvidia-smi --gpu-reset -i N) or restart the node; if it happens again, replace the GPU"
 NVLINK = "look at nvidia-smi nvlink -s, the fabric manager's log, and dmesg (Xid 74); reset or replace the GPU"
 CABLE = "look at cable, transceiver, switch port and, on InfiniBand, the subnet manager (ibstat, mlxlink)"

@@ -28,7 +28,7 @@ def kept_defaults(node: NodeView, choice: HcaChoice) -> list[NotSet]:
         reason = "the default 2 stays on one rail if that is as fast; 0 only for rails that cannot reach each other"
         kept.append(NotSet("NCCL_CROSS_NIC", "D7", reason))
     if node.gpu is None or node.gpu.count > 1:
-        word = "NVL disables P2P over PCIe" if node.library.name == "nccl" else "RCCL's word is XGMI, not NVL"
+        word = "NVL disables P2P over PCIe" if node.library.name == "nccl" else "RCCL uses XGMI instead of NVL"
         kept.append(NotSet("NCCL_P2P_LEVEL", "D5", f"NCCL reads the topology itself; {word}"))
     tuned = "NCCL tunes it by message size and topology; a value disables the others"
     channels = "NCCL tunes it; -e channels=N sets both"

@@ -197,5 +197,5 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
             return "partial", f"not begun on {names(missing)}", None
         return "succeeded", None, None
     if "prepared" in nodes:
-        return "prepared", f"prepared on {names(nodes['prepared'])}, not begun on any node: stop cleans it", None
+        return "prepared", f"prepared on {names(nodes['prepared'])}, not started on any node: clean it up by stop", None
     return "not_found", "no node knows this run", None

@@ -52,7 +52,7 @@ NO_STAMPS = Stamps({})
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    # Not the time of its last change: a new owner or mode is no new content.
+    # Not the time of its last change: a new owner or mode does not mean new content.
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -13,7 +13,7 @@ from .ranks import LOST, GangNode, RankAssignment
 
 # The run ends after so many attempts in a row without a new step or a checkpoint.
 IDLE_ATTEMPTS = 2
-# An attempt that lasted so long is no crash at the start, whatever it wrote.
+# An attempt that lasted this long did not crash at the start, whatever it wrote.
 LONG_S = 3600.0
 # The ticks of two runners, and the time the kernel needs to kill a process.
 SLACK_S = 1.0

@@ -102,7 +102,7 @@ def out_of_range(node: NodeView, name: str, value: str) -> list[Fault]:
     if name in (*tuning.CHANNELS, tuning.THREADS):
         wrong = [tuning.out_of_range(name, number, library) for library in tuning.libraries(node)]
         if all(wrong) and wrong[0] is not None:
-            return [("the library does not take this number as it is", wrong[0][0], "correct it, or remove it")]
+            return [("the library changes this number", wrong[0][0], "correct it, or remove it")]
     return []
 
 
@@ -141,7 +141,7 @@ def level(node: NodeView, name: str, value: str) -> list[Fault]:
         word = LEGACY[min(number, len(LEGACY) - 1)]
         switch = "; it is a distance, not a switch" if name == "NCCL_NET_GDR_LEVEL" else ""
         return [(f"the number means {word}{switch}", "unset, or a word", f"remove it, or write {word}")]
-    other = "; RCCL's word is XGMI" if value == "NVL" else "; NCCL's word is NVL" if value == "XGMI" else ""
+    other = "; RCCL uses XGMI" if value == "NVL" else "; NCCL uses NVL" if value == "XGMI" else ""
     observed = f"{node.library.name.upper()} does not know it and silently takes its default{other}"
     return [(observed, f"unset, or one of {', '.join(words)}", "remove it")]
 

@@ -176,7 +176,7 @@ def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
     holder = dict.fromkeys(("run_id", "nonce", "node", "pid", "since"))
     [finding] = wrong("slot", cluster({"holder": holder}), policy=ClusterPolicy(slot="gpu"))
-    assert finding.observed == "slot gpu is held by a run without a name"
+    assert finding.observed == "slot gpu is held by an unidentified run"
     assert str(finding.remedy) == "wait for its end"
 
 

@@ -62,7 +62,7 @@ def test_off_xgmi() -> None:
 def test_fewer_nvlinks_than_the_others() -> None:
     findings = off_fabric("a", node(8, lambda a, b: "NV16" if 2 in (a, b) else "NV18"))
     assert [finding.observed for finding in findings] == [
-        "GPU 2 (0000:02:00.0) has at most 16 NVLinks to another, and these have 18 among them"
+        "GPU 2 (0000:02:00.0) has at most 16 NVLinks to another GPU; the others have 18 between them"
     ]
 
 

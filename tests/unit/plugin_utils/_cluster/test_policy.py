@@ -110,7 +110,7 @@ def test_of_the_environment_only_what_differs_is_shown_and_no_secret() -> None:
     assert line == (
         "node1: launch_env: it is {'A': 'x', 'API_TOKEN': '…'} for this node; expected {'B': 'y'} as for the head, "
         "node0 (variables of the node); put it in group_vars, the same for all, "
-        "and put what differs by node in launch_node_env"
+        "and put node-specific variables in launch_node_env"
     )
 
 

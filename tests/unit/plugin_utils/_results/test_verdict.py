@@ -264,7 +264,10 @@ def test_begun_on_some_nodes_only() -> None:
 
 def test_begun_nowhere() -> None:
     verdict = judge([run("node0", "prepared"), run("node1", "not_found")])
-    assert (verdict.verdict, verdict.why) == ("prepared", "prepared on node0, not begun on any node: stop cleans it")
+    assert (verdict.verdict, verdict.why) == (
+        "prepared",
+        "prepared on node0, not started on any node: clean it up by stop",
+    )
     assert judge([run("node0", "not_found"), run("node1", "not_found")]).verdict == "not_found"
     assert judge([]).verdict == "not_found"
     assert judge([run("node0", "stopped", why="x"), run("node1", "prepared")]).verdict == "stopped"

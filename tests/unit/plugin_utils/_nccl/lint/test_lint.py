@@ -147,16 +147,16 @@ def test_numbers_as_c_reads_them(text: str, number: int | None) -> None:
         ({"NCCL_ALGO": "^tree"}, ""),
         ({"NCCL_ALGO": "allreduce:tree,ring;broadcast:ring"}, ""),
         ({"NCCL_PROTO": "LL128,simpel"}, "does not know 'simpel'"),
-        ({"NCCL_NTHREADS": "192"}, "does not take this number"),
+        ({"NCCL_NTHREADS": "192"}, "changes this number"),
         ({"NCCL_NTHREADS": "256"}, ""),
-        ({"NCCL_MAX_NCHANNELS": "100"}, "does not take this number"),
+        ({"NCCL_MAX_NCHANNELS": "100"}, "changes this number"),
         ({"NCCL_MAX_CTAS": "64"}, ""),
         ({"nccl_ib_hca": "x"}, "no library reads this one; did you mean NCCL_IB_HCA?"),
         ({"NCCL_NET_GDR_LEVEL": "5"}, "the number means SYS; it is a distance"),
         ({"NCCL_NET_GDR_LEVEL": "2"}, "the number means PXB"),
         ({"NCCL_NET_GDR_LEVEL": "phb"}, "does not know it"),
         ({"NCCL_P2P_LEVEL": "NVL"}, "disables P2P over PCIe"),
-        ({"NCCL_P2P_LEVEL": "XGMI"}, "NCCL's word is NVL"),
+        ({"NCCL_P2P_LEVEL": "XGMI"}, "NCCL uses NVL"),
         ({"NCCL_DEBUG": "TRACE"}, "needs a library built for it"),
         ({"NCCL_DEBUG": "LOUD"}, "not a level"),
         ({"NCCL_DEBUG": "warn"}, ""),
@@ -184,7 +184,7 @@ def test_values(values: dict[str, str], part: str) -> None:
 def test_ranges_of_rccl_and_of_a_node_that_may_run_either(name: str, value: str, bad: bool, gpus: int) -> None:
     node = view(hcas=[], gpu=gpu(gpus), library=Library("rccl" if gpus else "nccl", None))
     findings = lint(node, [Variable(name, value, "-e env", "", layer="extra_vars")], TCP)
-    assert ["does not take" in finding.observed for finding in findings] == [True] * bad
+    assert ["changes this number" in finding.observed for finding in findings] == [True] * bad
 
 
 @pytest.mark.parametrize("value", ["PHB", "SYS"])
@@ -196,7 +196,7 @@ def test_a_distance_as_a_word_is_valid(value: str) -> None:
 def test_rccl_does_not_know_the_word_nvl() -> None:
     amd = view(hcas=[], library=Library("rccl", (2, 21, 5)))
     findings = lint(amd, [Variable("NCCL_P2P_LEVEL", "NVL", "-e env", "", layer="extra_vars")], TCP)
-    assert "RCCL does not know it and silently takes its default; RCCL's word is XGMI" in observations(findings)
+    assert "RCCL does not know it and silently takes its default; RCCL uses XGMI" in observations(findings)
 
 
 GOOD = [roce("mlx5_0", "10.1.0.5"), roce("mlx5_1", "10.1.0.6")]
