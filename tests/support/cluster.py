@@ -71,6 +71,8 @@ class Cluster:
     policy: dict[str, Any] = field(default_factory=dict)
     per_node: dict[str, dict[str, Any]] = field(default_factory=dict)
     spares: list[str] = field(default_factory=list)
+    # The controller's Python; the nodes always have that of the tests.
+    controller: str = sys.executable
 
     def __post_init__(self) -> None:
         self.policy = {
@@ -121,7 +123,7 @@ class Cluster:
 
     def command(self, playbook: str, *extra: str) -> list[str]:
         """Return the command line of a playbook of the checkout."""
-        return [*PLAYBOOK, "-i", str(self.inventory), str(ROOT / playbook), *extra]
+        return [self.controller, *PLAYBOOK[1:], "-i", str(self.inventory), str(ROOT / playbook), *extra]
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return the playbooks' environment: the checkout's ansible.cfg and none of the seed's variables."""
