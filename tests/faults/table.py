@@ -272,6 +272,7 @@ ROWS = [
         (Fault("two launches at once: until one runs", races.two_launches, None, "races", IDLE),),
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
+            "tests/integration/test_races.py::test_two_launches_at_once_from_one_directory",
             f"{UNIT}/gang/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, WORKLOADS, Cluster, Played
 
@@ -17,14 +21,17 @@ AT_ONCE = 3
 LATER = "multinode_1ch_autoth_20261120_143053_later"
 
 
+def meeting_point(meeting: Path) -> str:
+    """Return a template for the task that starts the job: its four workers, of two nodes and two controllers, meet."""
+    meeting.mkdir(parents=True)
+    return f"{{{{ lookup('ansible.builtin.pipe', '{sys.executable} {WORKLOADS}/meet.py {meeting} 4') | from_json }}}}"
+
+
 def race(home: Path) -> None:
     """Let two controllers meet where each starts its jobs, then look at what they left."""
     meeting = home / "meeting"
-    meeting.mkdir(parents=True)
-    # Templated where the task that starts the job needs it: four workers, of two nodes and two controllers, meet there.
-    gate = f"{{{{ lookup('ansible.builtin.pipe', '{sys.executable} {WORKLOADS}/meet.py {meeting} 4') | from_json }}}}"
     policy = {
-        "launch_secrets": gate,
+        "launch_secrets": meeting_point(meeting),
         "launch_workdir": str(home / "work") + "/{{ inventory_hostname }}",
     }
     rivals = []
@@ -59,6 +66,32 @@ def judge(nodes: Cluster, rivals: list[Cluster], ends: list[Played]) -> None:
 def test_one_of_two_launches_wins_twenty_times(tmp_path: Path) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(race, [tmp_path / f"round{number}" for number in range(ROUNDS)]))
+
+
+@pytest.mark.parametrize("slots", [("one", "one"), ("one", "two")])
+def test_two_launches_at_once_from_one_directory(cluster: Cluster, slots: tuple[str, str]) -> None:
+    """Nobody gives a run ID: of one slot one launch wins, of two slots both do, each with an experiment of its own."""
+    cluster.policy["launch_secrets"] = meeting_point(cluster.home / "meeting")
+    cluster.write()
+
+    first, last = map(int, str(cluster.policy["launch_port_range"]).split("-"))
+    middle = (first + last) // 2
+
+    def launch(slot: str) -> Played:
+        ports = f"{first}-{middle - 1}" if slot == "one" else f"{middle}-{last}"  # both choose while both are free
+        policy = {"launch_slot": slot, "launch_port_range": ports}
+        return cluster.verb("launch", follow=False, script_args="--seconds 3000", **policy)
+
+    with ThreadPoolExecutor(2) as pool:
+        ends = list(pool.map(launch, slots))
+    outputs = "\n----\n".join(end.out for end in ends)
+    winners = len(set(slots))
+    assert [end.rc == 0 for end in ends].count(True) == winners, outputs
+    runs = sorted(path.name for path in cluster.experiments.glob("multinode_*"))
+    assert len(runs) == winners, outputs
+    plans = [json.loads((cluster.experiments / run / "plan.json").read_text()) for run in runs]
+    assert [plan["run_id"] for plan in plans] == runs
+    assert Counter(cluster.marks("MUSTER_NONCE")) == {plan["nonce"]: 4 for plan in plans}, outputs
 
 
 def test_stop_without_a_run_id_stops_the_active_run_not_a_newer_dead_one(cluster: Cluster) -> None:
