@@ -28,6 +28,7 @@ def plant_token(cluster: Cluster) -> tuple[str, str]:
     variables.write_text(
         f"vault_token: {block}launch_env:\n  ADDRESS: {block}launch_node_env:\n  PLACE: '{{{{ vault_token }}}}'\n"
         f"launch_secrets:\n  HF_TOKEN: {block}"
+        "launch_defaults: {script: sleeper.py, launcher: python, script_args: [--token, '{{ vault_token }}']}\n"
     )
     password = cluster.home / "password"
     password.write_text("password")
@@ -46,7 +47,7 @@ def test_an_encrypted_value_is_refused_where_it_would_be_saved(cluster: Cluster)
     assert played.rc != 0
     assert TOKEN not in played.out
     why = "is encrypted by Ansible Vault, but would be saved as plain text in plans and experiments; set secrets in "
-    names = ("launch_env.ADDRESS", "launch_node_env.PLACE")
+    names = ("launch_defaults.script_args", "launch_env.ADDRESS", "launch_node_env.PLACE")
     assert played.messages == [f"{name}: {why}launch_secrets" for name in names]
     assert "Gather facts" not in played.out
     assert not (cluster.home / "work").exists()
