@@ -1,18 +1,23 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes' side on Debian 11 (Python 3.9), 12 and 13 (Python 3.13): its unit tests, and a run across the three."""
+"""The nodes' side on Debian 11 (Python 3.9), 12 and 13 (Python 3.13): its unit tests, and runs across the three.
+
+Their systemd is 247, 252 and 257.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.tests.integration.test_whole_way import Way, changes
-from ansible_collections.muster.train.tests.support.real_hosts import ROOT, in_root
+from ansible_collections.muster.train.tests.integration.test_whole_way import HOSTS, Way, changes
+from ansible_collections.muster.train.tests.support.real_hosts import ROOT, as_root, in_root
 
 PYTHONS = {"n2": "3.9", "n3": "3.13"}
 SCRIPT = "import os, sys\nprint('runs on', sys.version.split()[0])\n"
@@ -22,6 +27,16 @@ HOME = "/tmp/muster"
 PLACE = f"{HOME}/ansible_collections/muster/train"
 # These use the controller's half, which needs a newer Python.
 LEFT_OUT = ("_host/test_require_python.py", "_records/test_run.py", "_runs", "runner")
+CODE = "/root/units/code"
+# Rank 1 needs more than its unit may have; what is over the limit must not be swapped out.
+HUNGRY = """
+import os, subprocess, time
+show = ["systemctl", "show", "--property=OOMPolicy", "--value", "muster-*.service"]
+print("OOM policy:", subprocess.check_output(show, text=True).strip(), flush=True)
+food = bytearray(1 << 30) if os.environ["RANK"] == "1" else time.sleep(600)
+"""
+DROP_IN = "/run/systemd/system/muster-.service.d"
+MEMORY = "[Service]\nMemoryMax=256M\nMemorySwapMax=0\n"
 
 
 def send(inventory: Path, host: str, directory: Path, names: list[str], target: str) -> None:
@@ -84,3 +99,45 @@ def test_a_plain_program_runs_on_every_host(mixed_inventory: Path, tmp_path: Pat
     logs = sorted((way.record()[0] / "logs").glob("node_*.txt"))
     for log, python in zip(logs, ("3.11.", "3.9.", "3.13."), strict=True):
         assert f"runs on {python}" in log.read_text()
+
+
+def launch_as_root(inventory: Path, home: Path, script: str, **asked: Any) -> tuple[int, str, Way]:
+    """Launch a script on the three hosts; return the exit code, what was printed, and who launched."""
+    for host in HOSTS:
+        as_root(inventory, host, f"mkdir -p {CODE}\ncat >{CODE}/script.py <<'EOF'\n{script}EOF\n")
+    way = Way(inventory, "host", home)
+    way.policy |= {"ansible_become": True, "launch_workdir": "~/units", "launch_code_dir": CODE}
+    way.policy["preflight_levels"] = {"kernel_log": "off"}
+    code, printed = way.try_to("launch", script="script.py", launcher="python", nproc=1, **asked)
+    return code, " ".join(printed.split()), way
+
+
+@pytest.fixture
+def units_with_little_memory(mixed_inventory: Path) -> Iterator[Path]:
+    """Limit the memory of every unit of a run, as a site may do."""
+    try:
+        for host in HOSTS:
+            as_root(
+                mixed_inventory,
+                host,
+                f"mkdir -p {DROP_IN}; printf '{MEMORY}' >{DROP_IN}/memory.conf; systemctl daemon-reload",
+            )
+        yield mixed_inventory
+    finally:
+        for host in HOSTS:
+            as_root(mixed_inventory, host, f"rm -rf {DROP_IN}; systemctl daemon-reload")
+
+
+def test_a_unit_outlives_a_rank_that_the_kernel_kills(units_with_little_memory: Path, tmp_path: Path) -> None:
+    code, printed, way = launch_as_root(
+        units_with_little_memory, tmp_path, HUNGRY, launch_starter="systemd", max_restarts=1
+    )
+    assert code != 0
+    assert "n2: rank 1 killed by SIGKILL: out of memory, the kernel killed 1 process" in printed, printed
+    experiment, record = way.record()
+    assert (record["verdict"], record["cause"]["node"]) == ("failed", "n2"), printed
+    assert (record["cause"]["rank"], record["cause"]["oom_killed"]) == (1, True)
+    assert record["why"].endswith("restarted 1 time, the maximum"), record["why"]
+    # Systemd obeys the policy under control groups of version 2 only, but it shows it under both; once an attempt.
+    logs = (experiment / "logs").glob("node_*.txt")
+    assert [log.read_text().count("OOM policy: continue") for log in logs] == [2, 2, 2]
