@@ -8,6 +8,7 @@ Their systemd is 247, 252 and 257.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,15 @@ food = bytearray(1 << 30) if os.environ["RANK"] == "1" else time.sleep(600)
 """
 DROP_IN = "/run/systemd/system/muster-.service.d"
 MEMORY = "[Service]\nMemoryMax=256M\nMemorySwapMax=0\n"
+# Other limits than a unit has by default.
+LIMITS = {"NOFILE": [8192, 8192], "NPROC": [12345, 12345], "STACK": [8 << 20, 8 << 20], "CORE": [0, 0]}
+LOGIN_LIMITS = "{0} soft nofile 4096\n{0} hard nofile 8192\n{0} - nproc 12345\n{0} - stack 8192\n{0} - core 0\n"
+LIMITS_FILE = "/etc/security/limits.d/units.conf"
+LIMITED = f"""
+import json, resource
+limits = {{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in {list(LIMITS)}}}
+print("limits:", json.dumps(limits))
+"""
 
 
 def send(inventory: Path, host: str, directory: Path, names: list[str], target: str) -> None:
@@ -141,3 +151,32 @@ def test_a_unit_outlives_a_rank_that_the_kernel_kills(units_with_little_memory: 
     # Systemd obeys the policy under control groups of version 2 only, but it shows it under both; once an attempt.
     logs = (experiment / "logs").glob("node_*.txt")
     assert [log.read_text().count("OOM policy: continue") for log in logs] == [2, 2, 2]
+
+
+@pytest.fixture
+def limited_logins(mixed_inventory: Path) -> Iterator[Path]:
+    """Give the user, and root behind sudo, limits of their own."""
+    text = "".join(LOGIN_LIMITS.format(user) for user in ("ann", "root"))
+    try:
+        for host in HOSTS:
+            as_root(mixed_inventory, host, f"printf '{text}' >{LIMITS_FILE}")
+        yield mixed_inventory
+    finally:
+        for host in HOSTS:
+            as_root(mixed_inventory, host, f"rm -f {LIMITS_FILE}")
+
+
+@pytest.mark.parametrize("starter", ["setsid", "systemd"])
+def test_ranks_have_the_logins_limits_on_every_host(starter: str, limited_logins: Path, tmp_path: Path) -> None:
+    # A connection that is still open from before has the limits of that time.
+    fresh = {"ansible_ssh_args": "-o ControlMaster=no -o ControlPath=none"}
+    code, printed, way = launch_as_root(limited_logins, tmp_path, LIMITED, launch_starter=starter, **fresh)
+    assert code == 0, printed
+    logs = sorted((way.record()[0] / "logs").glob("node_*.txt"))
+    limits = [
+        json.loads(line.partition("limits: ")[2])
+        for log in logs
+        for line in log.read_text().splitlines()
+        if "limits: " in line
+    ]
+    assert limits == [LIMITS, LIMITS, LIMITS]
