@@ -86,7 +86,8 @@ def _open_or_make(name: str, folder: int) -> int:
     try:
         return os.open(name, DIRECTORY, dir_fd=folder)
     except FileNotFoundError:
-        os.mkdir(name, 0o755, dir_fd=folder)
+        with contextlib.suppress(FileExistsError):  # a node that shares this file system has made it meanwhile
+            os.mkdir(name, 0o755, dir_fd=folder)
         return os.open(name, DIRECTORY, dir_fd=folder)
 
 

@@ -11,6 +11,7 @@ import os
 import pwd
 import stat
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -86,6 +87,13 @@ def test_the_mask_of_an_acl_is_not_the_groups_permission(group_directory: Path) 
     part = PathPart(str(group_directory), os.geteuid(), 0o775)
     assert untrusted_part(Host(), str(group_directory)) == part
     assert make_trusted(str(group_directory)) == part
+
+
+def test_nodes_that_share_a_file_system_make_one_directory_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(10):  # they meet in some of so many directories
+            path = str(tmp_path.joinpath(str(number), *["below"] * 200))
+            assert list(pool.map(make_trusted, [path] * 4)) == [None] * 4
 
 
 def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
