@@ -70,6 +70,25 @@ def test_addresses_with_a_prefix_of_32(network: Network, tmp_path: Path) -> None
         assert environment["NCCL_SOCKET_IFNAME"] == "=eth0"
 
 
+def test_two_nics_in_one_subnet(network: Network, tmp_path: Path) -> None:
+    """As DHCP gives them on some clouds: the routes do not say which NIC has which address, and the second is used."""
+    for node, namespace in enumerate(network.nodes):
+        link = ("link", "add", f"second{node}", "type", "veth", "peer", "name", "eth1", "netns", namespace)
+        run_ip("-n", network.switch, *link)
+        run_ip("-n", network.switch, "link", "set", f"second{node}", "master", "bridge", "up")
+        run_ip("-n", namespace, "link", "set", "eth1", "up")
+        # Each NIC answers for its address alone, as a kernel that filters by reverse path expects.
+        answer = "echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore || :"
+        run_ip("netns", "exec", namespace, "sh", "-c", answer)
+        run_ip("-n", namespace, "address", "flush", "dev", "eth0", "scope", "global")
+        for device, host, metric in (("eth0", node + 1, "200"), ("eth1", node + 11, "100")):
+            run_ip("-n", namespace, "address", "add", f"10.0.0.{host}/24", "dev", device, "metric", metric)
+            run_ip("-n", namespace, "route", "add", "default", "via", "10.0.0.254", "dev", device, "metric", metric)
+    for environment in launch(cluster_in(network, tmp_path)).values():
+        assert environment["GLOO_SOCKET_IFNAME"] == "eth1"
+        assert environment["NCCL_SOCKET_IFNAME"] == "=eth1"
+
+
 def test_no_ipv4(network: Network, tmp_path: Path) -> None:
     """A node network of IPv6 alone, as of some Kubernetes clusters."""
     try:
