@@ -48,10 +48,10 @@ def skip_reason() -> str | None:
 
 
 @contextlib.contextmanager
-def small(place: Path) -> Iterator[Path]:
-    """Yield a disk of 1 MiB and 200 inodes."""
+def small(place: Path, options: str = SMALL) -> Iterator[Path]:
+    """Yield a disk, by default of 1 MiB and 200 inodes."""
     place.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", place], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], check=True)
     try:
         yield place
     finally:
