@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import GPU_COUNT
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
@@ -23,6 +24,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import mak
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, resolve_parameters
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support import plan_parts
 from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, report
 
@@ -125,6 +127,20 @@ def of_plan(count: int = 2, on: list[Any] | None = None, **changes: Any) -> Any:
         return of_findings(error.findings)
 
 
+def of_verdicts() -> Iterator[tuple[str, Any]]:
+    """The verdicts on two nodes in each pair of phases, one of them with a failed rank, an end and a reason."""
+    phases = ("succeeded", "failed", "stopped", "lost", "running", "prepared", "not_found", "unreachable")
+    rank = {"rank": 3, "exit_code": 1, "message": "ValueError: no loss", "time": 1.0}
+    for phase in phases:
+        for other in phases:
+            why = "node1: rank 3 exited with code 1" if other == "failed" else "the storage does not answer"
+            parts = {"node": "node1", "node_rank": 1, "why": why, "failures": [rank] if other == "failed" else []}
+            end = {"verdict": other, "why": why, "node": "node1", "rank": 3}
+            runs = [{"node": "node0", "node_rank": 0, "phase": phase, "end": end}, {"phase": other, **parts}]
+            verdict = judge([RunRecord.from_dict({"nnodes": 2, "attempt": 0, **run}) for run in runs])
+            yield f"{phase} and {other}", (verdict.verdict, verdict.node, verdict.rank, verdict.active)
+
+
 def breaks(change: str) -> Callable[[Facts], object]:
     """A change of a healthy node's facts."""
 
@@ -177,6 +193,7 @@ def decisions() -> Iterator[tuple[str, Any]]:
     yield "launched again", (without_words(again), without_words(third), [refusal.name for refusal in refusals])
     settings, faults = standing({"mode": "?", "channels": -1})
     yield "standing", (without_words(settings), of_findings(faults))
+    yield from of_verdicts()
     text = experiment.dump({"parameters": {name: dict(setting) for name, setting in given.items()}})
     yield "listed", experiment.summarize("run", text).parameters
 
