@@ -128,7 +128,7 @@ ROWS = [
         ),
         (
             "tests/integration/test_spares.py::test_the_run_ends_although_the_head_is_away_and_a_node_dies",
-            f"{UNIT}/gang/test_coordinator.py::test_too_few_spares_end_the_run",
+            f"{UNIT}/gang/test_coordinator_restarts.py::test_too_few_spares_end_the_run",
         ),
     ),
     Row(
@@ -137,7 +137,7 @@ ROWS = [
         "`running`",
         tests=(
             f"{UNIT}/gang/test_base.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
-            f"{UNIT}/gang/test_coordinator.py::test_lost_spares_do_not_end_the_run_and_replace_no_node",
+            f"{UNIT}/gang/test_coordinator_restarts.py::test_lost_spares_do_not_end_the_run_and_replace_no_node",
         ),
     ),
     Row(
@@ -222,8 +222,8 @@ ROWS = [
         "`failed`, names the PIDs",
         (Fault("a rank hangs on its disk, then a stop", disks.holds_a_rank, 20.0, "rounds", IDLE, disks.skip_reason),),
         (
-            f"{UNIT}/gang/test_coordinator.py::test_unkillable_processes_end_the_run",
-            f"{UNIT}/gang/test_coordinator.py::test_a_spare_replaces_a_node_with_unkillable_processes",
+            f"{UNIT}/gang/test_coordinator_restarts.py::test_unkillable_processes_end_the_run",
+            f"{UNIT}/gang/test_coordinator_restarts.py::test_a_spare_replaces_a_node_with_unkillable_processes",
         ),
     ),
     Row(

@@ -70,7 +70,7 @@ from ansible_collections.muster.train.tests.support.plan_parts import (
     read_policy,
     request,
 )
-from ansible_collections.muster.train.tests.unit.plugin_utils._request.test_request import SITUATION
+from ansible_collections.muster.train.tests.support.requests import SITUATION
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A request for tests: made of two nodes on a fixed day, or refused on lines that a terminal can show."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import (
+    InvalidRequest,
+    Request,
+    Situation,
+    make_request,
+)
+
+RUN_ID = "multinode_42ch_256th_20261120_143052"
+
+
+def inventory(*names: str, limit: str | None = None) -> Inventory:
+    return Inventory(tuple(InventoryHost(name) for name in names), ("/clusters/lab/hosts.yml",), limit)
+
+
+SITUATION = Situation(
+    now=datetime(2026, 11, 20, 14, 30, 52, tzinfo=UTC),
+    nonce="0" * 32,
+    experiments="/work/experiments",
+    host="laptop",
+    user="ada",
+    argv=("/venv/bin/ansible-playbook", "launch.yml", "-e", "channels=42"),
+    extra_vars_options=("channels=42",),
+    versions={"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
+    policy=(),
+    collections=None,
+)
+
+
+def make(
+    extra_vars: dict[str, Any] | None = None,
+    environment: dict[str, str] | None = None,
+    defaults: object = None,
+    *,
+    verb: str = "launch",
+    documented: frozenset[str] = frozenset({"launch_workdir", "launch_secrets"}),
+    nodes: Inventory | None = None,
+    script: bool = True,
+    situation: Situation = SITUATION,
+    earlier: object = None,
+) -> Request:
+    if script and verb == "launch" and defaults is None:
+        defaults = {"script": "train.py"}
+    return make_request(
+        verb,
+        extra_vars=extra_vars or {},
+        environment=environment or {},
+        defaults=defaults if defaults is not None else {},
+        documented=documented,
+        inventory=nodes or inventory("node0", "node1"),
+        situation=situation,
+        earlier=earlier,
+    )
+
+
+def refused(*args: Any, **kwargs: Any) -> tuple[str, ...]:
+    with pytest.raises(InvalidRequest) as caught:
+        make(*args, **kwargs)
+    assert all(line and line.isprintable() for line in caught.value.lines)
+    assert str(caught.value) == "\n".join(caught.value.lines)
+    return caught.value.lines
+
+
+def only_line(*args: Any, **kwargs: Any) -> str:
+    lines = refused(*args, **kwargs)
+    assert len(lines) == 1, lines
+    return lines[0]
