@@ -57,6 +57,7 @@ class JobContainer:
     """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
 
     python is the interpreter of the runner in the container; by its labels a container is told from a stranger's.
+    mounts are files of the node that it gets read-only at their own paths, whether or not the compose file has them.
     """
 
     docker: list[str]
@@ -65,6 +66,7 @@ class JobContainer:
     name: str
     python: str
     labels: dict[str, str]
+    mounts: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)

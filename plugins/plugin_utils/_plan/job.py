@@ -49,7 +49,9 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     settings, policy, facts = run.request["parameters"], run.policy, node.facts
     run_id, nonce, first_rank = run.request["run_id"], run.request["nonce"], node_rank * run.nproc
     run_dir = layout.run_dir(facts.workdir.path, node.name, run_id)
-    execution = RUNTIMES[policy.runtime].execution(policy, facts, Part(run_id, nonce, node.name, node_rank, run_dir))
+    topology_file = node.gpu.topology_file.path if node.gpu and node.gpu.topology_file else None
+    part = Part(run_id, nonce, node.name, node_rank, run_dir, topology_file)
+    execution = RUNTIMES[policy.runtime].execution(policy, facts, part)
     launcher = settings["launcher"]["value"]
     command = LAUNCHERS[launcher](
         Start(

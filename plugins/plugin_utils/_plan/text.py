@@ -116,7 +116,10 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
 
 
 def _container(container: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    return [("container", container["name"], f"{container['service']} of {container['file']}")] if container else []
+    if container is None:
+        return []
+    source = ", with ".join([f"{container['service']} of {container['file']}", *container["mounts"]])
+    return [("container", container["name"], source)]
 
 
 def _command(argv: Sequence[str]) -> list[str]:

@@ -33,8 +33,9 @@ class Docker(Starter):
         container = _container(job)
         labels = [word for name, value in container.labels.items() for word in ("--label", f"{name}={value}")]
         compose = [*container.docker, "compose", "--file", container.file, "run", "--detach", "--no-deps"]
+        mounts = [word for path in container.mounts for word in ("--volume", f"{path}:{path}:ro")]
         inside = ["--workdir", job.code_dir, "--entrypoint", argv[0], container.service, *argv[1:]]
-        return [*compose, "--name", container.name, *labels, *inside]
+        return [*compose, "--name", container.name, *labels, *mounts, *inside]
 
     def start(self, host: Host, job: Job, argv: list[str]) -> int | None:
         container = _container(job)

@@ -19,13 +19,14 @@ ORIGIN = "launch_runtime"
 
 @dataclass(frozen=True)
 class Part:
-    """One node's part of a run, as far as a runtime needs it."""
+    """One node's part of a run, as far as a runtime needs it; topology_file is the one that rule D8 may name."""
 
     run_id: str
     nonce: str
     node: str
     node_rank: int
     run_dir: str
+    topology_file: str | None
 
 
 @dataclass(frozen=True)

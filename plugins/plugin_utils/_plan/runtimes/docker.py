@@ -41,6 +41,7 @@ def execution(policy: ClusterPolicy, facts: NodeFacts, part: Part) -> Execution:
             "muster.run_dir": part.run_dir,
             "muster.workdir": facts.workdir.path,
         },
+        mounts=[part.topology_file] if part.topology_file else [],
     )
     return Execution(python=facts.python.command, starter=StarterChoice(NAME, ORIGIN), container=container)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -127,6 +128,16 @@ def test_the_command_gives_the_container_its_name_and_no_variable(tmp_path: Path
     entry = command.index("--entrypoint")
     assert command[entry : entry + 3] == ["--entrypoint", "/usr/bin/env", "train"]
     assert command[-4:] == ["python3.11", f"{job.run_dir}/runner.pyz", job.run_dir, job.nonce]
+    assert "--volume" not in command
+
+
+def test_the_container_gets_the_nodes_files_at_their_own_paths(tmp_path: Path) -> None:
+    plain = in_container(tmp_path).container
+    assert plain is not None
+    job = in_container(tmp_path, container=dataclasses.replace(plain, mounts=["/opt/topo.xml"]))
+    command = Docker().command(job, start.runner_command(job, "docker"))
+    assert command[command.index("--volume") :][:2] == ["--volume", "/opt/topo.xml:/opt/topo.xml:ro"]
+    assert command.index("--volume") < command.index("train")
 
 
 def test_an_ended_container_of_this_run_is_replaced(tmp_path: Path) -> None:

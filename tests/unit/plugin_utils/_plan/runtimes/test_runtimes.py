@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.finding imp
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render
 from ansible_collections.muster.train.tests.support.plan_parts import (
+    NO_GPU,
     NONCE,
     POLICY,
     RUN_ID,
@@ -49,6 +50,7 @@ def test_the_job_has_its_container() -> None:
             "muster.run_dir": run_dir,
             "muster.workdir": "/home/ann/muster",
         },
+        "mounts": [],
     }
     assert (job["runtime"], job["starter"], job["starter_reason"]) == ("docker", "docker", "launch_runtime")
     assert job["argv"][:2] == ["python3", f"{run_dir}/torchrun.py"]
@@ -71,6 +73,13 @@ def test_without_its_compose_file_no_launch() -> None:
 
 def test_the_plan_shows_the_container() -> None:
     assert f"muster-{RUN_ID}-0  # train of {FILE['path']}" in render(plan())
+
+
+@pytest.mark.parametrize("source", ["/etc/nccl.conf", None], ids=["named", "known to NCCL"])
+def test_every_container_gets_the_topology_file_of_its_vm(source: str | None) -> None:
+    made = plan(gpu={**NO_GPU, "topology_file": {"path": "/opt/topo.xml", "source": source}})
+    assert [job["container"]["mounts"] for job in made["jobs"].values()] == [["/opt/topo.xml"]] * 2
+    assert f"train of {FILE['path']}, with /opt/topo.xml" in render(made)
 
 
 def test_docker_is_called_by_at_least_one_word() -> None:
