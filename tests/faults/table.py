@@ -66,7 +66,7 @@ ROWS = [
                 *(torchrun.again, 60.0, "torch", 1, torchrun.skip_reason),
             ),
         ),
-        (f"{UNIT}/gang/test_base.py::test_attempts_without_progress_end_the_run",),
+        (f"{UNIT}/gang/test_attempts.py::test_attempts_without_progress_end_the_run",),
     ),
     Row(
         "a rank needs more memory than its unit, its container or the machine has",
@@ -136,7 +136,7 @@ ROWS = [
         "the run continues without it",
         "`running`",
         tests=(
-            f"{UNIT}/gang/test_base.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
+            f"{UNIT}/gang/test_attempts.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
             f"{UNIT}/gang/test_coordinator_restarts.py::test_lost_spares_do_not_end_the_run_and_replace_no_node",
         ),
     ),
@@ -196,8 +196,8 @@ ROWS = [
         "its peers",
         "`lost` once all others have ended",
         tests=(
-            f"{UNIT}/gang/test_base.py::test_a_member_that_is_never_lost_continues_alone",
-            f"{UNIT}/gang/test_base.py::test_a_head_that_never_loses_nodes_continues_without_a_member",
+            f"{UNIT}/gang/test_losses.py::test_a_member_that_is_never_lost_continues_alone",
+            f"{UNIT}/gang/test_losses.py::test_a_head_that_never_loses_nodes_continues_without_a_member",
         ),
     ),
     Row(

@@ -11,6 +11,8 @@ import itertools
 import random
 import socket
 import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,16 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import G
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
 KEY = "0123456789abcdef" * 4
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
 # Below the kernel's ephemeral ports: a gang's ports stay free until its head listens.
 LOWEST_PORT, PORT_BLOCKS, PORTS_PER_GANG = 12000, 900, 8
 _blocks = itertools.count(random.SystemRandom().randrange(PORT_BLOCKS))
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
 
 
 def free_ports() -> int:
@@ -114,3 +121,6 @@ class Running:
             if runner.poll() is None:
                 runner.kill()
                 runner.wait()
+
+
+Make = Callable[..., Running]

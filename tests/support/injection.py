@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What came of a text that was given: the value that was made of it, or the refusal's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
+from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
+from ansible_collections.muster.train.plugins.plugin_utils._request.request import InvalidRequest, make_request
+from ansible_collections.muster.train.tests.support.requests import SITUATION
+
+TWO = Inventory((InventoryHost("node0"), InventoryHost("node1")), ("/clusters/lab/hosts.yml",), None)
+Lines = tuple[str, ...]
+
+
+def ask(verb: str, raw: dict[str, Any], **more: Any) -> tuple[dict[str, Any] | None, Lines]:
+    """Return the values of a request's parameters, or the lines of its refusal."""
+    given: dict[str, Any] = {"extra_vars": raw, "environment": {}, "defaults": {}, "documented": (), **more}
+    if verb == "launch" and not {"script", "module"} & {*raw, *given["defaults"]}:
+        given["defaults"] = {**given["defaults"], "script": "train.py"}
+    try:
+        made = make_request(verb, **{"inventory": TWO, "situation": SITUATION, **given})
+    except InvalidRequest as refused:
+        return None, refused.lines
+    return {name: setting["value"] for name, setting in made["parameters"].items()}, ()
+
+
+def attempt(call: Callable[..., Any], *args: object) -> tuple[Any, str | None]:
+    """Return what came of a call, and the refusal's words."""
+    try:
+        return call(*args), None
+    except (ValueError, StartError, PlanError) as refused:
+        return None, str(refused)
+
+
+def findings_against(plan: Callable[[], object]) -> list[finding.Finding]:
+    """Return the findings that stand against it."""
+    _value, refused = attempt(plan)
+    if refused is None:
+        return []
+    with pytest.raises(PlanError) as caught:
+        plan()
+    assert all(line.isprintable() for line in refused.split("\n"))
+    return caught.value.findings
