@@ -17,6 +17,8 @@ PROC = "/proc"
 PIPES = "pipes"
 # After SIGKILL only a process in uninterruptible sleep stays; it is named then and left to the kernel.
 UNKILLABLE_AFTER_S = 10.0
+# Every rank has the first; systemd sets the second only for what it runs when a unit has ended (systemd.exec(5)).
+INTACT = frozenset({"HOME", "SERVICE_RESULT"})
 
 
 def _read(path: str) -> bytes:
@@ -72,9 +74,9 @@ def descendants(root: int) -> list[Process]:
 def processes_of(run_id: str, run_dir: str, nonce: str | None = None) -> list[Process]:
     """Return the living processes of this run here (never this process itself), of one launch where a nonce is given.
 
-    They carry its mark in their environment, or where they have rewritten that, hold a mark or a rank's pipe open; or
-    they descend from such a process, or belong to the session that it leads. The mark is the run id with the run
-    directory of this node: two nodes of one run may share a machine.
+    They carry its mark in their environment, or where they have rewritten that, hold a mark or a rank's pipe open,
+    or live in its systemd unit; or they descend from such a process, or belong to the session that it leads. The
+    mark is the run id with the run directory of this node: two nodes of one run may share a machine.
     """
     marks = {"MUSTER_RUN_ID": run_id, "MUSTER_RUN_DIR": run_dir}
     if nonce is not None:
@@ -82,8 +84,9 @@ def processes_of(run_id: str, run_dir: str, nonce: str | None = None) -> list[Pr
     mark = _mark_name(run_id, run_dir, nonce or "")
     # Nothing tells which launch a pipe belongs to.
     places = (f"/memfd:{mark}", *([os.path.join(run_dir, PIPES, "")] if nonce is None else []))
+    unit = unit_name(run_id, run_dir, nonce or "")
     others = [process for process in every() if process.pid != os.getpid()]
-    members = {process.pid for process in others if _is_marked(process, marks, places)}
+    members = {process.pid for process in others if _is_marked(process, marks, places, unit)}
     size = -1
     while members and size != len(members):
         size = len(members)
@@ -91,16 +94,28 @@ def processes_of(run_id: str, run_dir: str, nonce: str | None = None) -> list[Pr
     return [process for process in others if process.pid in members]
 
 
-def _is_marked(process: Process, marks: dict[str, str], places: tuple[str, ...]) -> bool:
+def _is_marked(process: Process, marks: dict[str, str], places: tuple[str, ...], unit: str) -> bool:
     variables = environment(process.pid)
-    if "HOME" in variables:  # every rank has it
-        return marks.items() <= variables.items()
-    return marks.items() <= variables.items() or any(path.startswith(places) for path in open_files(process))
+    if marks.items() <= variables.items():
+        return True
+    if variables.keys() & INTACT:
+        return False
+    groups = _read(f"{PROC}/{process.pid}/cgroup").decode("utf-8", "replace")
+    return f"/{unit}" in groups or any(path.startswith(places) for path in open_files(process))
+
+
+def _key(run_id: str, run_dir: str) -> str:
+    return hashlib.sha256(os.fsencode(f"{run_id} {run_dir}")).hexdigest()[:32]
+
+
+def unit_name(run_id: str, run_dir: str, nonce: str) -> str:
+    """Return the name of a launch's systemd unit here; without a nonce, what the names of all launches begin with."""
+    return f"muster-{run_id}-{_key(run_id, run_dir)[:8]}-{nonce[:8]}"
 
 
 def _mark_name(run_id: str, run_dir: str, nonce: str) -> str:
     """Return the name of a launch's mark; it has at most 249 bytes (memfd_create(2)), which a path may not."""
-    return f"muster-{hashlib.sha256(os.fsencode(f'{run_id} {run_dir}')).hexdigest()[:32]}-{nonce}"
+    return f"muster-{_key(run_id, run_dir)}-{nonce}"
 
 
 def open_mark(run_id: str, run_dir: str, nonce: str) -> int | None:

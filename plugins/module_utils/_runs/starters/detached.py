@@ -11,6 +11,7 @@ import sys
 
 from ..._host.host import Host
 from ..._records.job import Job
+from ...runner.process_tree import unit_name
 from .base import Starter, StartError
 from .docker import Docker
 
@@ -71,7 +72,7 @@ class SystemdStarter(Starter):
             # Records how a killed runner ended; the dash: a failure here must not fail the unit.
             "ExecStopPost": "-" + quote([sys.executable, archive, job.run_dir, job.nonce, "ended"]),
         }
-        unit = f"muster-{job.run_id}-{job.node_rank}-{job.nonce[:8]}"
+        unit = unit_name(job.run_id, job.run_dir, job.nonce)
         manager = ["env", f"XDG_RUNTIME_DIR=/run/user/{os.geteuid()}", "systemd-run", "--user"]
         head = [*(manager if self._user else ["systemd-run", "--system"]), "--quiet", "--collect", "--unit", unit]
         # systemd replaces ${NAME} in a unit's words, which here are paths (systemd.service(5), Command lines).

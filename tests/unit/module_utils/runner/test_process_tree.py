@@ -10,6 +10,9 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.plugins.module_utils.runner.process import Process, parse_stat
@@ -44,6 +47,26 @@ def test_only_the_marked_processes_are_of_the_run() -> None:
             for process in [mine, *strangers]:
                 process.kill()
                 process.wait()
+
+
+def test_what_lost_all_other_marks_is_known_by_its_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, earlier = (process_tree.unit_name("r1", "/x/r1", nonce * 32) for nonce in "ab")
+    elsewhere = process_tree.unit_name("r1", "/y/r1", "a" * 32)
+    processes = {
+        101: ("", f"0::/system.slice/{launch}.service"),
+        102: ("", f"1:name=systemd:/user.slice/user-1.slice/user@1.service/app.slice/{earlier}.service\n0::/"),
+        103: ("", f"0::/system.slice/{elsewhere}.service"),  # another node's, on the same machine
+        104: ("SERVICE_RESULT=signal", f"0::/system.slice/{launch}.service"),  # records how the runner ended
+        105: ("HOME=/root", "0::/system.slice/cron.service"),
+    }
+    for pid, (variables, groups) in processes.items():
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(STAT.replace("4242", str(pid)))
+        (tmp_path / str(pid) / "environ").write_text(variables)
+        (tmp_path / str(pid) / "cgroup").write_text(f"{groups}\n")
+    monkeypatch.setattr(process_tree, "PROC", str(tmp_path))
+    assert {process.pid for process in process_tree.processes_of("r1", "/x/r1")} == {101, 102}
+    assert [process.pid for process in process_tree.processes_of("r1", "/x/r1", "a" * 32)] == [101]
 
 
 def test_a_reused_pid_is_never_signaled() -> None:

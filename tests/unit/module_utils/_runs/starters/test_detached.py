@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.module_utils._runs.starters import detached
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.support.jobs import make_job
 
 
@@ -43,6 +44,7 @@ def test_the_unit_raises_memlock_and_carries_no_environment(tmp_path: Path) -> N
     assert {"--property=LimitMEMLOCK=infinity", "--property=KillMode=mixed", "--property=TimeoutStopSec=45"} <= {
         *command
     }
+    assert command[4:6] == ["--unit", process_tree.unit_name(job.run_id, job.run_dir, job.nonce)]
     assert command[-4:] == ["--", "/usr/bin/env", "A=1", "python3"]
     assert not [word for word in command if word.startswith("--setenv")]
     assert detached.SystemdStarter(user=True).command(job, [])[2:4] == ["systemd-run", "--user"]
