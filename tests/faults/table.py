@@ -53,7 +53,7 @@ ROWS = [
                 *(15.0, "torch", 1, torchrun.skip_reason),
             ),
         ),
-        (f"{UNIT}/gang/test_base.py::test_a_command_that_is_missing_on_one_node_fails_the_run",),
+        (f"{UNIT}/gang/runners/test_base.py::test_a_command_that_is_missing_on_one_node_fails_the_run",),
     ),
     Row(
         "the same, with `max_restarts`",
@@ -66,7 +66,7 @@ ROWS = [
                 *(torchrun.again, 60.0, "torch", 1, torchrun.skip_reason),
             ),
         ),
-        (f"{UNIT}/gang/test_attempts.py::test_attempts_without_progress_end_the_run",),
+        (f"{UNIT}/gang/runners/test_attempts.py::test_attempts_without_progress_end_the_run",),
     ),
     Row(
         "a rank needs more memory than its unit, its container or the machine has",
@@ -136,7 +136,7 @@ ROWS = [
         "the run continues without it",
         "`running`",
         tests=(
-            f"{UNIT}/gang/test_attempts.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
+            f"{UNIT}/gang/runners/test_attempts.py::test_a_spare_that_gets_a_signal_leaves_and_the_run_goes_on",
             f"{UNIT}/gang/test_coordinator_restarts.py::test_lost_spares_do_not_end_the_run_and_replace_no_node",
         ),
     ),
@@ -196,8 +196,8 @@ ROWS = [
         "its peers",
         "`lost` once all others have ended",
         tests=(
-            f"{UNIT}/gang/test_losses.py::test_a_member_that_is_never_lost_continues_alone",
-            f"{UNIT}/gang/test_losses.py::test_a_head_that_never_loses_nodes_continues_without_a_member",
+            f"{UNIT}/gang/runners/test_losses.py::test_a_member_that_is_never_lost_continues_alone",
+            f"{UNIT}/gang/runners/test_losses.py::test_a_head_that_never_loses_nodes_continues_without_a_member",
         ),
     ),
     Row(
@@ -208,7 +208,7 @@ ROWS = [
             Fault("a stop, ranks exit on SIGTERM", nodes.stopped(deaf=False), 5.0),
             Fault("a stop, ranks ignore SIGTERM", nodes.stopped(deaf=True), gangs.STOP_GRACE_S + 5.0),
         ),
-        (f"{UNIT}/gang/test_base.py::test_a_stop_before_all_have_joined_wins",),
+        (f"{UNIT}/gang/runners/test_base.py::test_a_stop_before_all_have_joined_wins",),
     ),
     Row(
         "`stop` during the start of a run",
@@ -273,7 +273,7 @@ ROWS = [
         (
             "tests/integration/test_races.py::test_one_of_two_launches_wins_twenty_times",
             "tests/integration/test_races.py::test_two_launches_at_once_from_one_directory",
-            f"{UNIT}/gang/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
+            f"{UNIT}/gang/runners/test_base.py::test_a_member_waits_for_its_slot_while_its_head_waits_for_it",
         ),
     ),
     Row(

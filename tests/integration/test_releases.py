@@ -32,7 +32,8 @@ LEFT_OUT = (
     "_runs/*",
     "runner/test_*",
     "runner/attempt/test_[bcm]*",
-    "runner/gang/test_[bmrs]*",
+    "runner/gang/runners",
+    "runner/gang/test_[mrs]*",
 )
 CODE = "/root/units/code"
 # Rank 1 needs more than its unit may have; what is over the limit must not be swapped out.
