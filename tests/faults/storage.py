@@ -10,6 +10,7 @@ from ansible_collections.muster.train.tests.faults.row import Fault, Row
 from ansible_collections.muster.train.tests.support import no_flock
 
 UNIT = "tests/unit/module_utils/runner"
+VERBS = "tests/integration/test_work_directories.py"
 
 STORAGE = [
     Row(
@@ -26,6 +27,7 @@ STORAGE = [
         (
             f"{UNIT}/test_files.py::test_a_run_on_a_full_disk_can_be_stopped",
             f"{UNIT}/test_files.py::test_where_no_request_can_be_written_a_signal_is_the_request",
+            f"{VERBS}::test_a_run_is_stopped_where_no_inode_is_left",
         ),
     ),
     Row(
@@ -44,7 +46,10 @@ STORAGE = [
         "the launch is refused with the kernel's words, by its checks or by the runner",
         "nothing starts",
         (Fault("flock does not work: until all have ended", homes.without_flock, 15.0, skip_reason=no_flock.missing),),
-        (f"{UNIT}/test_storage.py::test_without_flock_the_refusal_says_so",),
+        (
+            f"{UNIT}/test_storage.py::test_without_flock_the_refusal_says_so",
+            f"{VERBS}::test_a_work_directory_without_flock_is_refused_by_the_plan",
+        ),
     ),
     Row(
         "a cleaner of `/tmp` removes the files of a living run",
@@ -54,6 +59,7 @@ STORAGE = [
         (
             f"{UNIT}/test_upkeep.py::test_a_living_run_makes_its_files_again",
             f"{UNIT}/test_upkeep.py::test_before_it_does_it_is_known_by_its_processes",
+            f"{VERBS}::test_a_run_whose_files_a_cleaner_removes_is_still_known_and_stopped",
         ),
     ),
 ]
