@@ -5,95 +5,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import READ_LIMIT, Host
-from ansible_collections.muster.train.plugins.module_utils._runs.prune import judge_containers, remove_run
-from ansible_collections.muster.train.plugins.module_utils._runs.prune import prune as prune_prune
+from ansible_collections.muster.train.plugins.module_utils._runs.prune import remove_run
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 from ansible_collections.muster.train.plugins.module_utils.runner import locks
-
-DAY = 86400
-NOW = time.time()
-DOCKER = ["sudo", "-n", "docker"]
-
-
-class Engine:
-    """An engine with these containers: name -> (state, run id); they were made an hour and a half ago."""
-
-    def __init__(self, containers: dict[str, tuple[str, str]], refuses: str = "", workdir: Path | None = None) -> None:
-        self.containers = containers
-        self.refuses = refuses
-        self.runs = (workdir or Path("/nowhere")) / ".muster" / "nodes" / "node0" / "runs"
-        self.created = NOW - 5400
-        self.commands: list[list[str]] = []
-
-    def run(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
-        self.commands.append(list(argv))
-        assert list(argv[: len(DOCKER)]) == DOCKER
-        verb = argv[len(DOCKER)]
-        if verb == "ps":
-            if self.refuses:
-                return CommandResult(1, "", f"{self.refuses}\n")
-            made = time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC", time.gmtime(self.created))
-            rows = [
-                f"{name}\t{state}\t{made}\t{run_id}\t{self.runs / run_id}\n"
-                for name, (state, run_id) in self.containers.items()
-            ]
-            return CommandResult(0, "".join(rows), "")
-        assert verb == "rm"
-        assert "-f" not in argv and "--force" not in argv
-        name = argv[-1]
-        if name == "stuck":
-            return CommandResult(1, "", "Error response from daemon: device busy\n")
-        del self.containers[name]
-        return CommandResult(0, f"{name}\n", "")
-
-
-def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **state: Any) -> Path:
-    """A run directory that ended so many days ago."""
-    path = workdir / ".muster" / "nodes" / "node0" / "runs" / run_id
-    (path / "logs").mkdir(parents=True)
-    (path / "logs" / "rank_00.log").write_text("hello\n")
-    known = {"run_id": run_id, "phase": phase, "ended": utc(NOW - days * DAY), **state}
-    (path / "state.json").write_text(json.dumps(known))
-    set_times(path, NOW - days * DAY)
-    return path
-
-
-def set_times(path: Path, moment: float) -> None:
-    for name in (*path.iterdir(), path):
-        os.utime(name, (moment, moment))
-
-
-def prune(
-    workdir: Path,
-    days: int | None = 30,
-    check: bool = False,
-    engine: Engine | None = None,
-    now: float = NOW,
-    controller: float | None = NOW,
-) -> dict[str, Any]:
-    host = Host(run=engine.run) if engine else Host()
-    return prune_prune(
-        host,
-        str(workdir),
-        "node0",
-        days=days,
-        containers=engine is not None,
-        docker=DOCKER,
-        now=now,
-        controller=controller,
-        check=check,
-    )
+from ansible_collections.muster.train.tests.support.ended_runs import DAY, NOW, make, prune
 
 
 @pytest.mark.parametrize(
@@ -286,59 +209,3 @@ def test_what_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     finally:
         for folder in tmp_path.glob(".muster/nodes/node0/runs/*/logs"):
             folder.chmod(0o700)
-
-
-def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
-    engine = Engine({"muster-a-0": ("exited", "a"), "muster-b-0": ("running", "b"), "muster-c-0": ("created", "c")})
-    predicted = prune(tmp_path, days=None, check=True, engine=engine)
-    assert len(engine.containers) == 3
-    done = prune(tmp_path, days=None, engine=engine)
-    assert predicted == done
-    assert [item["name"] for item in done["removed"]] == ["muster-a-0", "muster-c-0"]
-    assert done["kept"] == [{"kind": "container", "name": "muster-b-0", "why": "it is running: stop the run b first"}]
-    assert list(engine.containers) == ["muster-b-0"]
-    assert f"label=muster.workdir={os.path.realpath(tmp_path)}" in engine.commands[0]
-
-
-@pytest.mark.parametrize(
-    ("state", "age", "phase", "why"),
-    [
-        ("created", 60, "prepared", "it was created less than an hour ago: the launch of a may continue"),
-        ("created", 3700, "prepared", None),
-        ("created", 60, None, None),
-        ("exited", 7200, "running", "the run a has no verdict yet: stop it first"),
-        ("dead", 7200, "running", "the run a has no verdict yet: stop it first"),
-        ("exited", 60, "lost", None),
-        ("exited", 60, "succeeded", None),
-        ("exited", 60, None, None),
-    ],
-)
-def test_a_container_stays_while_its_run_may_start_or_has_no_verdict(
-    tmp_path: Path, state: str, age: float, phase: str | None, why: str | None
-) -> None:
-    if phase is not None:
-        make(tmp_path, "a", 0, phase)
-    engine = Engine({"muster-a-0": (state, "a")}, workdir=tmp_path)
-    engine.created = NOW - age
-    done = prune(tmp_path, days=None, engine=engine)
-    assert done["kept"] == ([{"kind": "container", "name": "muster-a-0", "why": why}] if why else [])
-    assert list(engine.containers) == (["muster-a-0"] if why else [])
-
-
-def test_a_container_without_a_run_is_ignored(tmp_path: Path) -> None:
-    assert prune(tmp_path, engine=Engine({"postgres": ("exited", "")}))["removed"] == []
-
-
-def test_an_engine_that_does_not_answer_is_reported_and_runs_are_still_removed(tmp_path: Path) -> None:
-    make(tmp_path, "old", 90)
-    done = prune(tmp_path, engine=Engine({}, refuses="permission denied while trying to connect"))
-    assert done["engine"] == "permission denied while trying to connect"
-    assert done["removed"] == [{"kind": "run", "name": "old"}]
-    missing = Host(run=lambda _argv, _timeout, _cwd: CommandResult(None, "", "", missing=True))
-    assert judge_containers(missing, str(tmp_path), DOCKER, NOW) == ([], None)
-
-
-def test_a_container_that_cannot_be_removed_is_a_failure(tmp_path: Path) -> None:
-    done = prune(tmp_path, engine=Engine({"stuck": ("dead", "a")}))
-    assert done["failed_on"] == ["container stuck: device busy"]
-    assert done["removed"] == []
