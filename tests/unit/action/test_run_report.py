@@ -1,14 +1,11 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the action `run_report`: what is printed, when the task fails, and once through ansible-playbook itself."""
+"""Tests of the action `run_report`: what is printed, and when the task fails."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,26 +16,9 @@ import pytest
 from ansible_collections.muster.train.plugins.action import run_report as show
 from ansible_collections.muster.train.plugins.plugin_utils._action import base
 from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.reports import RUN_ID, TRAP, failing, info
 
-ROOT = Path(__file__).resolve().parents[3]
-RUN_ID = "multinode_42ch_autoth_20261120_143052"
-PEER = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.1]:1"
-TRAP = "{{ lookup('ansible.builtin.pipe', 'touch evaluated') }}"
 Show = Callable[..., tuple[list[str], dict[str, Any]]]
-
-
-def info(node: str, phase: str, **more: Any) -> dict[str, Any]:
-    rank = int(node[-1])
-    run: dict[str, Any] = {"node": node, "node_rank": rank, "run_id": RUN_ID, "phase": phase, "why": None, "nproc": 2}
-    run.update(world_size=4, first_rank=2 * rank, elapsed_s=31.0, first=None, log_tail=[], run_dir=f"/w{rank}")
-    return {"launch__info": {"run": {**run, **more}, "runs": [], "log": []}}
-
-
-def failing() -> dict[str, Any]:
-    peer = {"rank": 0, "local_rank": 0, "exit_code": 1, "signal": None, "message": PEER, "time": 1.0}
-    first: dict[str, Any] = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "message": "<NONE>", "time": 2.0}
-    first["log_tail"] = ["Fatal Python error: Segmentation fault", TRAP]
-    return {"node0": info("node0", "failed", first=peer), "node1": info("node1", "failed", first=first)}
 
 
 def going(phase: str = "running") -> dict[str, Any]:
@@ -260,62 +240,3 @@ def test_list(run: Show, tmp_path: Path) -> None:
         "as last seen, at 2026-11-20 14:31 UTC; to update it: "
         "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
     ]
-
-
-PLAYBOOK = """
-- name: Status
-  hosts: nodes
-  gather_facts: false
-  tasks:
-    - name: Read
-      muster.train.run_info:
-        workdir: "{{ launch_workdir }}"
-        node: "{{ inventory_hostname }}"
-      register: launch__info
-      ignore_errors: true
-    - name: Choose
-      muster.train.run_pick:
-      run_once: true
-      register: launch__run
-    - name: Write
-      muster.train.run_experiment:
-        request: {verb: collect, experiments: "{{ playbook_dir }}/experiments"}
-      run_once: true
-    - name: Show
-      muster.train.run_report:
-        what: result
-        run_id: "{{ launch__run.run_id }}"
-        succeed_on: [succeeded]
-      run_once: true
-"""
-
-
-@pytest.mark.slow
-def test_through_ansible_playbook(tmp_path: Path) -> None:
-    """Two nodes that failed and one whose Python is missing; every word of theirs is a template that must not run."""
-    hosts: dict[str, dict[str, str]] = {"node2": {"launch_workdir": "/", "ansible_python_interpreter": "/no/python"}}
-    for node, answer in failing().items():
-        run_dir = tmp_path / node / ".muster" / "nodes" / node / "runs" / RUN_ID
-        run_dir.mkdir(parents=True)
-        times = {"created": "2026-11-20T14:30:52Z", "started": "2026-11-20T14:30:53Z", "ended": "2026-11-20T14:31:24Z"}
-        state = {**answer["launch__info"]["run"], **times, "why": TRAP, "boot_id": TRAP}
-        (run_dir / "state.json").write_text(json.dumps(state))
-        hosts[node] = {"launch_workdir": str(tmp_path / node)}
-    inventory = {"nodes": {"hosts": dict(sorted(hosts.items())), "vars": {"ansible_connection": "local"}}}
-    (tmp_path / "hosts.json").write_text(json.dumps(inventory))
-    (tmp_path / "playbook.yml").write_text(PLAYBOOK)
-    command = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "playbook.yml"]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_NOCOLOR": "1"}
-    environment.update(ANSIBLE_PYTHON_INTERPRETER=sys.executable, ANSIBLE_HOME=str(tmp_path / "ansible"))
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
-    assert f"{RUN_ID}  failed · 4 ranks on 2 nodes · 31 s" in lines, done.stdout
-    assert "  node1: rank 3 killed by SIGSEGV" in lines
-    assert f"    | {TRAP}" in lines
-    assert f"{RUN_ID} failed: node1: rank 3 killed by SIGSEGV" in done.stdout + done.stderr
-    assert any(line.startswith("node2 ") for line in lines)
-    assert "Traceback" not in done.stdout + done.stderr
-    assert '"cause"' not in done.stdout + done.stderr
-    assert list(tmp_path.rglob("evaluated")) == []
-    assert (tmp_path / "experiments" / "latest" / "run.yml").is_file()

@@ -1,0 +1,15 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the action `verb_request` is called with, and a value of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Run = Callable[..., dict[str, Any]]
+
+
+def value(result: dict[str, Any], name: str) -> Any:
+    return result["request"]["parameters"][name]["value"]

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An action that follows a run, and what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from ansible_collections.muster.train.plugins.action import run_follow as follow
+from ansible_collections.muster.train.tests.support.following import Fake, Make, Read
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the user sees, warnings too."""
+    lines: list[str] = []
+    display = MagicMock()
+    display.display = display.warning = lines.append
+    monkeypatch.setattr(follow, "display", display)
+    return lines
+
+
+@pytest.fixture
+def make(printed: list[str]) -> Make:
+    def made(*parts: Iterator[Read] | list[Read], answers: Sequence[Any] = (), **args: Any) -> Fake:
+        return Fake(chain.from_iterable(parts), answers, **args)
+
+    return made

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the action `run_follow` on a head whose files its user cannot read: a module tells what they hold."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleActionFail
+
+from ansible_collections.muster.train.tests.support.following import ALIVE, Make, Unframed, ended, outcome
+
+TALK = Unframed('\x1b]0;gpu01\x07{"phase": "failed"}\n')
+OBSERVED = '(observed: {"phase": "failed"})'
+
+
+def test_what_a_read_hides_a_module_tells(make: Make, printed: list[str]) -> None:
+    over = {"run": {"alive": False, "phase": "succeeded", "elapsed_s": 40}}
+    action = make(repeat(TALK), answers=[ALIVE, ALIVE, over])
+    assert outcome(action) == ended("succeeded")
+    assert action.asked == [21, 42, 63]
+    assert printed == [
+        f"node0: the state of the run could not be read as a file {OBSERVED}; a module reads it every 20 s instead",
+        "running  no step yet  0:00 elapsed",
+        "succeeded, no metrics reported  0:40 elapsed",
+    ]
+
+
+def test_a_start_that_cannot_be_read_is_no_failure(make: Make) -> None:
+    """A run that began, or succeeded, while nothing could be read has started."""
+    for run in (
+        {"alive": True, "phase": "running", "started": "2026-11-20T14:30:52Z", "gang": {"nodes": 2}},
+        {"alive": False, "phase": "succeeded", "started": "2026-11-20T14:30:52Z"},
+    ):
+        action = make(repeat(TALK), answers=[{"run": run}], until="running")
+        assert outcome(action) == {"ended": not run["alive"], "phase": run["phase"], "interrupted": False}
+
+
+@pytest.mark.parametrize("until", ["running", "ended"])
+def test_nothing_readable_is_not_waited_for_for_ever(make: Make, until: str) -> None:
+    action = make(repeat(TALK), answers=[{"failed": True, "msg": "no python"}] * 9, until=until)
+    with pytest.raises(AnsibleActionFail) as caught:
+        action.run(task_vars={})
+    assert str(caught.value) == (
+        f"node0: the state of the run could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
+        "(no python); the run continues"
+    )
+
+
+def test_a_start_whose_reason_is_not_known(make: Make) -> None:
+    """A reason is never None."""
+    over = {"run": {"alive": False, "phase": "failed"}}
+    assert outcome(make(repeat(TALK), answers=[over], until="running")) == {
+        "failed": True,
+        "msg": "the run failed before it started; a runner that came late ends within a minute",
+    }
+
+
+@pytest.mark.parametrize(
+    "run", [{"alive": True, "phase": "x"}, {"alive": True, "phase": "running", "elapsed_s": 1e999}]
+)
+def test_a_node_that_lies_is_not_waited_for_for_ever(make: Make, run: dict[str, Any]) -> None:
+    action = make(repeat(TALK), answers=[{"run": run}] * 9)
+    with pytest.raises(AnsibleActionFail) as caught:
+        action.run(task_vars={})
+    assert "nor by a module (its answer has no state of the run); the run continues" in str(caught.value)
