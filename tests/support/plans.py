@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plans for tests, and a variable of one of their jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.tests.support.plan_parts import nodes, policy, request
+
+NVIDIA = {"vendor": "nvidia", "count": 8}
+
+
+def plan_of(count: int = 2, env: Any = None, facts: dict[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
+    """The plan of `count` like nodes; env is launch_env, facts changes every node."""
+    return make_plan(request(count, **parameters), policy(env=env or {}), nodes(count, **(facts or {})))
+
+
+def environment(plan: dict[str, Any], name: str = "node0") -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in plan["jobs"][name]["environment"]}
+
+
+def variable(plan: dict[str, Any], name: str, of: str = "node0") -> tuple[str, str, str]:
+    [variable] = [item for item in plan["jobs"][of]["environment"] if item["name"] == name]
+    return variable["value"], variable["origin"], variable["reason"]
