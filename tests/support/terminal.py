@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import time
 from collections.abc import Callable
 
@@ -16,11 +17,25 @@ from ansible_collections.muster.train.tests.support.cluster import ROOT, Cluster
 LIMIT_S = 300
 
 
+def wait_for_end(pid: int) -> int:
+    """Return the status of a child that ends by itself; else kill it and fail."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    raise AssertionError(f"it did not end within {LIMIT_S} s of the end of its terminal")
+
+
 def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str) -> Played:
     """Run a playbook on a terminal of its own, pressing keys as `press` says when it has read what was printed."""
     argv = cluster.command(*arguments)
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the tests ignore it, and Ansible would, too
         os.chdir(ROOT)
         os.execve(argv[0], argv, cluster.environment(TERM="xterm"))
     screen = b""
@@ -42,5 +57,5 @@ def on_terminal(cluster: Cluster, press: Callable[[str], bytes], *arguments: str
             raise AssertionError(f"still there after {LIMIT_S} s: {screen.decode(errors='replace')}")
     finally:
         os.close(terminal)
-        status = os.waitpid(pid, 0)[1]
+        status = wait_for_end(pid)
     return Played(os.waitstatus_to_exitcode(status), screen.decode().replace("\r\n", "\n"))

@@ -86,8 +86,7 @@ def failures_of(run: RunRecord) -> list[Failure]:
     likeness = judge_text("\n".join([why, *run.log_tail[-TAIL_LINES:]]))
     exception, message = split_exception(last_exception(run.log_tail))
     cause = Cause(node, None, run.exit_code, run.signal, exception, message)
-    # Where no attempt began, the reason is that of the whole run, which names the node.
-    names_node = run.end is not None and run.end.node == run.node and not run.attempt
+    names_node = run.end is not None and (run.end.node, run.end.why) == (run.node, run.why)
     return [Failure(one_line(why), likeness, cause, seconds_of(run.ended), run.log_tail, names_node)]
 
 
