@@ -18,6 +18,7 @@ import pytest
 from ansible_collections.muster.train.tests.faults import disks
 from ansible_collections.muster.train.tests.support import no_flock
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 LATER = "multinode_1ch_autoth_20261120_143053_later"
 
@@ -85,8 +86,9 @@ def test_a_run_whose_files_a_cleaner_removes_is_still_known_and_stopped(cluster:
     for place in cluster.home.glob("work/*/.muster"):
         while place.exists():  # against the runner, which makes it again meanwhile
             shutil.rmtree(place, ignore_errors=True)
-    status = cluster.verb("status", run_id=RUN_ID)
-    assert status.phases == {"node0": "running", "node1": "running"}, status.out
+    running = {"node0": "running", "node1": "running"}
+    # Until its runner has written its state again, a run looks prepared.
+    wait_for(lambda: cluster.verb("status", run_id=RUN_ID).phases == running, "status shows the run", 120)
     second = cluster.launch(run_id=LATER)
     assert second.rc != 0
     assert re.search(f"is held by (run )?{RUN_ID}", " ".join(second.out.split())), second.out
