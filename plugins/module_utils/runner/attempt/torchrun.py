@@ -16,12 +16,15 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from typing import Any
 
 # torch's own exit barrier is 300 s: after that the head leaves with its store, while peers may still train.
 # The gang ends the barrier, not this timeout (its milliseconds fit into 31 bits); without lost_after the timeout does.
 EXIT_BARRIER_S, ALONE_EXIT_BARRIER_S = 14 * 86400.0, 3600.0
+# How long the ranks' error files may be looked for before the ranks get their signal.
+LOOK_S = 1.0
 
 
 class RankPipes:
@@ -49,42 +52,45 @@ def _lengthen_exit_barrier(api: Any, seconds: float) -> None:
     api.LocalElasticAgent = functools.partial(api.LocalElasticAgent, exit_barrier_timeout=seconds)
 
 
-def _hurry(processes: Any, report: int, grace: float) -> dict[int, dict[str, Any]]:
+def _shorten_close(processes: Any, report: int, grace: float) -> dict[int, dict[str, Any]]:
     """Report a failed rank at once, and give the other ranks only the run's grace period instead of torch's 30 s.
 
-    The dictionary returned gets, by local rank, the ranks that had failed unseen when torchrun was asked to end.
+    The dictionary returned gets, by local rank, the ranks that had failed before torchrun sent the others a signal.
     """
-    unseen: dict[int, dict[str, Any]] = {}
+    early_failures: dict[int, dict[str, Any]] = {}
     if not hasattr(processes, "PContext"):
-        return unseen
+        return early_failures
     close = processes.PContext.close
     closed = False
 
-    def closing(self: Any, death_sig: Any = None, timeout: float = grace) -> None:
+    def close_in_time(self: Any, death_sig: Any = None, timeout: float = grace) -> None:
         nonlocal closed
+        if not closed:  # torchrun closes twice; the second time its own signal has ended the ranks
+            # In a thread: storage that stands still must not delay the signal.
+            look = threading.Thread(target=lambda: early_failures.update(_failed_ranks(self)), daemon=True)
+            look.start()
+            look.join(LOOK_S)
+        closed = True
         if getattr(self, "_failures", None):
             os.write(report, b'[{"closing": true}]\n')
             timeout = min(timeout, grace)
-        elif not closed:  # torchrun closes twice; the second time its own signal has ended the ranks
-            unseen.update(_failed_ranks(self))
-        closed = True
         close(self, death_sig, timeout)
 
-    processes.PContext.close = closing
-    return unseen
+    processes.PContext.close = close_in_time
+    return early_failures
 
 
 def _failed_ranks(context: Any) -> dict[int, dict[str, Any]]:
     """Return the ranks that have failed by now: local rank -> its record, as `_report` writes them."""
-    failed = {}
+    failures = {}
     for local_rank, handler in getattr(context, "subprocess_handlers", {}).items():
         code, path = handler.proc.poll(), context.error_files[local_rank]
         if code is None and os.path.isfile(path):
             code = 1  # it has recorded its exception, and its interpreter is still exiting
         if code and code != -signal.SIGTERM:
             rank, when = int(context.envs[local_rank]["RANK"]), time.time()
-            failed[local_rank] = {"rank": rank, "local_rank": local_rank, "code": code, "time": when, "error": path}
-    return failed
+            failures[local_rank] = {"rank": rank, "local_rank": local_rank, "code": code, "time": when, "error": path}
+    return failures
 
 
 def _read_json(path: str) -> Any:
@@ -146,7 +152,7 @@ def main(argv: list[str]) -> int:
     os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts must not inherit it
     _lengthen_exit_barrier(api, EXIT_BARRIER_S if loses_nodes else ALONE_EXIT_BARRIER_S)
     killed = _note_kills(logs)
-    unseen = _hurry(logs, report, grace)
+    early_failures = _shorten_close(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
     try:
         if not (os.path.isdir(os.path.join(run_dir, "pipes")) and hasattr(logs, "LogsDest")):
@@ -159,9 +165,9 @@ def main(argv: list[str]) -> int:
         _report(error.failures, report)
         return 1
     except logs.SignalException as error:
-        failed = [{**record, "error": _read_json(record["error"])} for record in unseen.values()]
-        _send([*failed, *({"killed": local_rank} for local_rank in killed)], report)
-        return 1 if failed else 128 + int(error.sigval)
+        failures = [{**record, "error": _read_json(record["error"])} for record in early_failures.values()]
+        _send([*failures, *({"killed": local_rank} for local_rank in killed)], report)
+        return 1 if failures else 128 + int(error.sigval)
     return 0
 
 
