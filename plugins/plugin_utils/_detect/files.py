@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
-from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean, is_text
 
 from .._nccl.library import Library
 from .._nccl.view import version_text
@@ -38,10 +38,10 @@ def compose(report: DetectedNode) -> str:
     """Write KEY=value without quotes, as docker --env-file, compose env_file and podman read it."""
 
     def assignment(variable: Variable) -> str:
-        if _NOT_LITERAL.search(variable.value):
+        if _NOT_LITERAL.search(variable.value) or not is_text(variable.value):
             raise ValueError(
-                f"{variable.name}={variable.value}: an environment file for compose has no quotes, so it cannot hold "
-                "quotes, $, \\, a comment's # or spaces at the ends"
+                f"{variable.name}={clean(variable.value)}: an environment file for compose has no quotes, so it cannot "
+                "hold quotes, $, \\, a comment's #, control characters or spaces at the ends"
             )
         return f"{variable.name}={variable.value}"
 
@@ -62,6 +62,10 @@ def conf(report: DetectedNode) -> str:
     """Write NAME=value as in the library's configuration file, without trimming or quoting."""
 
     def assignment(variable: Variable) -> str:
+        if not is_text(variable.value):
+            raise ValueError(
+                f"{variable.name}={clean(variable.value)}: a line of the file cannot hold control characters"
+            )
         size = len(variable.value.encode())
         if size > CONF_VALUE_MAX:
             raise ValueError(f"{variable.name} has {size} bytes; the library reads at most {CONF_VALUE_MAX} of a value")

@@ -98,6 +98,15 @@ def test_compose_refuses_what_its_readers_bend(value: str) -> None:
         files.compose(node(mine(value)))
 
 
+@pytest.mark.parametrize("kind", ["compose", "conf"])
+@pytest.mark.parametrize("value", ["a\nNCCL_IB_DISABLE=1", "a\r", "\x1b[2J"])
+def test_a_value_that_would_be_two_lines_is_refused(kind: str, value: str) -> None:
+    """A login may have any value; it reaches the resolver as it is."""
+    with pytest.raises(ValueError, match=r"NCCL_MINE=.*control characters") as refusal:
+        files.WRITERS[kind](node(mine(value)))
+    assert str(refusal.value).isprintable()
+
+
 @pytest.mark.parametrize("value", ["", "a b", "^=mlx5_3", "a#b", "1,2;3", "ü"])
 def test_compose_takes_what_is_plain(value: str) -> None:
     assert f"NCCL_MINE={value}" in files.compose(node(mine(value))).splitlines()
