@@ -82,7 +82,7 @@ class KernelMemory:
         files = counters(_read(CGROUPS), _read(MOUNTS))
         counts = ((file, group, parse_kills(_read(file))) for file, group in files)
         self._counter = next(((file, group) for file, group, kills in counts if kills is not None), None)
-        self._samples = collections.deque([self._count()], maxlen=2)
+        self._samples = collections.deque([self._count() or 0], maxlen=2)
         self._log: int | None = None
         with contextlib.suppress(OSError):
             self._log = os.open(LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -91,11 +91,13 @@ class KernelMemory:
 
     def sample(self) -> None:
         """Read the count; what was counted before the last time no longer explains a failure."""
-        self._samples.append(self._count())
+        count = self._count()
+        if count is not None:
+            self._samples.append(count)
 
     def kills(self) -> int:
         """Return how many processes it has lately killed in the runner's control group."""
-        return max(0, self._count() - self._samples[0])
+        return max(0, (self._count() or 0) - self._samples[0])
 
     def explain(self) -> str | None:
         """Return in words what it killed, None where it killed nothing."""
@@ -111,8 +113,8 @@ class KernelMemory:
             os.close(self._log)
             self._log = None
 
-    def _count(self) -> int:
-        return 0 if self._counter is None else parse_kills(_read(self._counter[0])) or 0
+    def _count(self) -> int | None:
+        return None if self._counter is None else parse_kills(_read(self._counter[0]))
 
     def _messages(self) -> Iterator[str]:
         for _index in range(MAX_RECORDS if self._log is not None else 0):

@@ -93,6 +93,10 @@ def test_only_a_late_kill_explains_a_failure(tmp_path: Path, monkeypatch: pytest
     assert kernel.kills() == 1  # a sample just after a kill does not hide it
     kernel.sample()
     assert (kernel.kills(), kernel.explain()) == (0, None)
+    (tmp_path / "memory.events").rename(tmp_path / "away")
+    kernel.sample()  # not readable, as without a free file descriptor
+    kernel.sample()
+    assert kernel.kills() == 0
     count(6)
     assert kernel.kills() == 2
     kernel.close()
