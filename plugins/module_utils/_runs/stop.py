@@ -183,8 +183,8 @@ def _stop_processes(
         _wait_gone(run_id, directory, nonce, grace + RUNNER_SLACK_S)
     swept = Swept(*sweep(run_id, directory, nonce, 0.0 if runners else grace))
     run = read()
-    if run.phase == "not_found":
-        why = f"its processes were ended, how it ended is not known: {run.why}"
+    if run.phase == "not_found" and not swept.unkillable:
+        why = f"its processes were ended; how the run itself ended is not known: {run.why}"
         run = dataclasses.replace(run, phase="stopped", why=why)
     return True, run, swept
 

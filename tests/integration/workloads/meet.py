@@ -15,7 +15,7 @@ from pathlib import Path
 
 place, how_many = Path(sys.argv[1]), int(sys.argv[2])
 (place / str(os.getpid())).touch()
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 180
 while len(list(place.iterdir())) < how_many and time.monotonic() < deadline:
     time.sleep(0.005)
 print("{}")

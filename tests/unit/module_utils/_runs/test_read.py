@@ -232,13 +232,13 @@ def test_a_living_run_is_stopped_where_another_user_could_change_its_path(tmp_pa
         run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
         assert (run.phase, run.alive, run.run_dir) == ("running", True, None)
         assert str(run.why).endswith("so another user could change what root would read: nothing of it is read")
-        changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])
+        changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 60.0, False, ["docker"])
         assert runner.wait(60) == 0
     finally:
         runner.kill()
         runner.wait()
     assert (changed, run.phase, run.alive, swept.swept) == (True, "stopped", False, 0)
-    assert str(run.why).startswith(f"its processes were ended, how it ended is not known: {tmp_path} ")
+    assert str(run.why).startswith(f"its processes were ended; how the run itself ended is not known: {tmp_path} ")
     assert not list(tmp_path.rglob("stop.*"))
     assert not stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])[0]
     tmp_path.chmod(0o755)

@@ -28,4 +28,4 @@ def gang(tmp_path: Path) -> Iterator[Make]:
     for running in made:
         running.end()
     jobs = [job for running in made for job in running.jobs]
-    wait_for(lambda: not any(process_tree.processes_of(job.run_id, job.run_dir) for job in jobs), "nothing is left", 20)
+    wait_for(lambda: not any(process_tree.processes_of(job.run_id, job.run_dir) for job in jobs), "nothing is left", 60)
