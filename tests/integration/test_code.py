@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role code, where it needs no hosts: what it refuses before git is started."""
+"""The role code, where it needs no hosts: what it refuses before git is started, and copies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,21 +24,25 @@ PLAY = [
 ]
 
 
-def play(folder: Path, repo: str) -> tuple[int, str]:
+def check_out(folder: Path, repo: str) -> tuple[int, str]:
     """Check out a repository in check mode; return the exit code and what was printed."""
-    playbook = folder / "play.yml"
-    playbook.write_text(json.dumps(PLAY))
     values = {
-        "ansible_python_interpreter": sys.executable,
         "code_source": "git",
         "code_dir": str(folder / "code"),
         "code_git_repo": repo,
         "code_git_ref": "bad..ref",
     }
-    (folder / "values.json").write_text(json.dumps(values))
+    return play(folder, PLAY, values, "-vv", "--check", "-i", "localhost,")
+
+
+def play(folder: Path, plays: list[dict[str, Any]], values: dict[str, str], *options: str) -> tuple[int, str]:
+    """Run plays on this machine; return the exit code and what was printed."""
+    playbook = folder / "play.yml"
+    playbook.write_text(json.dumps(plays))
+    (folder / "values.json").write_text(json.dumps({"ansible_python_interpreter": sys.executable, **values}))
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "ansible", "playbook", "-vv", "--check", "-i", "localhost,", "-c", "local"),
+            *(sys.executable, "-m", "ansible", "playbook", *options, "-c", "local"),
             *("-e", f"@{folder / 'values.json'}", str(playbook)),
         ],
         cwd=ROOT,
@@ -53,7 +58,7 @@ def play(folder: Path, repo: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("user", [":s3cr3t", "ann:s3cr3t@x"])
 def test_a_password_in_the_url_is_refused_and_never_shown(user: str, tmp_path: Path) -> None:
-    code, printed = play(tmp_path, f"https://{user}@git.example.com/model.git")
+    code, printed = check_out(tmp_path, f"https://{user}@git.example.com/model.git")
     assert code == 2
     assert "contains a password or a token" in printed
     assert "credential helper" in printed
@@ -62,7 +67,22 @@ def test_a_password_in_the_url_is_refused_and_never_shown(user: str, tmp_path: P
 
 @pytest.mark.parametrize("repo", ["ssh://git@example.com:22/model.git", "git@example.com:a@b.git"])
 def test_a_user_in_the_url_is_not_a_password(repo: str, tmp_path: Path) -> None:
-    code, printed = play(tmp_path, repo)
+    code, printed = check_out(tmp_path, repo)
     # What is refused is the ref.
     assert code == 2
     assert 'git check-ref-format refuses code_git_ref "bad..ref"' in " ".join(printed.split())
+
+
+def test_a_play_of_batches_copies_to_every_node(tmp_path: Path) -> None:
+    """A node that finds another node's nonce has its copy; the node that wrote the nonce has to copy."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print()\n")
+    values = {
+        "code_source": "rsync",
+        "code_dir": f"{tmp_path}/{{{{ inventory_hostname }}}}",
+        "code_rsync_path": str(code),
+    }
+    rc, printed = play(tmp_path, [{**PLAY[0], "hosts": "all", "serial": 1}], values, "-i", "node0,node1,")
+    assert rc == 0, printed
+    assert [(tmp_path / node / "train.py").is_file() for node in ("node0", "node1")] == [True, True], printed
