@@ -257,7 +257,7 @@ class _Line:
     def draw(self, text: str, news: str, last: bool) -> None:
         """Show the text (plain output: if there is news and a line is due, and always the last one)."""
         if ON_TERMINAL:
-            display.display(self._over() + text[:WIDEST])
+            display.display(self._over() + text[:WIDEST], screen_only=True)  # a log file would get every second
             self._drawn = True
             return
         now = self._clock()

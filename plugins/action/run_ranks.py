@@ -80,7 +80,7 @@ class ActionModule(Action):
         nodes, spares = (variables["groups"].get(group, []) for group in ("nodes", "spares"))
         heads = ranks.head_candidates(infos, run_id, nodes, spares)
         if len(heads) > 1:
-            why = f"{names(heads)} all claim to be the head"
+            why = f"{names(heads)} claim to be the head"
         else:
             try:
                 text, why = self._read_plan(args, variables)

@@ -239,7 +239,7 @@ ansible_facts:
               description: Whether logind.conf says that a user's shared memory ends with the last session, or null.
               type: bool
             in_session:
-              description: Whether the login's processes are in a control group of logind's, null if that is not known.
+              description: Whether the login's processes are in a logind session, null if that is not known.
               type: bool
         memlock:
           description: How much memory the ranks may lock, in bytes. V(-1) is unlimited.

@@ -56,7 +56,7 @@ STARTS = [
         "error",
         change=put("code", commit=None, branch=None, dirty=None, source=None, why="git does not trust it"),
     ),
-    Fault("changes that nobody could look for", CPU, "code", "error", change=put("code", dirty=None, why="too slow")),
+    Fault("changes that could not be looked for", CPU, "code", "error", change=put("code", dirty=None, why="too slow")),
     Fault("no code", CPU, "code directory", change=put("code", exists=False, commit=None, branch=None, dirty=None)),
     Fault(
         "another script", CPU, "files", change=lambda facts: facts["node"]["files"]["train.py"].update(sha256="2" * 64)

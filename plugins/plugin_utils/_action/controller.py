@@ -9,6 +9,7 @@ for workers ends with the first write that fails, after which the controller wai
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import select
@@ -34,6 +35,7 @@ def end_without_reader() -> None:
         signal.signal(signal.SIGPIPE, _on_broken_pipe)
 
 
+@functools.cache
 def end_with_controller() -> None:
     """Let this worker, and the commands that it runs, end soon after the controller has gone."""
     controller = multiprocessing.parent_process()
@@ -45,8 +47,11 @@ def _on_broken_pipe(_signal: int, _frame: FrameType | None) -> None:
     # A worker inherits the handler, and a connection's or callback's pipe is their own affair.
     if not is_controller() or not _is_output_broken():
         return
-    for worker in multiprocessing.active_children():
+    workers = multiprocessing.active_children()
+    for worker in workers:
         worker.terminate()
+    for worker in workers:
+        worker.join(LOOK_S)
     # No unwinding: it would write to a queue that nothing reads any more.
     shutil.rmtree(vars(constants)["DEFAULT_LOCAL_TMP"], ignore_errors=True)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

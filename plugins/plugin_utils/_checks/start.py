@@ -78,7 +78,7 @@ def logout(node: Node, cluster: Cluster) -> Outcome:
     if not cluster.on_host or not _ends_with_session(node, cluster):
         return passed("the ranks do not belong to the controller's session", ORIGIN)
     if systemd.in_session is False:  # as where sshd does not use PAM, or Slurm takes the login into its job
-        return passed("the login is not in a session of logind's", "/proc/self/cgroup")
+        return passed("the login is not in a logind session", "/proc/self/cgroup")
     if not systemd.kill_user_processes:
         return passed("logind leaves the processes of this user's sessions alone", LOGIND)
     observed = f"logind ends the processes of {node.facts.user.name} with their session"

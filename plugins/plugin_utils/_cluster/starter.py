@@ -44,4 +44,4 @@ def unit_of(facts: NodeFacts) -> tuple[str | None, str]:
         return SYSTEM_UNIT, "root, where systemd runs"
     if facts.systemd.linger:
         return USER_UNIT, f"{facts.user.name} has lingering enabled, where systemd runs"
-    return None, f"{facts.user.name} has no lingering enabled (loginctl enable-linger)"
+    return None, f"{facts.user.name} does not have lingering enabled (loginctl enable-linger)"

@@ -194,8 +194,12 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
         return "unknown", None, failures[0]
     if "succeeded" in nodes:
         if missing:
-            return "partial", f"not begun on {names(missing)}", None
+            return "partial", f"not started on {names(missing)}", None
         return "succeeded", None, None
     if "prepared" in nodes:
-        return "prepared", f"prepared on {names(nodes['prepared'])}, not started on any node: clean it up by stop", None
+        return (
+            "prepared",
+            f"prepared on {names(nodes['prepared'])}, not started on any node: run stop to clean up",
+            None,
+        )
     return "not_found", "no node knows this run", None

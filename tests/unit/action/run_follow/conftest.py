@@ -21,7 +21,8 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the user sees, warnings too."""
     lines: list[str] = []
     display = MagicMock()
-    display.display = display.warning = lines.append
+    display.display = lambda line, **_options: lines.append(line)
+    display.warning = lines.append
     monkeypatch.setattr(follow, "display", display)
     return lines
 

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import MagicMock
 
 import pytest
@@ -18,7 +19,7 @@ from ansible_collections.muster.train.tests.support.actions import result_of
 
 
 class Example(base.ControllerAction):
-    OPTIONS = {"names": {"type": "list", "elements": "str", "required": True}}  # noqa: RUF012
+    OPTIONS: ClassVar[Mapping[str, Any]] = {"names": {"type": "list", "elements": "str", "required": True}}
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if not args["names"]:

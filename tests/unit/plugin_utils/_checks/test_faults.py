@@ -127,7 +127,7 @@ FAULTS = [
         options=lambda: {"policy": DOCKER},
     ),
     Fault(
-        "an image that nobody could look for",
+        "an image that could not be looked for",
         CPU,
         "image",
         "error",

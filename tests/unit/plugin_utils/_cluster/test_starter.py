@@ -23,7 +23,15 @@ def facts(uid: int, booted: bool, linger: bool) -> NodeFacts:
     [
         (0, True, False, "auto", "systemd", "auto: root, where systemd runs", "setsid"),
         (1000, True, True, "auto", "systemd-user", "auto: ann has lingering enabled, where systemd runs", "setsid"),
-        (1000, True, False, "auto", "setsid", "auto: ann has no lingering enabled (loginctl enable-linger)", None),
+        (
+            1000,
+            True,
+            False,
+            "auto",
+            "setsid",
+            "auto: ann does not have lingering enabled (loginctl enable-linger)",
+            None,
+        ),
         (0, False, True, "auto", "setsid", "auto: systemd does not run here", None),
         (0, True, True, "setsid", "setsid", "launch_starter", None),
         (0, True, False, "systemd", "systemd", "launch_starter", None),
@@ -39,7 +47,7 @@ def test_systemd_that_takes_no_unit_of_this_user_is_refused() -> None:
     nodes = {"node0": facts(1000, True, False), "node1": facts(0, True, False), "node2": facts(0, False, False)}
     findings = wrong("starter", nodes, policy=ClusterPolicy(starter="systemd"))
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "fail"), ("node2", "fail")]
-    assert findings[0].observed == "ann has no lingering enabled (loginctl enable-linger)"
+    assert findings[0].observed == "ann does not have lingering enabled (loginctl enable-linger)"
     assert findings[1].observed == "systemd does not run here"
     for asked in ("auto", "setsid"):
         assert wrong("starter", nodes, policy=ClusterPolicy(starter=asked)) == []

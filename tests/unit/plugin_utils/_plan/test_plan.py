@@ -131,7 +131,7 @@ def test_two_cpu_nodes() -> None:
         "starter": "setsid",
         "background_wait": 60,
         "checkpoint_dir": "",
-        "starter_reason": "auto: ann has no lingering enabled (loginctl enable-linger)",
+        "starter_reason": "auto: ann does not have lingering enabled (loginctl enable-linger)",
         "starter_fallback": None,
         "time_limit": 0,
         "stop_grace": 60,

@@ -37,7 +37,7 @@ node 0: node0 (head), ranks 0-1
   run directory   {RUN_DIR}
   outputs         {RUN_DIR}/outputs
   code directory  /home/ann/code
-  starter         setsid  # auto: ann has no lingering enabled (loginctl enable-linger)
+  starter         setsid  # auto: ann does not have lingering enabled (loginctl enable-linger)
   to stop         60 s
   command
     /usr/bin/python3 \\

@@ -259,14 +259,14 @@ def test_begun_on_some_nodes_only() -> None:
     )
     assert judge([run("node0", "waiting"), run("node1", "not_found")]).verdict == "partial"
     ended = judge([run("node0", "succeeded"), run("node1", "not_found")])
-    assert (ended.verdict, ended.why) == ("partial", "not begun on node1")
+    assert (ended.verdict, ended.why) == ("partial", "not started on node1")
 
 
 def test_begun_nowhere() -> None:
     verdict = judge([run("node0", "prepared"), run("node1", "not_found")])
     assert (verdict.verdict, verdict.why) == (
         "prepared",
-        "prepared on node0, not started on any node: clean it up by stop",
+        "prepared on node0, not started on any node: run stop to clean up",
     )
     assert judge([run("node0", "not_found"), run("node1", "not_found")]).verdict == "not_found"
     assert judge([]).verdict == "not_found"
