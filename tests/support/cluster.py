@@ -126,9 +126,9 @@ class Cluster:
         return [self.controller, *PLAYBOOK[1:], "-i", str(self.inventory), str(ROOT / playbook), *extra]
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the playbooks' environment: the checkout's ansible.cfg and none of the seed's variables."""
-        seed = ("CHANNELS", "THREADS", "CONFIG_FILE", "NPROC_PER_NODE", "LABEL", "MASTER_PORT")
-        kept = {name: value for name, value in os.environ.items() if name not in seed}
+        """Return the playbooks' environment: the checkout's ansible.cfg and no variable that would change it."""
+        foreign = ("CHANNELS", "THREADS", "CONFIG_FILE", "NPROC_PER_NODE", "LABEL", "MASTER_PORT", "PYTHONUNBUFFERED")
+        kept = {name: value for name, value in os.environ.items() if name not in foreign}
         mine = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_LOCAL_TEMP": str(self.local_tmp)}
         return {**kept, **mine, **more}
 

@@ -18,12 +18,13 @@ from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
-from .controller import end_with_controller, end_without_reader
+from .controller import end_with_controller, end_without_reader, print_lines_at_once
 
 display = Display()
 
 # Ansible imports an action in its main process before it forks a worker for it.
 end_without_reader()
+print_lines_at_once()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))

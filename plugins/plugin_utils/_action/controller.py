@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of the controller's processes: Ansible's main process and the workers that it forks for tasks.
+"""The output and the end of the controller's processes: Ansible's main process, and the workers it forks for tasks.
 
 A worker has a session of its own, so that nothing ends it with the controller. And the controller's thread that prints
 for workers ends with the first write that fails, after which the controller waits for it for ever.
@@ -10,11 +10,13 @@ for workers ends with the first write that fails, after which the controller wai
 from __future__ import annotations
 
 import functools
+import io
 import multiprocessing
 import os
 import select
 import shutil
 import signal
+import sys
 import threading
 import time
 from types import FrameType
@@ -27,6 +29,12 @@ LOOK_S = 1.0
 def is_controller() -> bool:
     """Whether this is Ansible's main process, where signals can be handled."""
     return multiprocessing.parent_process() is None and threading.current_thread() is threading.main_thread()
+
+
+def print_lines_at_once() -> None:
+    """Let a file or pipe get each line when it is printed: Ansible does not flush, and Python keeps 8 KiB back."""
+    if is_controller() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def end_without_reader() -> None:
