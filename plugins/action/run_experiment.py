@@ -58,7 +58,8 @@ class ActionModule(ControllerAction):
         runs = [dataclasses.replace(run, phase=args["phase"] or run.phase) for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
         if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
-            return {"experiment": None}  # no node or controller knows such a run: nothing to write
+            # No node or controller knows such a run: there is nothing to write.
+            return {"run_id": run_id, "verdict": verdict.to_dict(), "experiment": None}
         record = experiment.record(run_id, plan, request, runs, verdict)
         before = read_text(home / "run.yml")
         wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
@@ -69,7 +70,13 @@ class ActionModule(ControllerAction):
                 for name, text in changes.items():
                     write_text(home / name, text, "launch_experiments_dir", "a directory of yours")
                 _point(experiments / "latest", home, launched=args["plan"] is not None)
-        return {"changed": bool(changes), "experiment": str(home), "diff": diffs}
+        return {
+            "changed": bool(changes),
+            "run_id": run_id,
+            "verdict": verdict.to_dict() if verdict else None,
+            "experiment": str(home),
+            "diff": diffs,
+        }
 
 
 def _json(path: Path) -> dict[str, Any] | None:

@@ -53,8 +53,9 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         request = args["request"]
         if args["what"] == "list":
-            _show_list(request)
-            return {}
+            entries = _list(request)
+            _show_list(entries, request)
+            return {"experiments": [entry.to_dict() for entry in entries]}
         if args["what"] == "removed":
             self._show_removed(request["nodes"], args["register"], variables["hostvars"])
             return {}
@@ -134,12 +135,14 @@ def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
     return relative(os.path.join(request["experiments"], run_id))
 
 
-def _show_list(request: dict[str, Any]) -> None:
+def _list(request: dict[str, Any]) -> list[experiment.ExperimentSummary]:
     folder = Path(request["experiments"])
     entries = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
-    if request.get("run_id"):
-        entries = [entry for entry in entries if entry.run_id == request["run_id"]]
-    call = request.get("call")
+    return experiment.by_age(entry for entry in entries if request.get("run_id") in (None, entry.run_id))
+
+
+def _show_list(entries: Sequence[experiment.ExperimentSummary], request: dict[str, Any]) -> None:
+    folder, call = request["experiments"], request.get("call")
     launch = command("launch", None, call)
     show(experiment.list_table(entries, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
     outdated = experiment.unseen(entries)[-MOST_UNSEEN:]

@@ -40,8 +40,18 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+run_id:
+  description: The run.
+  returned: success
+  type: str
+verdict:
+  description:
+    - How the run ended, or its current state, as M(muster.train.run_report) returns it. Null if no node answered.
+    - This task succeeds whatever the verdict is, so that a program reads the verdict of a failed run here.
+  returned: success
+  type: dict
 experiment:
-  description: The experiment's directory.
+  description: The experiment's directory. Null if no node knows the run.
   returned: success
   type: str
 """

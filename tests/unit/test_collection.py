@@ -195,6 +195,13 @@ def test_role_variables_are_described_and_have_the_roles_prefix(role: str) -> No
         assert option["type"]
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "playbooks").glob("*.yml")), ids=lambda path: path.name)
+def test_every_play_keeps_its_hosts_together(path: Path) -> None:
+    """Whatever strategy the user's configuration sets: with another one a node would start before all are planned."""
+    plays = [play for play in load(str(path)) if "hosts" in play]
+    assert [play["name"] for play in plays if play.get("strategy") != "ansible.builtin.linear"] == []
+
+
 def tasks_of(entries: list[dict[str, Any]], inherited: bool = False) -> Iterator[tuple[dict[str, Any], bool]]:
     """Yield the tasks of plays, blocks and task lists, and whether each runs once for all hosts."""
     for entry in entries:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import yaml
@@ -97,7 +98,7 @@ def record(
 
 def _rounded(loss: object) -> float | None:
     value = number(loss)
-    return None if value is None else round(value, 6)
+    return None if value is None else float(f"{value:.6g}")
 
 
 def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,26 +139,31 @@ def dump(document: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ExperimentSummary:
-    """One line of the list. A problem says why `run.yml` could not be read.
+    """One experiment of the list. A problem says why `run.yml` could not be read.
 
-    ended is False for a verdict that may have changed since; looked is when such a run was last seen.
+    loss is the last one; ended is False for a verdict that may have changed since; looked is when such a run was last
+    seen. Times are UTC.
     """
 
     run_id: str
     label: str = ""
     commit: str = ""
     verdict: str = ""
-    loss: str = ""
-    elapsed: str = ""
+    loss: float | None = None
+    elapsed_s: float | None = None
     created: str = ""
-    parameters: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     looked: str = ""
     ended: bool = True
 
+    def to_dict(self) -> dict[str, Any]:
+        # JSON has no name for a loss that is not finite.
+        return {**asdict(self), "loss": self.loss if self.loss is None or math.isfinite(self.loss) else None}
+
 
 def summarize(name: str, text: str | None) -> ExperimentSummary:
-    """Return the line of the experiment in the directory of this name; None: it has no run.yml."""
+    """Return the summary of the experiment in the directory of this name; None: it has no run.yml."""
     if text is None:
         return ExperimentSummary(name, problem="unreadable: no run.yml")
     try:
@@ -165,7 +171,7 @@ def summarize(name: str, text: str | None) -> ExperimentSummary:
         code = document.get("code") or {}
         commit = str(code.get("commit") or "")[:COMMIT_SIGNS] + ("+" if code.get("dirty") else "")
         settings = (document.get("parameters") or {}).items()
-        chosen = [f"{key}={_value(item['value'])}" for key, item in settings if _listed(key, item)]
+        chosen = {str(key): item["value"] for key, item in settings if _listed(key, item)}
         loss = number((document.get("loss") or {}).get("last"))
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         return ExperimentSummary(name, problem=f"unreadable run.yml: {one_line(error, 80)}")
@@ -175,10 +181,10 @@ def summarize(name: str, text: str | None) -> ExperimentSummary:
         label=str(document.get("label") or ""),
         commit=commit,
         verdict=str(verdict or "unknown"),
-        loss="" if loss is None else f"{loss:.3g}",
-        elapsed=duration(document.get("elapsed_s")),
+        loss=loss,
+        elapsed_s=number(document.get("elapsed_s")),
         created=str(document.get("created") or ""),
-        parameters=tuple(chosen),
+        parameters=chosen,
         looked=str(document.get("looked") or ""),
         ended=not verdict or verdict in ENDED,
     )
@@ -186,7 +192,7 @@ def summarize(name: str, text: str | None) -> ExperimentSummary:
 
 def unseen(entries: Iterable[ExperimentSummary]) -> list[ExperimentSummary]:
     """Return the runs that had not ended when they were last collected, the newest last."""
-    return sorted((entry for entry in entries if not entry.ended), key=_age)
+    return by_age(entry for entry in entries if not entry.ended)
 
 
 def _listed(name: str, setting: Mapping[str, Any]) -> bool:
@@ -201,8 +207,9 @@ def _value(value: object) -> str:
     return str(value)
 
 
-def _age(entry: ExperimentSummary) -> tuple[bool, str, str]:
-    return not entry.created, entry.created, entry.run_id
+def by_age(entries: Iterable[ExperimentSummary]) -> list[ExperimentSummary]:
+    """Return the experiments, the newest last, and after them those without a date."""
+    return sorted(entries, key=lambda entry: (not entry.created, entry.created, entry.run_id))
 
 
 def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
@@ -210,9 +217,17 @@ def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
 
     Each is one line. Where the width does not do, what the run ids tell as well is left out, and the rest is cut.
     """
-    ordered = sorted(entries, key=_age)
+    ordered = by_age(entries)
     columns = [
-        (entry.run_id, entry.label, entry.commit, _verdict(entry), entry.loss, entry.elapsed, minute(entry.created))
+        (
+            entry.run_id,
+            entry.label,
+            entry.commit,
+            _verdict(entry),
+            "" if entry.loss is None else f"{entry.loss:.3g}",
+            duration(entry.elapsed_s),
+            minute(entry.created),
+        )
         for entry in ordered
     ]
     if _room(columns, width) < ENOUGH and all(RUN_ID.fullmatch(entry.run_id) for entry in ordered if entry.created):
@@ -237,11 +252,12 @@ def _room(columns: Sequence[Sequence[str]], width: int) -> int:
 def _parameters(entry: ExperimentSummary, room: int) -> str:
     if entry.problem:
         return one_line(entry.problem, room)
-    every = one_line(" ".join(entry.parameters), ARGUMENTS)
-    if len(every) <= room:
-        return every
+    settings = [f"{name}={_value(value)}" for name, value in entry.parameters.items()]
+    line = one_line(" ".join(settings), ARGUMENTS)
+    if len(line) <= room:
+        return line
     shown = settings_in(entry.run_id)
-    return one_line(" ".join(text for text in entry.parameters if text not in shown), room)
+    return one_line(" ".join(setting for setting in settings if setting not in shown), room)
 
 
 def minute(stamp: str) -> str:

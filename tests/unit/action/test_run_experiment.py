@@ -70,6 +70,15 @@ def test_a_launch_is_written_down_once(tmp_path: Path) -> None:
     assert (second["changed"], second["diff"]) == (False, [])
 
 
+def test_a_program_reads_the_verdict_of_a_failed_run(tmp_path: Path) -> None:
+    failure = {"rank": 1, "exit_code": 1, "exception": "ValueError", "message": "no data"}
+    result = run(tmp_path, hosts("failed", failures=[failure], exit_code=1))
+    assert (result.get("failed", False), result["run_id"]) == (False, RUN_ID)
+    verdict = result["verdict"]
+    assert (verdict["verdict"], verdict["node"], verdict["rank"]) == ("failed", "node0", 1)
+    assert (verdict["cause"]["exception"], verdict["exit_codes"]) == ("ValueError", {"node0": 1})
+
+
 def test_check_mode_shows_and_writes_nothing(tmp_path: Path) -> None:
     result = run(tmp_path / "experiments", hosts("running"), check=True, plan=PLAN)
     assert result["changed"] is True

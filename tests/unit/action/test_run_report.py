@@ -233,6 +233,10 @@ def test_list(run: Show, tmp_path: Path) -> None:
         "run_a",
         "run_c",
     ]
+    result = run("list", {}, request={"run_id": None})[1]
+    assert [entry["run_id"] for entry in result["experiments"]] == ["run_b", "run_a", "run_c"]
+    assert [entry["verdict"] for entry in result["experiments"]] == ["failed", "succeeded", ""]
+    assert result["experiments"][2]["problem"] == "unreadable: no run.yml"
     assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
     (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
     assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [

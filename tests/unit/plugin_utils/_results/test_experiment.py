@@ -185,3 +185,8 @@ def test_the_cause_is_kept_as_data() -> None:
     assert yaml.safe_load(experiment.dump(kept))["cause"] == kept["cause"]
     assert experiment.merge(kept, record([run("node0", "running"), run("node1", "running")]))["cause"] == kept["cause"]
     assert experiment.merge(kept, record(DONE))["cause"] is None
+
+
+def test_a_small_loss_is_not_zero() -> None:
+    small = run("node0", "succeeded", progress={"step": 4, "first_loss": 1.23456789, "loss": 1e-09})
+    assert record([small])["loss"] == {"first": 1.23457, "last": 1e-09}

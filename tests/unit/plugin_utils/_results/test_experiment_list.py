@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -20,10 +21,10 @@ def test_the_line_of_an_experiment() -> None:
         label="base",
         commit="01234567+",
         verdict="succeeded",
-        loss="1.93",
-        elapsed="31 s",
+        loss=1.93,
+        elapsed_s=31.0,
         created="2026-11-20T14:30:52Z",
-        parameters=("channels=42", "script_args=[--lr 3e-4]", "env={A=1}"),
+        parameters={"channels": 42, "script_args": ["--lr", "3e-4"], "env": {"A": "1"}},
     )
 
 
@@ -62,7 +63,7 @@ def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
         experiment.ExperimentSummary("run_b", verdict="failed", created="2026-11-20T14:30:52Z", commit="01234567+"),
         experiment.ExperimentSummary("run_c", problem="unreadable: no run.yml"),
         experiment.ExperimentSummary(
-            "run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters=("channels=42",)
+            "run_a", verdict="succeeded", created="2026-11-20T11:00:00Z", parameters={"channels": 42}
         ),
     ]
     assert experiment.list_table(entries, 100) == [
@@ -75,18 +76,19 @@ def test_the_list_has_the_newest_last_and_then_what_has_no_date() -> None:
 
 
 def test_the_list_fits_its_width_a_line_for_each_run() -> None:
-    chosen = ("channels=42", "nproc=2", "script_args=[--override training.steps=100 --override training.lr=0.02]")
+    arguments = ["--override", "training.steps=100", "--override", "training.lr=0.02"]
+    chosen = {"channels": 42, "nproc": 2, "script_args": arguments}
     full: dict[str, Any] = {
         "label": "base",
         "commit": "01234567+",
         "verdict": "succeeded",
-        "loss": "1.93",
-        "elapsed": "12 min 31 s",
+        "loss": 1.93,
+        "elapsed_s": 751.0,
     }
     entries = [
         experiment.ExperimentSummary(RUN_ID, created="2026-11-20T14:30:52Z", parameters=chosen, **full),
         experiment.ExperimentSummary(
-            RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters=chosen[:1]
+            RUN_ID.replace("_base", "_b"), created="2026-11-20T14:30:53Z", parameters={"channels": 42}
         ),
     ]
     # What the run id tells goes first: when it was created, its label, its channels.
@@ -97,7 +99,7 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
     ]
     wide = experiment.list_table(entries, 220)
     assert "label" in wide[0] and "created (UTC)" in wide[0]
-    assert wide[1].endswith(" ".join(chosen))
+    assert wide[1].endswith(f"channels=42 nproc=2 script_args=[{' '.join(arguments)}]")
     for width in (60, 80, 100, 140, 160):
         assert len(experiment.list_table(entries, width)) == 3
 
@@ -105,7 +107,13 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
 def test_a_label_that_is_not_in_the_run_id_stays_in_the_list() -> None:
     entries = [
         experiment.ExperimentSummary(
-            RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters=("x=" + "y" * 90,)
+            RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters={"x": "y" * 90}
         )
     ]
     assert "label" in experiment.list_table(entries, 100)[0]
+
+
+def test_a_loss_that_is_not_finite_is_null_for_a_program() -> None:
+    diverged = experiment.ExperimentSummary("name", loss=math.nan)
+    assert diverged.to_dict()["loss"] is None
+    assert experiment.list_table([diverged], 100)[1].split() == ["name", "nan"]
