@@ -245,7 +245,7 @@ class Attempt:
             failures[0] = dataclasses.replace(failures[0], message=message)
         first = failures[0] if failures else None
         tail = (first.log_tail if first else []) or self.output.tail(None)
-        why = launcher_failure.explain(first, code, tail[-1] if tail else None)
+        why = launcher_failure.explain(first, code, tail)
         if memory is not None and first is None:
             why = f"{why}: {memory}"
         records = [failure.to_dict() for failure in failures]

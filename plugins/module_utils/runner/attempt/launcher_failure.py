@@ -94,8 +94,9 @@ def blame_memory(failures: list[RankFailure], kills: int, why: str) -> list[Rank
     ]
 
 
-def explain(first: RankFailure | None, code: int, last_line: str | None) -> str:
-    """Say in one line why the launcher failed; without a message, with the last line of its log."""
+def explain(first: RankFailure | None, code: int, log_tail: list[str]) -> str:
+    """Say in one line why the launcher failed; without a message, with the last line of its log that has a word."""
+    last_line = next((line for line in reversed(log_tail) if any(sign.isalnum() for sign in line)), None)
     if first is not None:
         detail = first.message or (None if first.signal else last_line)
         how = f"killed by {first.signal}" if first.signal else f"exited with code {first.exit_code}"

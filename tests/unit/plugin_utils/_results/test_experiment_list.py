@@ -106,9 +106,7 @@ def test_the_list_fits_its_width_a_line_for_each_run() -> None:
 
 def test_a_label_that_is_not_in_the_run_id_stays_in_the_list() -> None:
     entries = [
-        experiment.ExperimentSummary(
-            RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters={"x": "y" * 90}
-        )
+        experiment.ExperimentSummary(RUN_ID, label="other", created="2026-11-20T14:30:52Z", parameters={"x": "y" * 90})
     ]
     assert "label" in experiment.list_table(entries, 100)[0]
 

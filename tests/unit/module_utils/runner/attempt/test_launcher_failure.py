@@ -30,7 +30,7 @@ def test_a_recorded_exception() -> None:
     traceback = ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"]
     status = {"rank": 2, "local_rank": 0, "exit_code": 1, "message": "ValueError: no such layer", "time": 1795000000.0}
     assert first == RankFailure.from_dict({**status, "traceback": traceback})
-    assert launcher_failure.explain(first, 1, None) == "rank 2 exited with code 1: ValueError: no such layer"
+    assert launcher_failure.explain(first, 1, []) == "rank 2 exited with code 1: ValueError: no such layer"
 
 
 def test_a_signal_without_a_message() -> None:
@@ -54,9 +54,12 @@ def test_an_invalid_report_has_no_failures(data: bytes) -> None:
 
 
 def test_launcher_without_a_report() -> None:
-    assert launcher_failure.explain(None, -9, "ignored") == "the launcher was killed by SIGKILL"
-    assert launcher_failure.explain(None, 2, "usage: train.py") == "the launcher exited with code 2: usage: train.py"
-    assert launcher_failure.explain(None, 2, None) == "the launcher exited with code 2"
+    assert launcher_failure.explain(None, -9, ["ignored"]) == "the launcher was killed by SIGKILL"
+    assert (
+        launcher_failure.explain(None, 2, ["usage: train.py", "", "====="])
+        == "the launcher exited with code 2: usage: train.py"
+    )
+    assert launcher_failure.explain(None, 2, ["====="]) == "the launcher exited with code 2"
 
 
 def test_a_signal_without_a_name() -> None:
