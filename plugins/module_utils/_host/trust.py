@@ -10,6 +10,7 @@ import grp
 import os
 import pwd
 import stat
+import tempfile
 
 from .._records.path_part import PathPart
 from .host import Host
@@ -63,20 +64,32 @@ def make_trusted(path: str) -> PathPart | None:
     return None
 
 
-def open_private(path: str, workdir: str) -> int:
+def owners_below(workdir: str) -> set[int]:
+    """Return whom a directory may belong to that this user made below a work directory. Raises OSError.
+
+    A shared file system may map owners, as NFS with all_squash and CIFS do; a new file there shows to whom. For root it
+    may be whoever is trusted.
+    """
+    if os.geteuid() == 0:
+        return trusted_users()
+    if os.stat(workdir).st_uid == os.geteuid():
+        return {os.geteuid()}
+    with tempfile.TemporaryFile(dir=workdir) as file:
+        return {os.geteuid(), os.fstat(file.fileno()).st_uid}
+
+
+def open_private(path: str, owners: set[int]) -> int:
     """Open a directory that is this user's alone; whatever its path names later, it stays this one. Raises OSError.
 
-    Shared file systems may map owners or modes: for a user, the work directory's owner counts as this user, and a mode
-    that cannot be changed is accepted.
+    For a user, a mode that cannot be changed is accepted: shared file systems may map modes.
     """
-    folder, users, is_open = os.open(path, DIRECTORY), trusted_users(), False
+    folder, is_open = os.open(path, DIRECTORY), False
     if os.geteuid() == 0:
         is_open = bool(os.fstat(folder).st_mode & (stat.S_IRWXG | stat.S_IRWXO))
     else:
-        users.add(os.stat(workdir).st_uid)
         with contextlib.suppress(OSError):
             os.fchmod(folder, stat.S_IRWXU)
-    if is_open or os.fstat(folder).st_uid not in users:
+    if is_open or os.fstat(folder).st_uid not in owners:
         os.close(folder)
         raise PermissionError(1, "it belongs to another user, or is open to others", path)
     return folder

@@ -16,7 +16,7 @@ import zipfile
 from typing import Any
 
 from .._host.host import Host
-from .._host.trust import make_trusted, open_private
+from .._host.trust import make_trusted, open_private, owners_below
 from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.path_part import ROOT_OWNER
@@ -56,10 +56,10 @@ def _make_workdir(path: str) -> None:
         )
 
 
-def _make_private(path: str, workdir: str) -> None:
+def _make_private(path: str, owners: set[int]) -> None:
     files.make_dir(path)
     status = os.lstat(path)
-    if os.path.islink(path) or status.st_uid not in (os.geteuid(), os.stat(workdir).st_uid):
+    if os.path.islink(path) or status.st_uid not in owners:
         raise StartError(f"{path} is a link or belongs to uid {status.st_uid}; Muster does not write there")
     try:
         os.chmod(path, 0o700)
@@ -70,10 +70,11 @@ def _make_private(path: str, workdir: str) -> None:
 
 def _lay_out(job: Job, runner: bytes, plan: dict[str, Any] | None, private: dict[str, Any]) -> None:
     _make_workdir(job.workdir)
+    owners = owners_below(job.workdir)
     slots, runs = layout.slots_dir(job.workdir, job.node), layout.runs_dir(job.workdir, job.node)
     for path in (*layout.parents(job.workdir, job.node), slots, runs, job.run_dir):
-        _make_private(path, job.workdir)
-    folder = open_private(job.run_dir, job.workdir)
+        _make_private(path, owners)
+    folder = open_private(job.run_dir, owners)
     place = f"/proc/self/fd/{folder}"  # this directory, even if another user replaces a part of its path
     try:
         _write_files(place, job, runner, plan, private)

@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.module_utils._host.trust import (
     make_trusted,
     open_private,
+    owners_below,
     untrusted_part,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.path_part import PathPart
@@ -108,7 +109,7 @@ def test_nothing_is_made_through_a_link(tmp_path: Path) -> None:
 def test_an_open_directory_stays_the_one_that_was_opened(tmp_path: Path) -> None:
     mine, stolen = tmp_path / "run", tmp_path / "stolen"
     mine.mkdir(mode=0o700)
-    folder = open_private(str(mine), str(tmp_path))
+    folder = open_private(str(mine), {os.geteuid()})
     try:
         mine.rename(stolen)
         mine.mkdir()
@@ -123,12 +124,12 @@ def test_an_open_directory_stays_the_one_that_was_opened(tmp_path: Path) -> None
 def test_root_opens_no_directory_that_is_open_to_others(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
     with pytest.raises(PermissionError):
-        open_private(str(tmp_path), str(tmp_path))
+        open_private(str(tmp_path), {os.geteuid()})
 
 
-def _opened(path: Path, workdir: Path) -> bool:
+def _opened(path: Path, owners: set[int]) -> bool:
     with contextlib.suppress(PermissionError):
-        os.close(open_private(str(path), str(workdir)))
+        os.close(open_private(str(path), owners))
         return True
     return False
 
@@ -137,17 +138,26 @@ def _opened(path: Path, workdir: Path) -> bool:
 def test_a_user_opens_what_a_shared_file_system_shows_as_another_owners() -> None:
     """As NFS with all_squash and CIFS do: every owner is the same, and chmod is refused or changes nothing."""
     with open_folder() as folder:
-        run, foreign = folder / "run", folder / "foreign"
-        for path, owner in ((run, NOBODY + 1), (foreign, NOBODY + 2)):
-            path.mkdir()
-            path.chmod(0o777)
-            os.chown(path, owner, owner)
-        os.chown(folder, NOBODY + 1, NOBODY + 1)
-        assert as_nobody(lambda: _opened(run, folder))
-        assert not as_nobody(lambda: _opened(foreign, folder))
+        run = folder / "run"
+        run.mkdir()
+        run.chmod(0o777)
+        os.chown(run, NOBODY + 1, NOBODY + 1)
+        assert as_nobody(lambda: _opened(run, {NOBODY, NOBODY + 1}))
+        assert not as_nobody(lambda: _opened(run, {NOBODY}))
         os.chown(run, NOBODY, NOBODY)
-        assert as_nobody(lambda: _opened(run, folder))
+        assert as_nobody(lambda: _opened(run, {NOBODY}))
         assert stat.S_IMODE(run.stat().st_mode) == 0o700, "where chmod works, it is private"
+
+
+@needs_root
+def test_a_user_trusts_no_owner_whom_the_file_system_does_not_show_for_a_new_file() -> None:
+    """As where somebody made the work directory in /var/tmp before the user did."""
+    with open_folder() as folder:
+        folder.chmod(0o777)
+        for owner in (NOBODY, NOBODY + 1):
+            os.chown(folder, owner, owner)
+            assert as_nobody(lambda: sorted(owners_below(str(folder)))) == [NOBODY]
+        assert not list(folder.iterdir())
 
 
 @needs_root

@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._host.trust import open_private
 from ansible_collections.muster.train.plugins.module_utils._records import layout
+from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
@@ -107,8 +108,8 @@ def test_secrets_do_not_follow_a_directory_that_is_replaced(tmp_path: Path, monk
     """As if another user, who can write a part of the path, put a directory of theirs in its place meanwhile."""
     job, stolen = make_job(tmp_path, SLEEP), tmp_path / "stolen"
 
-    def open_and_lose(path: str, workdir: str) -> int:
-        folder = open_private(path, workdir)
+    def open_and_lose(path: str, owners: set[int]) -> int:
+        folder = open_private(path, owners)
         os.rename(path, stolen)
         os.mkdir(path)
         return folder
@@ -121,15 +122,33 @@ def test_secrets_do_not_follow_a_directory_that_is_replaced(tmp_path: Path, monk
     assert "hunter2" in (stolen / f"private.{job.nonce}.json").read_text()
 
 
+def _open_run(folder: Path, owner: int) -> Job:
+    """Prepare the directories of a run that all may write and that belong to one user, the work directory too."""
+    job = make_job(folder, SLEEP)
+    os.makedirs(job.run_dir)
+    os.makedirs(layout.slots_dir(job.workdir, job.node))
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777)
+        os.chown(path, owner, owner)
+    return job
+
+
 @needs_root
-def test_a_user_lays_out_a_run_where_a_shared_file_system_maps_owners() -> None:
+def test_a_user_lays_out_a_run_where_a_shared_file_system_maps_owners(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NFS with all_squash and CIFS do: all belongs to one other user, and no mode can be changed."""
+    monkeypatch.setattr(start, "owners_below", lambda _workdir: {NOBODY, NOBODY + 1})
     with open_folder() as folder:
-        job = make_job(folder, SLEEP)
-        os.makedirs(job.run_dir)
-        os.makedirs(layout.slots_dir(job.workdir, job.node))
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o777)
-            os.chown(path, NOBODY + 1, NOBODY + 1)
+        job = _open_run(folder, NOBODY + 1)
         assert as_nobody(lambda: start._lay_out(job, RUNNER, None, {})) is None
         assert Path(job.run_dir, f"job.{job.nonce}.json").stat().st_uid == NOBODY
+
+
+@needs_root
+def test_a_user_lays_out_no_run_in_what_another_user_has_prepared() -> None:
+    with open_folder() as folder:
+        job = _open_run(folder, NOBODY + 1)
+        refusal = as_nobody(lambda: start._lay_out(job, RUNNER, None, {"TOKEN": "hunter2"}))
+        path = folder / ".muster"
+        why = f"{path} is a link or belongs to uid {NOBODY + 1}; Muster does not write there"
+        assert refusal == {"error": f"StartError({why!r})"}
+        assert not list(Path(job.run_dir).iterdir())
