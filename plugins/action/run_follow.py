@@ -78,6 +78,10 @@ DOCUMENTS = ("state.json", "heartbeat.json")
 OBSERVED_CHARACTERS = 120
 
 
+class _Unreadable(UserError):
+    """The state of the run could not be read for long: what the run does is not known."""
+
+
 class ActionModule(Action):
     """Follow one run on the head until it ends, the user interrupts, or its runner is gone."""
 
@@ -101,15 +105,19 @@ class ActionModule(Action):
         call = args["request"].get("call")
         if args["until"] == "running":
             return self._await_start(args, variables)
-        with INTERRUPT.awaited():
-            followed = self._follow(args, variables, command("logs", run_id, call))
+        commands = aligned(hints(run_id, call, ("follow", "stop")))
+        try:
+            with INTERRUPT.awaited():
+                followed = self._follow(args, variables, command("logs", run_id, call))
+        except _Unreadable as error:
+            lines = [f"{error}; nothing was stopped. When it can be read again:", *commands]
+            raise UserError("\n".join(lines)) from None
         if followed["interrupted"]:
-            commands = hints(run_id, call, ("follow", "stop"))
             for line in (
                 # A terminal echoes Ctrl-C.
                 (CLEARED if ON_TERMINAL else "")
                 + f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected",
-                *aligned(commands),
+                *commands,
             ):
                 display.display(line)
         return followed
@@ -125,16 +133,15 @@ class ActionModule(Action):
         self._observed = one_line(observed, OBSERVED_CHARACTERS)
         return read_sample(*texts) if texts else None
 
-    def _read_patiently(self, run_dir: str) -> Sample | None:
-        """Read the head; None while it does not answer, for a minute at most."""
+    def _read_patiently(self, node: str, run_dir: str) -> Sample | None:
+        """Read the head; None while it does not answer, for a minute at most, after which _Unreadable is raised."""
         try:
             sample = self._read(run_dir)
         except AnsibleConnectionFailure as error:
             self._away_since = self._clock() if self._away_since is None else self._away_since
             if self._clock() - self._away_since > OUT_OF_REACH_AFTER_S:
-                raise UserError(
-                    f"the head has not been reachable for {OUT_OF_REACH_AFTER_S:.0f} s ({one_line(error)}); "
-                    "the run continues"
+                raise _Unreadable(
+                    f"the head {node} has not been reachable for {OUT_OF_REACH_AFTER_S:.0f} s ({one_line(error)})"
                 ) from None
             return None
         self._away_since = None
@@ -148,7 +155,7 @@ class ActionModule(Action):
         asked = {key: args[key] for key in ("workdir", "run_id", "node", "docker")}
         count, moved, readable, warned = -1, self._clock(), self._clock(), False
         while True:
-            now = self._read_patiently(args["run_dir"])
+            now = self._read_patiently(args["node"], args["run_dir"])
             if now is not None:
                 readable = self._clock()
                 if now.count != count:
@@ -172,11 +179,11 @@ class ActionModule(Action):
             yield now
 
     def _without_an_answer(self, node: str, why: str, unreadable_s: float) -> str:
-        """Return the warning that the module failed; raise UserError if nothing could be read for long."""
+        """Return the warning that the module failed; raise _Unreadable if nothing could be read for long."""
         if unreadable_s > UNREADABLE_AFTER_S:
-            raise UserError(
-                f"{node}: the state of the run could not be read for {UNREADABLE_AFTER_S:.0f} s, neither as a file "
-                f"(observed: {self._observed}) nor by a module ({why}); the run continues"
+            raise _Unreadable(
+                f"the state of the run on the head {node} could not be read for {UNREADABLE_AFTER_S:.0f} s, neither as "
+                f"a file (observed: {self._observed}) nor by a module ({why})"
             )
         return (
             f"{node}: the run's heartbeat has stopped, and it is not known whether its runner is alive: {why}; "
@@ -199,12 +206,23 @@ class ActionModule(Action):
         return not INTERRUPT.pressed
 
     def _await_start(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        """Return once all launchers run or the run has ended; a run that ended before any was started has failed."""
+        """Return once all launchers run or the run has ended; a run that ended before any was started has failed.
+
+        A phase of None and its reason are returned if the head could not be read for long: a failure would stop the
+        nodes of a run that may be healthy.
+        """
         line = _Line(self._clock)
         began = self._clock()
         samples = self._samples(args, variables, line)
         while True:
-            now = next(samples)
+            try:
+                now = next(samples)
+            except _Unreadable as error:
+                why = (
+                    f"it is not known whether the run has started: {error}; nothing was stopped, and a run that lacks "
+                    "a node ends by itself"
+                )
+                return {"ended": False, "phase": None, "interrupted": False, "why": why}
             if now is not None:
                 if now.begun:
                     return {"ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}

@@ -67,6 +67,8 @@ class ActionModule(ControllerAction):
             raise UserError(clean(f"{run_id} did not start: {why}"))
         if args["what"] == "hints":
             where = report.places([], _shown_path(request, run_id))
+            if args["why"]:
+                show(["", clean(args["why"])], constants.config.get_config_value("COLOR_WARN"))
             show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
             return {"run_id": run_id}
         if args["what"] == "stopping":

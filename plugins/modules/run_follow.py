@@ -16,7 +16,8 @@ description:
     printed every five seconds elsewhere. It reads from the head only, once a second, and more often near the end.
   - If there is no heartbeat for 20 seconds, as on a full disk, M(muster.train.run_info) checks whether the runner is
     alive. If it is, or if that is unknown, the module continues to follow.
-  - It fails if the head cannot be reached for a minute. The run continues.
+  - If the head cannot be reached for a minute, or the state of the run cannot be read for two minutes, following ends
+    and nothing is stopped. With O(until=ended) the task fails and shows the next commands.
   - Ctrl-C stops following, never the run. A second one ends Ansible.
   - Runs once, on the first host of the play, which must be the head.
 options:
@@ -34,7 +35,8 @@ options:
   until:
     description:
       - V(ended) follows the run to its end.
-      - V(running) returns once the launchers of all nodes are running, and fails if the run ends before that.
+      - V(running) returns once the launchers of all nodes are running, and fails if the run ends before that. If the
+        head cannot be read for that long, it returns RV(why), as the run may be healthy.
     type: str
     choices: [ended, running]
     default: ended
@@ -69,7 +71,11 @@ interrupted:
   returned: success
   type: bool
 phase:
-  description: The head's phase when following ended.
+  description: The head's phase when following ended. Null if it is not known.
   returned: success
+  type: str
+why:
+  description: Why it is not known whether the run has started.
+  returned: when O(until=running) and the head could not be read
   type: str
 """

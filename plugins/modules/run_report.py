@@ -33,7 +33,11 @@ options:
     required: true
     choices: [status, result, logs, hints, start, stopping, stopped, removed, list]
   all_answer: {description: Whether to fail if a node did not answer., type: bool, default: false}
-  why: {description: 'For V(start), why the nodes did not start together.', type: str}
+  why:
+    description:
+      - For V(start), why the nodes did not start together.
+      - For V(hints), why it is not known whether the run has started, which is shown first.
+    type: str
   grace: {description: Seconds between SIGTERM and SIGKILL. Required with V(stopping)., type: int}
   succeed_on: {description: Verdicts with which the task succeeds. By default all of them., type: list, elements: str}
 extends_documentation_fragment:

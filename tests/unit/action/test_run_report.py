@@ -208,6 +208,13 @@ def test_hints(run: Show) -> None:
     assert "verdict" not in result
 
 
+def test_hints_of_a_start_that_could_not_be_read(run: Show) -> None:
+    printed, result = run("hints", going("waiting"), why="it is not known whether the run has started: a\x07b")
+    assert printed[:3] == ["", "it is not known whether the run has started: a\ufffdb", ""]
+    assert printed[3] == f"run {RUN_ID}"
+    assert "failed" not in result
+
+
 def test_who_failed_to_start(run: Show) -> None:
     refused = {"failed": True, "msg": "?", "why": "slot 'default' is held by run x", "log_tail": ["a\x07b"]}
     printed, result = run("start", {"node0": info("node0", "running"), "node1": {"launch__info": refused}})

@@ -82,12 +82,30 @@ def test_an_answer_that_says_nothing_does_not_end_it(make: Make, printed: list[s
 
 
 def test_out_of_reach_for_long(make: Make) -> None:
-    action = make([reads("running", {"count": 1})], repeat(AWAY))
+    action = make([reads("running", {"count": 1})], repeat(AWAY), request={"call": "ansible-playbook -i lab"})
     with pytest.raises(AnsibleActionFail) as caught:
         action.run(task_vars={})
-    assert str(caught.value) == "the head has not been reachable for 60 s (no route to host); the run continues"
+    assert str(caught.value) == (
+        "the head node0 has not been reachable for 60 s (no route to host); nothing was stopped. When it can be read "
+        "again:\n"
+        "  follow again: ansible-playbook -i lab muster.train.follow -e run_id=run1\n"
+        "  stop:         ansible-playbook -i lab muster.train.stop -e run_id=run1"
+    )
     # The first failure is at second 1. Nobody was asked: a connection that is lost says nothing of the runner.
     assert action.seconds == 62
+    assert action.asked == []
+
+
+def test_out_of_reach_for_long_at_the_start(make: Make) -> None:
+    """A failure would stop the nodes of a run that may be healthy."""
+    action = make(repeat(AWAY), until="running")
+    assert outcome(action) == {
+        "ended": False,
+        "phase": None,
+        "interrupted": False,
+        "why": "it is not known whether the run has started: the head node0 has not been reachable for 60 s "
+        "(no route to host); nothing was stopped, and a run that lacks a node ends by itself",
+    }
     assert action.asked == []
 
 

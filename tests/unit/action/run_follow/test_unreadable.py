@@ -39,15 +39,32 @@ def test_a_start_that_cannot_be_read_is_no_failure(make: Make) -> None:
         assert outcome(action) == {"ended": not run["alive"], "phase": run["phase"], "interrupted": False}
 
 
-@pytest.mark.parametrize("until", ["running", "ended"])
-def test_nothing_readable_is_not_waited_for_for_ever(make: Make, until: str) -> None:
-    action = make(repeat(TALK), answers=[{"failed": True, "msg": "no python"}] * 9, until=until)
+NOTHING_READ = (
+    f"the state of the run on the head node0 could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
+)
+
+
+def test_nothing_readable_is_not_waited_for_for_ever(make: Make) -> None:
+    action = make(repeat(TALK), answers=[{"failed": True, "msg": "no python"}] * 9)
     with pytest.raises(AnsibleActionFail) as caught:
         action.run(task_vars={})
     assert str(caught.value) == (
-        f"node0: the state of the run could not be read for 120 s, neither as a file {OBSERVED} nor by a module "
-        "(no python); the run continues"
+        f"{NOTHING_READ}(no python); nothing was stopped. When it can be read again:\n"
+        "  follow again: ansible-playbook muster.train.follow -e run_id=run1\n"
+        "  stop:         ansible-playbook muster.train.stop -e run_id=run1"
     )
+
+
+def test_a_start_of_which_nothing_is_readable_is_no_failure(make: Make) -> None:
+    """A failure would stop the nodes of a run that may be healthy."""
+    action = make(repeat(TALK), answers=[{"failed": True, "msg": "no python"}] * 9, until="running")
+    assert outcome(action) == {
+        "ended": False,
+        "phase": None,
+        "interrupted": False,
+        "why": f"it is not known whether the run has started: {NOTHING_READ}(no python); nothing was stopped, "
+        "and a run that lacks a node ends by itself",
+    }
 
 
 def test_a_start_whose_reason_is_not_known(make: Make) -> None:
@@ -66,4 +83,4 @@ def test_a_node_that_lies_is_not_waited_for_for_ever(make: Make, run: dict[str, 
     action = make(repeat(TALK), answers=[{"run": run}] * 9)
     with pytest.raises(AnsibleActionFail) as caught:
         action.run(task_vars={})
-    assert "nor by a module (its answer has no state of the run); the run continues" in str(caught.value)
+    assert "nor by a module (its answer has no state of the run); nothing was stopped" in str(caught.value)
