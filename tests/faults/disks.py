@@ -75,13 +75,13 @@ def use_inodes(place: Path) -> None:
 
 
 @contextlib.contextmanager
-def freezable(place: Path) -> Iterator[Callable[[bool], None]]:
+def freezable(place: Path, size: int = HANGING) -> Iterator[Callable[[bool], None]]:
     """Yield a function that freezes a disk (writers hang until it is thawed) or thaws it."""
     image = place.with_name(f"{place.name}.image")
-    with image.open("wb") as stream:
-        stream.truncate(HANGING)
-    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     place.mkdir(parents=True)
+    with image.open("wb") as stream:
+        stream.truncate(size)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     subprocess.run(["mount", "-o", "loop", image, place], check=True)
 
     def freeze(frozen: bool) -> None:

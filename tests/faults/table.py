@@ -166,7 +166,10 @@ ROWS = [
             Fault("a disk pauses, then a stop", disks.hangs_shortly, 5.0, "rounds", IDLE, disks.skip_reason),
             Fault("all disks stall for 60 s, then a stop", disks.all_stall, 5.0, "rounds", 2, disks.skip_reason),
         ),
-        (f"{UNIT}/test_stalled_storage.py::test_output_waits_in_bounded_memory_while_the_storage_does_not_answer",),
+        (
+            f"{UNIT}/test_stalled_storage.py::test_output_waits_in_bounded_memory_while_the_storage_does_not_answer",
+            "tests/integration/test_stalled_storage.py::test_a_run_whose_storage_stalls_on_all_nodes_succeeds",
+        ),
     ),
     Row(
         "the storage of a node does not answer for longer",
