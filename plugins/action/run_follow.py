@@ -108,6 +108,8 @@ class ActionModule(Action):
         commands = aligned(hints(run_id, call, ("follow", "stop")))
         try:
             with INTERRUPT.awaited():
+                # Ansible takes a while to build the module that collects, and keeps it: not after the end, but now.
+                self._configure_module("muster.train.run_info", {}, variables)
                 followed = self._follow(args, variables, command("logs", run_id, call))
         except _Unreadable as error:
             lines = [f"{error}; nothing was stopped. When it can be read again:", *commands]

@@ -53,6 +53,7 @@ class Fake(follow.ActionModule):
         super().__init__(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
         self.texts, self.answers = texts, iter(answers)
         self.seconds = 0.0
+        self.built: list[str] = []
         self.read: list[str] = []
         self.asked: list[float] = []
         self.pauses: list[float] = []
@@ -81,6 +82,10 @@ class Fake(follow.ActionModule):
 
     def _pause(self, seconds: float) -> None:
         self.seconds += seconds
+
+    def _configure_module(self, module_name: str, *_words: Any) -> None:
+        assert not self.read, "it is built while the run begins"
+        self.built.append(module_name)
 
     def _execute_module(self, *words: Any, **_options: Any) -> dict[str, Any]:
         assert words == (

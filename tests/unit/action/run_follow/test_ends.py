@@ -31,7 +31,7 @@ def test_a_run_that_ends(make: Make, printed: list[str]) -> None:
     commands = list(map(shlex.split, action.read))
     assert [words[5:] for words in commands] == [[f"{RUN_DIR}/state.json", f"{RUN_DIR}/heartbeat.json"]] * 2
     assert len({words[4] for words in commands}) == 2, "a marker is new for each read"
-    assert action.asked == []
+    assert (action.asked, action.built) == ([], ["muster.train.run_info"])
     assert printed[-1] == "succeeded  step 4/4  0:07 elapsed"
 
 
