@@ -40,10 +40,10 @@ def make_dir(path: str) -> None:
 
 
 def is_at(descriptor: int, path: str) -> bool:
-    """Return whether an open file or directory is still the one at this path."""
+    """Return whether an open file or directory is still the one at this path, and the storage still knows it."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
-    except FileNotFoundError:
+    except OSError:  # removed, or ESTALE: a file server has forgotten it
         return False
 
 

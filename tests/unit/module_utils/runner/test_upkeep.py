@@ -18,9 +18,11 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._records.layout import slots_dir
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
+from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path, slot_path
 from ansible_collections.muster.train.plugins.module_utils.runner.upkeep import Upkeep
 from ansible_collections.muster.train.tests.support.jobs import make_job, prepare, spawn, state_of, wait_for
@@ -111,11 +113,10 @@ def test_a_removed_work_directory_is_made_again_except_by_root(
     shutil.rmtree(workdir)
     monkeypatch.setattr(os, "geteuid", lambda: user)
     try:
-        if user == 0:
-            with pytest.raises(FileNotFoundError):
-                upkeep.look()
-            return
         upkeep.look()
+        if user == 0:
+            assert not workdir.exists()
+            return
         assert Path(job.run_dir, "job.json").exists()
         assert [lock.holder() for lock in locks] == [{"run_id": job.run_id}] * 2
     finally:
@@ -146,3 +147,41 @@ def test_files_are_kept_fresh_and_directories_locked(tmp_path: Path) -> None:
     finally:
         for lock in locks:
             lock.release()
+
+
+def test_the_upkeep_of_the_rest_goes_on_where_a_directory_cannot_be_kept(tmp_path: Path) -> None:
+    job = make_job(tmp_path, SLEEP)
+    prepare(job)
+    os.rename(f"{job.run_dir}/job.{job.nonce}.json", f"{job.run_dir}/job.json")
+    locks = [Lock(slot_path(job.workdir, job.node, job.slot)), Lock(run_path(job.run_dir))]
+    assert all(lock.acquire({"run_id": job.run_id}) for lock in locks)
+    upkeep = Upkeep(job, job.run_dir, locks)
+    upkeep.look()
+    slots, elsewhere = Path(slots_dir(job.workdir, job.node)), tmp_path / "elsewhere"
+    try:
+        shutil.rmtree(job.run_dir)
+        shutil.rmtree(slots)
+        elsewhere.mkdir()
+        slots.symlink_to(elsewhere)
+        upkeep.look()
+        assert Path(job.run_dir, "job.json").exists()
+        assert locks[1].holder() == {"run_id": job.run_id}
+        assert list(elsewhere.iterdir()) == [], "nothing is written through a link"
+        slots.unlink()
+        upkeep.look()
+        assert locks[0].holder() == {"run_id": job.run_id}
+    finally:
+        for lock in locks:
+            lock.release()
+
+
+def test_a_descriptor_that_cannot_be_looked_up_counts_as_removed(tmp_path: Path) -> None:
+    """A closed descriptor stands for one of a directory that a file server has forgotten (ESTALE)."""
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    assert files.is_at(descriptor, str(tmp_path))
+    os.close(descriptor)
+    assert not files.is_at(descriptor, str(tmp_path))
+    below_a_file = tmp_path / "file" / "lock"
+    below_a_file.parent.touch()
+    with below_a_file.parent.open() as stream:
+        assert not files.is_at(stream.fileno(), str(below_a_file))
