@@ -106,7 +106,7 @@ def _check_alive(job: Job) -> None:
 
 
 def _is_whole(job: Job) -> bool:
-    names = (layout.STATE, layout.HEARTBEAT, "job.json", "lock")
+    names = (layout.STATE, layout.HEARTBEAT, "job.json", "lock", "logs/node.log")
     return all(os.path.exists(os.path.join(job.run_dir, name)) for name in names)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import os
 import re
@@ -17,6 +18,8 @@ from ..disk import DiskThread
 LONGEST_LINE = 64 * 1024
 # Lines of a log in the state, and bytes per line: the state must fit into the space reserved for it.
 TAIL_LINES, TAIL_BYTES = 40, 1024
+# How often a log looks whether a cleaner has removed its file.
+LOOK_S = 1.0
 
 _STEP = re.compile(
     r"(?<!total )(?<!max )(?<!num )\b(?:global[_ ]?)?(?:step|iter|iteration)s?"
@@ -46,6 +49,7 @@ class CappedLog:
         self._part = max(4096, limit // 3)
         self._descriptor: int | None = None
         self._size = 0
+        self._next_look = 0.0
         self._partial = b""
 
     def feed(self, data: bytes, now: float) -> None:
@@ -84,10 +88,15 @@ class CappedLog:
 
     def _close(self) -> None:
         if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
 
     def _write(self, data: bytes) -> None:
+        now = time.monotonic()
+        if self._descriptor is not None and now >= self._next_look:
+            self._next_look = now + LOOK_S
+            if not files.is_at(self._descriptor, self.path):
+                self._close()
         if self._descriptor is not None and self._size + len(data) > self._part:
             self._rotate()
         if self._descriptor is None:
@@ -100,7 +109,8 @@ class CappedLog:
     def _rotate(self) -> None:
         stem = self.path[: -len(".log")]
         first = stem + ".first.log"
-        os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
+        with contextlib.suppress(FileNotFoundError):  # a cleaner has removed it
+            os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
         self._close()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.logs i
     step_in,
 )
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 PATIENCE_S = 60.0
 
@@ -93,6 +95,47 @@ def test_a_log_that_cannot_be_written_counts_what_it_drops(disk: DiskThread, tmp
     log.feed(b"found\n", 0.0)
     assert disk.wait(PATIENCE_S)
     assert text_of(tmp_path / "nowhere" / "rank_00.log") == ["found"]
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("remove", [Path.unlink, move_folder])
+def test_a_log_that_a_cleaner_removed_is_opened_again(
+    remove: Callable[[Path], object], disk: DiskThread, tmp_path: Path
+) -> None:
+    path = tmp_path / "logs" / "rank_00.log"
+    path.parent.mkdir()
+    log = CappedLog(str(path), 1 << 20, disk)
+    log.feed(b"before\n", 0.0)
+    assert disk.wait(PATIENCE_S)
+    remove(path)
+    path.parent.mkdir(exist_ok=True)  # the upkeep's part
+
+    def is_written() -> bool:
+        log.feed(b"after\n", 0.0)
+        return disk.wait(PATIENCE_S) and path.exists()
+
+    wait_for(is_written, "the log is there again", PATIENCE_S)
+    log.close(0.0)
+    assert disk.wait(PATIENCE_S)
+    assert set(text_of(path)) == {"after"}
+
+
+def test_a_log_that_is_removed_just_before_its_next_part_goes_on(disk: DiskThread, tmp_path: Path) -> None:
+    path = tmp_path / "rank_00.log"
+    log = CappedLog(str(path), 3 * 4096, disk)
+    log.feed(b"x" * 4000 + b"\n", 0.0)
+    assert disk.wait(PATIENCE_S)
+    path.unlink()
+    for number in range(3):
+        log.feed(b"%d" % number * 4000 + b"\n", 0.0)
+    log.close(0.0)
+    assert disk.wait(PATIENCE_S)
+    assert log.dropped == 0
+    kept = ["rank_00.first.log", "rank_00.previous.log", "rank_00.log"]
+    assert [text_of(tmp_path / name)[0][0] for name in kept] == ["0", "1", "2"]
 
 
 def test_a_log_never_follows_a_link(disk: DiskThread, tmp_path: Path) -> None:
