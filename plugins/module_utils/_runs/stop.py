@@ -62,15 +62,15 @@ def _nonces(directory: str, host: Host) -> set[str]:
     return nonces
 
 
-def _ask(directory: str, nonces: set[str], grace: float) -> bool:
-    """Write the request for each launch; False where none could be written: then a signal is the request."""
-    written = False
+def _ask(directory: str, nonces: set[str], grace: float) -> set[str]:
+    """Write the request for each launch; return those for which it is written: a signal is the others' request."""
+    written = set()
     for nonce in nonces:
         # An empty file is a request too, with the run's own grace period.
         request = StopRequest("stop requested", grace)
         with contextlib.suppress(OSError):
             files.write_request(os.path.join(directory, "stop." + nonce), request.to_dict())
-            written = True
+            written.add(nonce)
     return written
 
 
@@ -145,8 +145,9 @@ def stop(
         in_container = _runs_in(host, container, directory, nonce)
         if (alive or held or in_container) and not check:
             runners = list(filter(process_tree.is_runner, alive))
-            if not _ask(directory, nonces, grace):
-                for runner in runners:
+            written = _ask(directory, nonces, grace)
+            for runner in runners:
+                if process_tree.nonce_of(runner) not in written:
                     process_tree.send(runner, signal.SIGTERM)
             if held or runners:
                 _wait_ended(run_id, directory, nonce, grace + RUNNER_SLACK_S)

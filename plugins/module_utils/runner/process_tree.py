@@ -139,6 +139,11 @@ def is_runner(process: Process) -> bool:
     return environment(process.pid).get("MUSTER_ROLE") == "runner"
 
 
+def nonce_of(process: Process) -> str | None:
+    """Return the launch that a process belongs to, by its mark."""
+    return environment(process.pid).get("MUSTER_NONCE")
+
+
 def open_files(process: Process) -> list[str]:
     """Return the paths of its open files; empty where they may not be read; what was removed ends with ` (deleted)`."""
     folder, paths = f"{PROC}/{process.pid}/fd", []

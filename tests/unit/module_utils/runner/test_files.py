@@ -145,6 +145,27 @@ def test_where_no_request_can_be_written_a_signal_is_the_request(
         runner.wait()
 
 
+def test_a_signal_goes_to_the_launch_whose_request_cannot_be_written(small_disk: Path) -> None:
+    job = make_job(small_disk, [sys.executable, "-c", "import time; time.sleep(600)"])
+    run_dir, other = Path(job.run_dir), "b" * 32
+    runner = spawn(job)
+    try:
+        wait_for(lambda: state_of(job).get("gang"), "its last state before the end is written")
+        files.write_json(f"{run_dir}/job.{other}.json", {**job.to_dict(), "nonce": other})
+        (run_dir / f"stop.{other}").touch()  # needs no inode any more
+        (run_dir / files.REQUEST_RESERVE).unlink()
+        use_inodes(small_disk)
+        wait_for(lambda: not list(run_dir.glob("*.new")), "no heartbeat is being written, which frees an inode")
+        use_inodes(small_disk)
+        changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 30.0, False, ["docker"])
+        assert (changed, run.phase, swept.swept) == (True, "stopped", 0)
+        assert "the runner received SIGTERM" in str(run.why)
+        assert runner.wait(60) == 0
+    finally:
+        runner.kill()
+        runner.wait()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_give_back_changes_the_owner_inside_the_run_only(tmp_path: Path) -> None:
     mine, outside = tmp_path / "run", tmp_path / "outside"
