@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Sequence
@@ -15,22 +16,28 @@ from .._records.job import ENDED, RUN_ID
 from .._records.layout import STATE
 from .._records.run import ListedRun, RunRecord
 from .._text.stamps import utc
-from ..runner import locks
-from .read import read_run, read_state, strange
+from ..runner import locks, process_tree
+from .read import read_run, read_state, run_directory, strange
 
 
 def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
     """Return every run of this node in its work directory, newest first."""
     base = layout.runs_dir(workdir, node)
+    living_runs = functools.cache(process_tree.living_runs)  # at most one search, and none where locks are enough
     runs = []
     for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
         if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
             continue  # not a run's directory
-        path = os.path.join(base, name)
+        path = run_directory(workdir, node, name)
         # One that is refused is listed all the same: asked for by name, it says why.
-        state = (None if strange(host, workdir, node, path) is not None else read_state(host, path)) or RunRecord()
+        refused = strange(host, workdir, node, path) is not None
+        state = (None if refused else read_state(host, path)) or RunRecord()
         created = state.created or utc(host.modified(path))
-        alive = state.phase not in ENDED and locks.Lock(locks.run_path(path)).holder() is not None
+        alive = False
+        if state.phase not in ENDED:
+            held = not refused and locks.Lock(locks.run_path(path)).holder() is not None
+            # As `read_run` knows it, too: a cleaner may have removed the lock of a living runner.
+            alive = held or (name, path) in living_runs()
         runs.append(ListedRun(name, created, None if state.phase == "unknown" else state.phase, alive))
     return sorted(runs, key=lambda run: (run.created or "", run.run_id or ""), reverse=True)
 

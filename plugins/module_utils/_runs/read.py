@@ -111,7 +111,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     held = locks.Lock(locks.run_path(directory)).holder() is not None
     marked = [] if held else process_tree.processes_of(run_id, directory)
     # A cleaner of temporary directories may have removed the lock of a living runner.
-    alive = held or any(map(process_tree.is_runner, marked))
+    alive = held or (run_id, directory) in map(process_tree.run_of_runner, marked)
     if not names and not alive:
         return absent
     state = read_state(host, directory)
@@ -148,8 +148,9 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
 
 def _read_processes(absent: RunRecord, directory: str, refused: str) -> RunRecord:
     """Return what the kernel says of a run none of whose files are read, and that its directory is not to be read."""
-    marked = process_tree.processes_of(str(absent.run_id), directory)
-    alive = any(map(process_tree.is_runner, marked))
+    run_id = str(absent.run_id)
+    marked = process_tree.processes_of(run_id, directory)
+    alive = (run_id, directory) in map(process_tree.run_of_runner, marked)
     phase, left = ("running", 0) if alive else ("not_found", len(marked))
     return dataclasses.replace(absent, run_dir=None, phase=phase, why=refused, alive=alive, left=left)
 

@@ -136,7 +136,20 @@ def signal_name(number: int) -> str:
 
 def is_runner(process: Process) -> bool:
     """Return whether it is a run's runner, by its mark."""
-    return environment(process.pid).get("MUSTER_ROLE") == "runner"
+    return run_of_runner(process) is not None
+
+
+def run_of_runner(process: Process) -> tuple[str, str] | None:
+    """Return the run ID and the run directory of a run's runner, by its mark; None for any other process."""
+    marks = environment(process.pid)
+    if marks.get("MUSTER_ROLE") != "runner":
+        return None
+    return marks.get("MUSTER_RUN_ID", ""), marks.get("MUSTER_RUN_DIR", "")
+
+
+def living_runs() -> set[tuple[str, str]]:
+    """Return the run ID and the run directory of every run whose runner is visible here."""
+    return set(filter(None, map(run_of_runner, every())))
 
 
 def nonce_of(process: Process) -> str | None:

@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.host import Hos
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.layout import slots_dir
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files
@@ -86,6 +87,22 @@ def test_before_it_does_it_is_known_by_its_processes(living: tuple[Job, subproce
     finally:
         runner.send_signal(signal.SIGCONT)
     wait_for(lambda: status(job).phase == "running" and state_of(job), "its files are there again")
+
+
+@pytest.mark.slow
+def test_the_list_of_runs_knows_it_by_its_processes_too(
+    living: tuple[Job, subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    job, runner = living
+    link = tmp_path_factory.mktemp("home") / "scratch"
+    link.symlink_to(job.workdir)
+    runner.send_signal(signal.SIGSTOP)
+    try:
+        Path(run_path(job.run_dir)).unlink()
+        for workdir in (job.workdir, str(link)):
+            assert [(run.run_id, run.alive) for run in list_runs(Host(), workdir, job.node)] == [(job.run_id, True)]
+    finally:
+        runner.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.slow
