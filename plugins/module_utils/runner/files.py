@@ -124,7 +124,7 @@ def release_reserve(directory: str) -> None:
 
 
 def write_state(directory: str, name: str, value: Any, last: bool = True) -> bool:
-    """Write a state file, the last one even on a full disk at the cost of the reserve; False if there is no space."""
+    """Write a state file, the last one even on a full disk at the cost of the reserve; False if that failed."""
     path = os.path.join(directory, name)
     try:
         write_json(path, value)

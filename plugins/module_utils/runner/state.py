@@ -75,11 +75,16 @@ class State:
     def phase(self) -> str:
         return str(self.fields["phase"])
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the storage took the state the last time that it answered."""
+        return not self._unwritten
+
     def change(self, phase: str, **fields: Any) -> None:
-        """Move to a phase."""
+        """Move to a phase, or write the state of this one again."""
         self.fields.update(fields, phase=phase)
         if phase in ENDED:
-            self.fields["ended"] = utc()
+            self.fields["ended"] = self.fields["ended"] or utc()
         self._write()
 
     def beat(

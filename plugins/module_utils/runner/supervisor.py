@@ -25,6 +25,7 @@ from .environment import environment_of
 from .gang.base import Gang, end_order, report_of
 from .gang.head import Head
 from .gang.member import Member
+from .last_state import LastState
 from .ownership import give_back
 from .requests import StopRequests
 from .state import NOT_ENDED, State, identity
@@ -53,6 +54,7 @@ class Supervisor:
         self._upkeep = upkeep
         self._selector = selectors.DefaultSelector()
         self._disk = DiskThread()
+        self._last_state = LastState(run_dir, self._disk, upkeep, requests, job.disk_wait)
         self._attempt: Attempt | None = None
         self._request: StopRequest | None = None
         self._stop_deadline = math.inf
@@ -69,8 +71,8 @@ class Supervisor:
         request = self._requests.look()
         if request is not None and job.node_rank == 0:  # any other node still has to pass the request to the head
             end = _end_of(end_order("stopped", str(request.why)))
-            self._write_last(state, "stopped", why="stopped before it started", end=end)
-            self._disk.wait(job.disk_wait)
+            self._last_state.write(state, "stopped", why="stopped before it started", end=end)
+            self._last_state.wait(state)
             return 0
         adopt_orphans()
         wake_at_signals(self._selector)
@@ -81,8 +83,8 @@ class Supervisor:
             # A bug, but the run must neither hang nor look lost because of it.
             for process in process_tree.descendants(os.getpid()):
                 process_tree.send(process, signal.SIGKILL)
-            state.change("failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
-            self._disk.wait(job.disk_wait)
+            self._last_state.write(state, "failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
+            self._last_state.wait(state)
             raise
 
     def _follow_gang(self, state: State) -> int:
@@ -93,8 +95,9 @@ class Supervisor:
             endpoint = f"{self.job.rendezvous.address} port {self.job.gang.port}"
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
             # The verdict for the whole run: the other nodes are only stopped because of this.
-            state.change("failed", why=why, end=_end_of(end_order("failed", why, self.job.node)))
-            self._disk.wait(self.job.disk_wait)
+            end = _end_of(end_order("failed", why, self.job.node))
+            self._last_state.write(state, "failed", why=why, end=end)
+            self._last_state.wait(state)
             return 1
         phase: str | None = None
         fields: dict[str, Any] = {}
@@ -112,7 +115,7 @@ class Supervisor:
         while not gang.leave():  # the others must not wait for this node's storage
             self._turn(gang)
         gang.close()
-        self._disk.wait(self.job.disk_wait)
+        self._last_state.wait(state)
         return 0 if state.phase in ("succeeded", "stopped") else 1
 
     def _join(self) -> Gang:
@@ -253,13 +256,7 @@ class Supervisor:
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
             fields = {"why": end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"}
         self._disk.add(self._give_back)
-        return self._write_last(state, phase, gang=gang.summary(), end=end, **fields)
-
-    def _write_last(self, state: State, phase: str, **fields: Any) -> Answer:
-        """Write the terminal state after all else; return the answer to wait for."""
-        state.change(phase, **fields)
-        self._disk.add(functools.partial(files.release_reserve, self.run_dir))
-        return self._disk.ask(self._requests.remove)
+        return self._last_state.write(state, phase, gang=gang.summary(), end=end, **fields)
 
     def _beat(self, state: State, gang: Gang) -> None:
         now = time.monotonic()
