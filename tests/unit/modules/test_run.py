@@ -19,6 +19,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
 from ansible_collections.muster.train.plugins.modules import run
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare, state_of, wait_for
 
@@ -108,7 +109,8 @@ def test_stop_sweeps_what_a_killed_runner_left(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "other").mkdir()
     neighbor = call(capsys, "run", job=other.to_dict())["run"]["pid"]
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: process_tree.look(pid) is None, "the runner is dead")
+    # Its threads may still hold the lock when its process counts as dead.
+    wait_for(lambda: Lock(run_path(job.run_dir)).holder() is None, "the runner is dead")
     info = call(capsys, "run_info", workdir=str(tmp_path))["run"]
     assert (info["phase"], info["alive"], info["left"]) == ("lost", False, 1)
     assert info["why"] == f"the runner (pid {pid}) ended without a verdict while the run was running: killed?"
