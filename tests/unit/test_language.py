@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +39,13 @@ REFUSED_TEXT = {
     )
 }
 
+# What Ansible and Jinja bind: the tasks and templates of the roles, of the verbs and of what tests the roles.
+ANSIBLE = sorted(
+    path
+    for folder in ("roles", "playbooks", "molecule", "tests/cluster")
+    for pattern in ("*.yml", "*.j2")
+    for path in (ROOT / folder).rglob(pattern)
+)
 PYTHON = sorted(path for room in ("plugins", "tests", "tools") for path in (ROOT / room).rglob("*.py"))
 TEXTS = sorted(
     path
@@ -80,6 +88,39 @@ def bound_names(tree: ast.AST) -> Iterator[str]:
             yield node.asname
 
 
+def ansible_names(document: object) -> Iterator[str]:
+    """Every name that tasks and plays bind: registered results, variables, facts and the names of loops."""
+    if isinstance(document, list):
+        for item in document:
+            yield from ansible_names(item)
+    if not isinstance(document, dict):
+        return
+    for key, value in document.items():
+        if key in ("register", "loop_var", "index_var") and isinstance(value, str):
+            yield value
+        elif key in ("vars", "set_fact", "ansible.builtin.set_fact") and isinstance(value, dict):
+            yield from map(str, value)
+        yield from ansible_names(value)
+
+
+def jinja_names(text: str) -> list[str]:
+    """Every name that a template binds in a loop, with `set` or as a macro and its arguments."""
+    bound = re.findall(r"{%[-+]? *(?:for ([\w, ]+?) in |set ([\w, ]+?) *[=%]|macro ([^%]*)%)", text)
+    return re.findall(r"[A-Za-z_]\w*", " ".join(map(" ".join, bound)))
+
+
+def names_of_file(path: Path) -> Iterator[str]:
+    """The names that a file of Ansible binds, without the prefix of the role: `found` of `launch__found`."""
+    text = path.read_text(encoding="utf-8")
+    names = jinja_names(text)
+    if path.suffix == ".yml":
+        document = yaml.safe_load(text)
+        names += ansible_names(document)
+        if path.parent.name in ("vars", "defaults"):
+            names += map(str, document or {})
+    return (name.rpartition("__")[2] for name in names)
+
+
 def texts(source: str) -> Iterator[str]:
     """Every text of the code: messages, docstrings and comments."""
     for node in ast.walk(ast.parse(source)):
@@ -106,6 +147,15 @@ def test_names_are_nouns_and_verbs() -> None:
         str(path.relative_to(ROOT)): names
         for path in PYTHON
         if (names := REFUSED_NAMES.intersection(bound_names(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert refused == {}
+
+
+def test_names_of_roles_and_templates_are_nouns_and_verbs() -> None:
+    refused = {
+        str(path.relative_to(ROOT)): names
+        for path in ANSIBLE
+        if (names := REFUSED_NAMES.intersection(names_of_file(path)))
     }
     assert refused == {}
 
@@ -142,6 +192,10 @@ def test_the_patterns_match_what_they_are_for() -> None:
         assert phrases(text), text
     assert not phrases("There is no run. It is no longer active, and the license is recognized.")
     assert list(bound_names(ast.parse("for each in x:\n    found = said.seen"))) == ["each", "found"]
+    tasks = [{"block": [{"register": "told", "vars": {"own": 1}}], "loop_control": {"loop_var": "each"}}]
+    assert list(ansible_names(tasks)) == ["told", "own", "each"]
+    template = "{% for each, there in x %}{%- set seen = 1 %}{% macro line(said) %}{{ found }}"
+    assert jinja_names(template) == ["each", "there", "seen", "line", "said"]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "changelogs" / "fragments").glob("*.yml")), ids=lambda path: path.name)

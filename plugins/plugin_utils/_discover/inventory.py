@@ -247,7 +247,7 @@ def files(templates: Mapping[str, str], result: Discovered, about: Mapping[str, 
     environment.filters["line"] = clean
     context = {
         "about": about,
-        "found": result.hosts,
+        "hosts": result.hosts,
         "table": table(HEADERS, result.rows, COMMENT_WIDTH),
         "choices": result.choices,
     }
