@@ -91,36 +91,6 @@ def own_imports(path: str) -> set[str]:
     }
 
 
-# The controller's rooms, the lowest first.
-ROOMS = [
-    "_text",
-    "_findings",
-    "_request",
-    "_cluster",
-    "_nccl",
-    "_checks",
-    "_plan",
-    "_detect",
-    "_discover",
-    "_setup",
-    "_results",
-    "_action",
-]
-
-
-def test_the_controllers_rooms_import_only_what_is_below_them() -> None:
-    plugin_utils = ROOT / "plugins" / "plugin_utils"
-    assert {path.name for path in plugin_utils.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(ROOMS)
-    upward = [
-        f"{path.relative_to(plugin_utils)} imports {name}"
-        for path in plugin_utils.rglob("*.py")
-        for name in own_imports(str(path.relative_to(ROOT)))
-        if name.startswith("plugins.plugin_utils.")
-        and ROOMS.index(name.split(".")[2]) > ROOMS.index(path.relative_to(plugin_utils).parts[0])
-    ]
-    assert upward == []
-
-
 def test_every_module_is_in_the_action_group() -> None:
     assert load("meta/runtime.yml")["action_groups"]["train"] == MODULES
 
