@@ -11,8 +11,9 @@ short_description: Read a part of a file of a run
 version_added: "0.1.0"
 author: The Muster project (@muster)
 description:
-  - Used by M(muster.train.run_collect) where Ansible cannot copy a file, because only another user may read it or
-    because the login prints text into the copy.
+  - Used by the playbooks of this collection.
+  - M(muster.train.run_collect) reads a file with it where Ansible cannot copy the file, because only another user may
+    read it or because the login prints text into the copy. M(muster.train.run_ranks) reads the head's plan with it.
   - Reads at most 8 MiB at a time, so that a large file never fills the controller's memory.
 options:
   workdir: {description: The node's work directory., type: path, required: true}
@@ -22,9 +23,10 @@ options:
   offset: {description: The byte from which to read., type: int, default: 0}
 extends_documentation_fragment:
   - muster.train.attributes
-  - muster.train.attributes.info_module
+  - muster.train.attributes.playbooks
 seealso:
-  - module: muster.train.run_info
+  - module: muster.train.run_collect
+  - module: muster.train.run_ranks
 """
 
 EXAMPLES = r"""

@@ -52,7 +52,7 @@ seealso:
 EXAMPLES = r"""
 - name: Follow the run on the head
   muster.train.run_follow:
-    run_dir: "{{ launch__info.run.run_dir | default('') }}"
+    run_dir: "{{ launch__info.run.run_dir }}"
     workdir: "{{ launch_workdir }}"
     run_id: "{{ launch__request.request.run_id }}"
     node: "{{ inventory_hostname }}"

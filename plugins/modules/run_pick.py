@@ -27,6 +27,7 @@ EXAMPLES = r"""
 - name: Gather the runs of every node
   muster.train.run_info:
     workdir: /home/me/muster
+    node: "{{ inventory_hostname }}"
   register: launch__info
   ignore_unreachable: true
 

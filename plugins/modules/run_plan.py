@@ -41,6 +41,7 @@ EXAMPLES = r"""
 - name: Read what every node is
   muster.train.node_facts:
     workdir: "{{ launch_workdir }}"
+  register: launch__facts
 
 - name: Plan the run
   muster.train.run_plan:

@@ -52,6 +52,7 @@ EXAMPLES = r"""
 - name: Read the run on every node
   muster.train.run_info:
     workdir: /home/me/muster
+    node: "{{ inventory_hostname }}"
   register: launch__info
   ignore_unreachable: true
 

@@ -194,6 +194,22 @@ def test_no_facts_are_set_once_for_all_hosts(path: str) -> None:
     assert [task["name"] for task, once in tasks_of(load(path)) if once and shares_facts(task)] == []
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_an_example_gives_the_options_that_its_modules_require(module: str) -> None:
+    examples = yaml.safe_load(literals(f"plugins/modules/{module}.py")["EXAMPLES"])
+    calls = [
+        (name.removeprefix("muster.train."), set(args or {}))
+        for task, _once in tasks_of(examples)
+        for name, args in task.items()
+        if name.startswith("muster.train.")
+    ]
+    assert module in dict(calls)
+    for name, given in calls:
+        options = documented_options(name)
+        assert given <= set(options), name
+        assert {option for option, about in options.items() if about.get("required")} <= given, name
+
+
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
