@@ -25,6 +25,7 @@ from ansible.utils.vars import load_extra_vars, transform_to_native_types
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE, read_range
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables
 from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
@@ -45,6 +46,7 @@ SAVING = ("launch", "detect", "preflight")
 # The verbs that record. Launch and collect are of no use where nothing can be written; follow only warns.
 RECORDING = ("launch", "follow", "collect")
 POLICY = ("launch_experiments_dir", "launch_defaults")
+PORT_RANGE = "launch_port_range"
 SAVED_OF_NODE = ("launch_env", "launch_node_env")
 OPTIONS = {
     "verb": {"type": "str", "required": True, "choices": list(VERBS)},
@@ -107,8 +109,20 @@ class ActionModule(ControllerAction):
                 if args["verb"] != "follow":  # a run can be followed without being recorded
                     raise
                 warnings.append(str(error))
-        result = {"request": request, **({"warnings": warnings} if warnings else {})}
-        return {**result, "defaults": plain(defaults or {})} if args["verb"] in SAVING else result
+        result: dict[str, Any] = {"request": request, **({"warnings": warnings} if warnings else {})}
+        if args["verb"] in SAVING:
+            result["defaults"] = plain(defaults or {})
+        if args["verb"] == "preflight":
+            result["first_port"] = _first_port(self.host_values(names[0], [PORT_RANGE], variables))
+        return result
+
+
+def _first_port(policy: Mapping[str, Any]) -> int | None:
+    """Return the first port of runs; None if the range is not valid, which the checks report with its reason."""
+    try:
+        return (read_range(str(policy[PORT_RANGE])) if PORT_RANGE in policy else DEFAULT_RANGE)[0]
+    except ValueError:
+        return None
 
 
 def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]:

@@ -30,9 +30,8 @@ options:
     type: dict
     required: true
   port_range:
-    description: The port range of runs, V(FIRST-LAST).
+    description: The port range of runs, V(FIRST-LAST). By default that of the role P(muster.train.launch#role).
     type: str
-    required: true
   defaults:
     description: The cluster's defaults for launch parameters. C(master_port) may be outside of the range.
     type: dict
@@ -69,7 +68,7 @@ READ = ("all_ipv4_addresses", "all_ipv6_addresses", "env")
 def firewall_plan(
     nodes: Mapping[str, Any],
     hosts: Any,
-    port_range: Any,
+    port_range: Any = None,
     defaults: Any = None,
     ports: Sequence[Any] = (),
     addresses: Sequence[Any] = (),
@@ -77,8 +76,9 @@ def firewall_plan(
     """Return the plan; see DOCUMENTATION."""
     # Copy only what is used: the facts of all nodes are large.
     read = {str(node): {name: plain((facts or {}).get(name)) for name in READ} for node, facts in nodes.items()}
+    written = str(port_range) if port_range else None
     try:
-        plan = firewall.plan(read, plain(hosts), str(port_range), plain(defaults or {}), plain(ports), plain(addresses))
+        plan = firewall.plan(read, plain(hosts), written, plain(defaults or {}), plain(ports), plain(addresses))
     except ValueError as error:
         return {"refused": str(error)}
     return {**plan, "refused": None}

@@ -136,4 +136,9 @@ defaults:
   returned: for launch, detect and preflight
   type: dict
   sample: {script: train.py, nproc: 8}
+first_port:
+  description: The first port of the cluster's C(launch_port_range). V(null) if the range is not valid.
+  returned: for preflight
+  type: int
+  sample: 29400
 """

@@ -59,6 +59,9 @@ def test_exit_codes_and_a_launch_that_depends_on_them(checkouts: Cluster) -> Non
     document = json.loads((checkouts.home / "preflight.json").read_text())
     assert document["code"] == 0
     assert {result["status"] for result in document["results"]} <= {"pass", "skip"}
+    first_port = str(checkouts.policy["launch_port_range"]).partition("-")[0]
+    attempts = [result["observed"] for result in document["results"] if result["check"] == "reach"]
+    assert [attempt.partition(" ")[0] for attempt in attempts] == [f"127.0.0.1:{first_port}"] * 2
 
     odd = checkouts.home / "code" / "node1"
     (odd / "more.py").write_text("")
@@ -88,10 +91,17 @@ def test_a_node_that_does_not_answer_is_code_2(checkouts: Cluster) -> None:
     assert "could not be checked: answer on node1" in played.out
 
 
-def test_an_invalid_level_is_refused(checkouts: Cluster) -> None:
-    checkouts.policy["preflight_levels"] = {"clok": "warn"}
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("preflight_levels", {"clok": "warn"}, "there is no check 'clok'; did you mean 'clock'?"),
+        ("launch_port_range", "29400", "it is '29400'; expected FIRST-LAST with 1024 <= FIRST < LAST <= 65535"),
+    ],
+)
+def test_invalid_policy_is_refused(checkouts: Cluster, name: str, value: object, message: str) -> None:
+    checkouts.policy[name] = value
     checkouts.write()
     played = preflight(checkouts)
     assert played.rc == 2, played.out
-    assert "there is no check 'clok'; did you mean 'clock'?" in played.out
+    assert message in " ".join(played.out.split())
     assert checkouts.launch().rc == 2

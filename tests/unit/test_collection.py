@@ -149,7 +149,7 @@ def test_the_policy_has_the_same_default_in_every_role() -> None:
             r"\b(launch_[a-z]\w*) \| default\(('[^']*'|{[^}]*}|\[[^]]*\])[,)]", path.read_text(encoding="utf-8")
         )
     ]
-    assert {"launch_port_range", "launch_workdir", "launch_docker"} <= {name for _path, name, _default in repeated}
+    assert {"launch_workdir", "launch_docker"} <= {name for _path, name, _default in repeated}
     assert [(path, name, default) for path, name, default in repeated if policy[name] != default] == []
     assert policy["launch_workdir"] == documented_options("node_facts")["workdir"]["default"]
 

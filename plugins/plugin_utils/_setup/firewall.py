@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._cluster.address import IpAddress
-from .._cluster.ports import gang_port, read_range
+from .._cluster.ports import DEFAULT_RANGE, gang_port, read_range
 
 Ports = tuple[int, int]
 
@@ -20,7 +20,7 @@ Ports = tuple[int, int]
 def plan(
     nodes: Mapping[str, Mapping[str, Any]],
     hosts: Mapping[str, object],
-    port_range: str,
+    port_range: str | None,
     defaults: Mapping[str, Any],
     more_ports: Sequence[object],
     more_addresses: Sequence[object],
@@ -59,10 +59,10 @@ def plan(
     }
 
 
-def _of_runs(port_range: str, defaults: Mapping[str, Any]) -> list[Ports]:
+def _of_runs(port_range: str | None, defaults: Mapping[str, Any]) -> list[Ports]:
     """Return the ports of runs: the policy's range, and the cluster's default master_port with its neighbors."""
     try:
-        result = [read_range(port_range)]
+        result = [read_range(port_range) if port_range else DEFAULT_RANGE]
     except ValueError as error:
         raise ValueError(f"launch_port_range is {port_range!r}, expected {error}") from None
     if defaults.get("master_port"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.filter.firewall_plan import firewall_plan
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE
 
 RANGE = "29400-29999"
 HOSTS = {"n1": "10.0.0.1", "n2": "n2"}
@@ -38,6 +39,11 @@ def refused(nodes: Any = None, hosts: Any = None, port_range: str = RANGE, **mor
 
 def test_the_nodes_own_addresses_are_the_cluster() -> None:
     assert planned() == {"ports": [RANGE], "ipv4": ["10.0.0.1", "10.0.0.2"], "ipv6": []}
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+def test_without_a_range_the_ports_are_those_of_a_launch(unset: Any) -> None:
+    assert planned(port_range=unset)["ports"] == ["{}-{}".format(*DEFAULT_RANGE)]
 
 
 def test_what_several_nodes_have_is_nobodys() -> None:

@@ -14,6 +14,7 @@ import pytest
 from ansible import constants
 
 from ansible_collections.muster.train.plugins.action import verb_request as action
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE
 from ansible_collections.muster.train.tests.support.asking import Run, value
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -101,6 +102,17 @@ def test_other_verbs_work_where_nothing_can_be_written(run: Run, tmp_path: Path,
 def test_list_reads_the_directory_where_no_node_is(run: Run, tmp_path: Path) -> None:
     result = run(verb="list", hostvars={}, task_vars={"launch_experiments_dir": "kept"})
     assert result["request"]["experiments"] == f"{tmp_path}/kept"
+
+
+@pytest.mark.parametrize(
+    ("policy", "first_port"),
+    [({"launch_port_range": "2000-2999"}, 2000), ({}, DEFAULT_RANGE[0]), ({"launch_port_range": "2000"}, None)],
+)
+def test_preflight_gets_the_first_port_of_the_range(run: Run, policy: dict[str, Any], first_port: int | None) -> None:
+    """None of a range that is not valid, which the checks refuse in the words of a launch."""
+    hosts = {"node0": policy, "node1": {"launch_port_range": "3000-3999"}}
+    assert run(verb="preflight", hostvars=hosts)["first_port"] == first_port
+    assert "first_port" not in run(verb="status", hostvars=hosts)
 
 
 def test_addresses_come_from_the_inventory(run: Run) -> None:
