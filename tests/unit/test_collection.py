@@ -194,20 +194,29 @@ def test_no_facts_are_set_once_for_all_hosts(path: str) -> None:
     assert [task["name"] for task, once in tasks_of(load(path)) if once and shares_facts(task)] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_an_example_gives_the_options_that_its_modules_require(module: str) -> None:
-    examples = yaml.safe_load(literals(f"plugins/modules/{module}.py")["EXAMPLES"])
+def check_calls(entries: list[dict[str, Any]]) -> set[str]:
+    """Check that tasks give the modules of this collection known options and all required ones; return the modules."""
     calls = [
         (name.removeprefix("muster.train."), set(args or {}))
-        for task, _once in tasks_of(examples)
+        for task, _once in tasks_of(entries)
         for name, args in task.items()
         if name.startswith("muster.train.")
     ]
-    assert module in dict(calls)
-    for name, given in calls:
-        options = documented_options(name)
-        assert given <= set(options), name
-        assert {option for option, about in options.items() if about.get("required")} <= given, name
+    for module, given in calls:
+        options = documented_options(module)
+        assert given <= set(options), module
+        assert {option for option, about in options.items() if about.get("required")} <= given, module
+    return {module for module, _given in calls}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_example_gives_the_options_that_its_modules_require(module: str) -> None:
+    assert module in check_calls(yaml.safe_load(literals(f"plugins/modules/{module}.py")["EXAMPLES"]))
+
+
+@pytest.mark.parametrize("path", TASK_FILES)
+def test_a_task_gives_the_options_that_its_module_requires(path: str) -> None:
+    check_calls(load(path))
 
 
 @pytest.mark.parametrize(
