@@ -23,12 +23,16 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.private impor
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
+    RESULT_OPTIONS,
+    answers,
+    run_id_of,
+    runs_of,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 
 OPTIONS = {
-    **infos_OPTIONS,
+    **RESULT_OPTIONS,
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
     "phase": {"type": "str"},

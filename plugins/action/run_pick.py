@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS, Info, answers
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers
 from ansible_collections.muster.train.plugins.plugin_utils._results.pick import pick
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import head_candidates, planned
 
@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import
 class ActionModule(ControllerAction):
     """Choose a run once for all hosts."""
 
-    OPTIONS = OPTIONS
+    OPTIONS = RESULT_OPTIONS
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         infos = answers(variables, args)

@@ -19,14 +19,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import A
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import private_files
 from ansible_collections.muster.train.plugins.plugin_utils._results import ranks
 from ansible_collections.muster.train.plugins.plugin_utils._results.file_part import part_of
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, gather
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers, gather
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import names, one_line
 
 display = Display()
 
 OPTIONS = {
-    **infos_OPTIONS,
+    **RESULT_OPTIONS,
     "run_id": {"type": "str", "required": True},
     "head": {"type": "str", "required": True},
     "experiment": {"type": "str", "required": True},

@@ -24,8 +24,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import OPTIONS as infos_OPTIONS
-from ansible_collections.muster.train.plugins.plugin_utils._results.infos import Info, answers, run_id_of, runs_of
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
+    RESULT_OPTIONS,
+    Info,
+    answers,
+    run_id_of,
+    runs_of,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
 from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
@@ -37,7 +42,7 @@ HINTS = ("follow", "stop", "status", "logs")
 WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "removed", "list")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
-    **infos_OPTIONS,
+    **RESULT_OPTIONS,
     "succeed_on": {"type": "list", "elements": "str"},
     "all_answer": {"type": "bool", "default": False},
     "grace": {"type": "int"},

@@ -60,7 +60,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.files import read_part
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory, strange
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
@@ -78,7 +78,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
-    if not RUN_ID.fullmatch(params["run_id"]):
+    if not SAFE_RUN_ID.fullmatch(params["run_id"]):
         module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
     if params["offset"] < 0:
         module.fail_json(msg=f"offset: expected 0 or more, saw {params['offset']}")

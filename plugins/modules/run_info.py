@@ -144,7 +144,7 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files, read_logs
 from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs, read_ended
 from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of
@@ -166,7 +166,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
-    if params["run_id"] is not None and not RUN_ID.fullmatch(params["run_id"]):
+    if params["run_id"] is not None and not SAFE_RUN_ID.fullmatch(params["run_id"]):
         module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
     host = Host()
     runs = list_runs(host, params["workdir"], params["node"])

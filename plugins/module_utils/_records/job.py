@@ -13,8 +13,8 @@ import dataclasses
 import re
 from typing import Any
 
-# A run ID is the name of a directory on every machine; the controller makes it in `_request/run_id.py`.
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# What is safe as the name of a directory on every machine; the controller makes run IDs in `_request/run_id.py`.
+SAFE_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 # Phases of nodes that gave no answer, that have no runner, and that have one.
 SILENT = ("unreachable", "unknown")
 NOT_BEGUN = ("not_found", "prepared")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .._host.host import Host
 from .._records import layout
-from .._records.job import ENDED, RUN_ID
+from .._records.job import ENDED, SAFE_RUN_ID
 from .._records.layout import STATE
 from .._records.run import ListedRun, RunRecord
 from .._text.stamps import utc
@@ -25,7 +25,7 @@ def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
     base = layout.runs_dir(workdir, node)
     living_runs = functools.cache(process_tree.living_runs)  # at most one search, and none where locks are enough
     runs = []
-    for name in filter(RUN_ID.fullmatch, host.list_dir(base) or []):
+    for name in filter(SAFE_RUN_ID.fullmatch, host.list_dir(base) or []):
         if not any(file == STATE or file.startswith("job.") for file in host.list_dir(os.path.join(base, name)) or []):
             continue  # not a run's directory
         path = run_directory(workdir, node, name)

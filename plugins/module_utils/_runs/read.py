@@ -14,7 +14,7 @@ from typing import Any
 from .._host.host import Host
 from .._host.trust import untrusted_part
 from .._records import layout
-from .._records.job import ENDED, RUN_ID
+from .._records.job import ENDED, SAFE_RUN_ID
 from .._records.known import parse_json
 from .._records.layout import HEARTBEAT, STATE
 from .._records.run import Heartbeat, JobOwner, RunRecord, UnitEnd
@@ -25,7 +25,7 @@ from . import job_container
 
 def run_directory(workdir: str, node: str, run_id: str) -> str:
     """Return the directory of one run on this node: a real path, as the run's processes carry it."""
-    if not RUN_ID.fullmatch(run_id):
+    if not SAFE_RUN_ID.fullmatch(run_id):
         raise ValueError(f"{run_id!r} is not a valid run ID")
     return layout.run_dir(os.path.realpath(workdir), node, run_id)
 

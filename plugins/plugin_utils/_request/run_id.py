@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run ID: how it is made, what a valid one is, and the settings in it (nodes check `_records.job.RUN_ID` only)."""
+"""The run ID: how it is made, what a valid one is, and the settings in it. Nodes check `_records.job.SAFE_RUN_ID`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}?")
 NONCE_DIGITS = 4
 # The digits are optional: users may choose a run ID, too. What can be either they or a label is they.
-RUN_ID = re.compile(
+RUN_ID_FORMAT = re.compile(
     r"multinode_(?P<channels>[0-9]+|auto)ch_(?P<threads>[0-9]+|auto)th_[0-9]{8}_[0-9]{6}"
     rf"(?:_(?P<label>{LABEL.pattern}))??(?:_[0-9a-f]{{{NONCE_DIGITS}}})?"
 )
@@ -33,18 +33,18 @@ def check(text: str) -> str:
     if "/" in text or "\\" in text or text in (".", ".."):
         # A run ID becomes the name of a directory on the nodes and on the controller.
         raise ValueError(f"a run ID (a name, not a path) such as {EXAMPLE}")
-    if not RUN_ID.fullmatch(text):
+    if not RUN_ID_FORMAT.fullmatch(text):
         raise ValueError(f"a run ID such as {EXAMPLE}")
     return text
 
 
 def settings_in(text: str) -> list[str]:
     """Return the settings that a run ID shows, for example `channels=42`; none of a text that is not one."""
-    match = RUN_ID.fullmatch(text)
+    match = RUN_ID_FORMAT.fullmatch(text)
     return [f"{name}={match[name]}" for name in ("channels", "threads")] if match else []
 
 
 def label_in(text: str) -> str:
     """Return the label that a run ID shows, empty where there is none."""
-    match = RUN_ID.fullmatch(text)
+    match = RUN_ID_FORMAT.fullmatch(text)
     return (match["label"] or "") if match else ""

@@ -11,7 +11,7 @@ from .parameters import Parameter
 # Limits of threads: tuning.cc getNthreads takes multiples of a warp (32 NVIDIA, 64 AMD) from 64 to 512 (RCCL: to 256).
 CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 
-RUN_ID = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
+RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"))
 
@@ -35,19 +35,19 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("follow", "bool", default=True),
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
-        RUN_ID,
+        RUN_ID_PARAMETER,
     ),
-    "status": (RUN_ID,),
+    "status": (RUN_ID_PARAMETER,),
     "logs": (
-        RUN_ID,
+        RUN_ID_PARAMETER,
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
         Parameter("node", "node"),
         Parameter("rank", "int", maximum=1_000_000),
     ),
-    "follow": (RUN_ID,),
-    "stop": (RUN_ID,),
-    "collect": (RUN_ID,),
-    "list": (RUN_ID,),
+    "follow": (RUN_ID_PARAMETER,),
+    "stop": (RUN_ID_PARAMETER,),
+    "collect": (RUN_ID_PARAMETER,),
+    "list": (RUN_ID_PARAMETER,),
     "detect": (OUTPUT, Parameter("page", "file"), MODE),
     "discover": (
         Parameter("cluster", "name"),

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.origin import FOR_ONE_RUN
-from .._request.run_id import RUN_ID, label_in, settings_in
+from .._request.run_id import RUN_ID_FORMAT, label_in, settings_in
 from .._text.table import GAP, one_line, table
 from .report import duration, first_progress, number
 from .verdict import Verdict, members
@@ -230,7 +230,8 @@ def list_table(entries: Iterable[ExperimentSummary], width: int) -> list[str]:
         )
         for entry in ordered
     ]
-    if _room(columns, width) < ENOUGH and all(RUN_ID.fullmatch(entry.run_id) for entry in ordered if entry.created):
+    readable = (entry for entry in ordered if entry.created)
+    if _room(columns, width) < ENOUGH and all(RUN_ID_FORMAT.fullmatch(entry.run_id) for entry in readable):
         columns = [(*row[:-1], "") for row in columns]
     if _room(columns, width) < ENOUGH and all(entry.label in ("", label_in(entry.run_id)) for entry in ordered):
         columns = [(row[0], "", *row[2:]) for row in columns]

@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import L
 from .._text.table import one_line
 
 # The options of every action that works on the nodes' answers.
-OPTIONS: dict[str, dict[str, Any]] = {
+RESULT_OPTIONS: dict[str, dict[str, Any]] = {
     "request": {"type": "dict", "default": {}},
     "run_id": {"type": "str"},
     "nodes": {"type": "list", "elements": "str"},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import UserError
@@ -40,7 +40,7 @@ def pick(
         raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run.why}" for info in infos[:NEWEST])]))
     created: dict[str, str] = {}
     alive = set()
-    for run in (run for info in infos for run in info.runs if RUN_ID.fullmatch(run.run_id or "")):
+    for run in (run for info in infos for run in info.runs if SAFE_RUN_ID.fullmatch(run.run_id or "")):
         run_id = str(run.run_id)
         created[run_id] = max(run.created or "", created.get(run_id, ""))
         if verb == "stop" and run.alive:

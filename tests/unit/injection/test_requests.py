@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import RUN_ID as RUN_NAME
+from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, check_alike
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
@@ -133,7 +133,7 @@ def test_a_list_of_hosts(texts: dict[str, str]) -> None:
 
 def test_a_run_of_a_node(texts: dict[str, str], tmp_path: Path) -> None:
     for text in texts.values():
-        if RUN_NAME.fullmatch(text):
+        if SAFE_RUN_ID.fullmatch(text):
             assert run_directory(str(tmp_path), "node0", text) == f"{tmp_path}/.muster/nodes/node0/runs/{text}"
         else:
             with pytest.raises(ValueError, match="is not a valid run ID") as refused:
