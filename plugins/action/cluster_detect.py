@@ -72,7 +72,9 @@ class ActionModule(ControllerAction):
         }
         if not self._task.check_mode:
             for path, text in wanted.items():
-                write_text(path, text, "page", "a file in a directory of yours; give another with -e page=PATH")
+                write_text(
+                    path, text, "page", "a file in a directory that you can write to; give another with -e page=PATH"
+                )
         if parameters["output"] == "json":
             show([document.rstrip("\n")])
         else:

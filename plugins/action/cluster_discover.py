@@ -31,7 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.table import al
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles" / "discover" / "templates"
 FILES = {"hosts.yml": "hosts.yml.j2", os.path.join("group_vars", "nodes.yml"): "nodes.yml.j2"}
 KNOWN = "known_hosts.txt"
-YOURS = "a directory of yours: run discover where inventories/ may be written, or set discover_dir"
+WRITABLE = "a directory that you can write to: run discover where inventories/ can be written, or set discover_dir"
 OPTIONS = {
     "request": {"type": "dict", "required": True},
     "keys": {"type": "dict", "required": True},
@@ -77,7 +77,7 @@ class ActionModule(ControllerAction):
             result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]
         if not self._task.check_mode:
             for name in differing:
-                write_text(home / name, wanted[name], "cluster", YOURS)
+                write_text(home / name, wanted[name], "cluster", WRITABLE)
             show(["", *aligned(_next(home))])
         if stopping:
             messages = [

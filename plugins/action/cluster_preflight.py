@@ -88,5 +88,5 @@ class ActionModule(ControllerAction):
 def _write(path: Path, document: Mapping[str, Any]) -> bool:
     """Write the document; return whether the file changed."""
     text, before = json.dumps(document, indent=2) + "\n", read_text(path)
-    write_text(path, text, "preflight_json", "a file in a directory of yours")
+    write_text(path, text, "preflight_json", "a file in a directory that you can write to")
     return before != text

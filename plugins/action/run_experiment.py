@@ -72,7 +72,7 @@ class ActionModule(ControllerAction):
         if changes and not self._task.check_mode:
             with private_files():
                 for name, text in changes.items():
-                    write_text(home / name, text, "launch_experiments_dir", "a directory of yours")
+                    write_text(home / name, text, "launch_experiments_dir", "a directory that you can write to")
                 _point(experiments / "latest", home, launched=args["plan"] is not None)
         return {
             "changed": bool(changes),

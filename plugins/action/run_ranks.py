@@ -50,7 +50,7 @@ class ActionModule(Action):
             brought = text is not None
             if text is not None and not self._task.check_mode:
                 with private_files():
-                    write_text(path, text, "launch_experiments_dir", "a directory of yours")
+                    write_text(path, text, "launch_experiments_dir", "a directory that you can write to")
         plan = parse_json(text)
         parts = ranks.planned(plan)
         by_plan = parts is not None
@@ -90,7 +90,7 @@ class ActionModule(Action):
         display.warning(
             clean(
                 f"there is no plan of {run_id} in {args['experiment']}, and none is taken from the nodes: {why}; "
-                "ranks are taken as the nodes say. Collect from the controller that launched the run, "
+                "the ranks that the nodes report are used. Collect from the controller that launched the run, "
                 "or copy its plan.json there"
             )
         )

@@ -54,7 +54,7 @@ run:
         or V(lost): judged by the reader when the runner's lock is free without a terminal state.
       type: str
     why: {description: The reason of the phase in one line., type: str}
-    run_dir: {description: The run's directory on the node; null where nothing of it is read., type: str}
+    run_dir: {description: The run's directory on the node; null where its files are not read., type: str}
     nonce: {description: Distinguishes the launches of one run ID., type: str}
     label: {description: The run's label., type: str}
     node: {description: The node's name in the inventory., type: str}

@@ -13,8 +13,8 @@ author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Reads the plan of the run in the experiment on the controller. It never replaces that plan.
-  - If there is none, because the run was launched from another controller, it brings the plan of the head, unless
-    another node says too that it is the head.
+  - If there is none, because the run was launched from another controller, it copies the head's plan to the controller,
+    unless another node also says that it is the head.
   - A spare gets only ranks of a node that the head says was replaced, once the head's record of the run is final.
   - Without any plan the ranks are those that the nodes say they have. Two nodes that say the same get none.
   - Runs once, delegated to the head.

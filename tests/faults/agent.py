@@ -25,7 +25,7 @@ HOARD_BYTES = 1 << 30
 
 
 def rank(number: int, deaf: bool) -> None:
-    """Be a rank: train nothing, for ever."""
+    """Be a rank: train nothing, forever."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if deaf else signal.SIG_DFL)
     signal.signal(signal.SIGUSR1, lambda *_: os._exit(CRASH))

@@ -21,7 +21,7 @@ def steal(job: Job, port: int) -> socket.socket:
 
 
 def of_the_gang(home: Path, turn: random.Random) -> float:
-    """The runners' port is taken before the start; the launch, which is told of it, stops the other nodes."""
+    """The runners' port is taken before the start; the launch is informed and stops the other nodes."""
     running = gangs.make(home, deaf=turn.sample(range(gangs.NODES), 1))
     job = running.jobs[0]
     with steal(job, job.gang.port):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nobody should ask for: one clear line that names the thing, exit not zero, and nothing starts."""
+"""Requests that make no sense: one clear line that names the thing, exit not zero, and nothing starts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_parameter(cluster: Cluster, parameters: dict[str, Any], line: str) ->
 
 
 def test_experiments_that_cannot_be_written(cluster: Cluster) -> None:
-    """Before any node is contacted: afterwards the ranks would run, and nobody would know their run ID."""
+    """Before any node is contacted: afterwards the ranks would run, and their run ID would not be known."""
     (cluster.home / "given-file").write_text("")
     where = cluster.home / "given-file" / "experiments"
     assert refusal(cluster, {"launch_experiments_dir": str(where)}) == [

@@ -44,7 +44,7 @@ def untouched(neighbor: Cluster, cluster: Cluster) -> Iterator[None]:
 
 
 def stop(cluster: Cluster) -> str:
-    """Stop the run: nothing of it is left. Return what was printed, with single blanks."""
+    """Stop the run, of which no process stays. Return what was printed, with single blanks."""
     stopped = cluster.verb("stop")
     assert stopped.rc == 0, stopped.out
     assert cluster.processes() == []

@@ -64,7 +64,7 @@ def test_hostile_values_arrive_and_return_and_none_is_executed(cluster: Cluster,
     assert len(arguments) > 90
     assert len(secrets) > 130
     cluster.names = ["node0"]
-    # As from a vault's file, whose texts are no templates.
+    # As from a vault's file, whose texts are not templates.
     given = cluster.home / "given-secrets.json"
     given.write_text(
         json.dumps({"launch_secrets": {name: {"__ansible_unsafe": text} for name, text in secrets.items()}})

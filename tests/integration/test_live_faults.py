@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ten faults, really made on real hosts: preflight finds each by the right check on the right node, and nothing else.
 
-Faults that cannot hide each other share a play. The good cluster is asked last: it also proves that all is mended.
+Faults that cannot hide each other share a play. The good cluster is asked last, which also proves the repairs.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ LISTEN = f"import socket, time; taken = socket.create_server(('', {PORT})); time
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A fault of a host: the shell that makes and mends it, the variables that belong to it, and what finds it.
+    """A fault of a host: the shell that makes and repairs it, the variables that belong to it, and what finds it.
 
     The last four are regular expressions for all of what the finding says.
     """
@@ -242,7 +242,7 @@ def preflight(inventory: Path, home: Path, faults: dict[str, Fault]) -> Played:
 
 @pytest.fixture(scope="module")
 def plays(real_inventory: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
-    """What preflight says of the faults of each play, and of the good cluster after all were mended."""
+    """What preflight says of the faults of each play, and of the good cluster after all were repaired."""
     home = tmp_path_factory.mktemp("faults")
     with ExitStack() as cleanup:
         for host in HOSTS:

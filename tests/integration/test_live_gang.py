@@ -127,7 +127,7 @@ class Site:
         return [str(state.get("phase")) for state in self.states(hosts or HOSTS).values()]
 
     def steps(self) -> list[int]:
-        """Return how many steps the rank of each host has told of."""
+        """Return how many steps the rank of each host has reported."""
         counts = self.on_hosts(f"cat {RUN_DIR}/outputs/*_metrics.jsonl 2>/dev/null | wc -l")
         return [int(text) for text in counts.values()]
 
@@ -190,7 +190,7 @@ def test_sessions_break_and_a_node_is_cut_off(site: Site) -> None:
     site.cut("n3")
     try:
         site.wait_until_ended("n1", "n2")
-        # Nobody reaches it, and it ends itself.
+        # No other node reaches it, and it ends itself.
         site.wait_until_ended("n3")
         assert site.left() == {}
     finally:

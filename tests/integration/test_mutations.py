@@ -92,7 +92,7 @@ def ansible(program: str, *arguments: str, env: dict[str, str]) -> subprocess.Co
 
 @pytest.fixture(scope="module")
 def inventory(request: pytest.FixtureRequest) -> Path:
-    """The hosts to break roles on; the tests' own are made only if nobody names others."""
+    """The hosts to break roles on; the tests' own are made only if no others are named."""
     named = os.environ.get("MUSTER_TEST_INVENTORY")
     inventory = Path(named).resolve() if named else request.getfixturevalue("real_inventory")
     assert isinstance(inventory, Path)

@@ -70,7 +70,7 @@ def test_one_of_two_launches_wins_twenty_times(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("slots", [("one", "one"), ("one", "two")])
 def test_two_launches_at_once_from_one_directory(cluster: Cluster, slots: tuple[str, str]) -> None:
-    """Nobody gives a run ID: of one slot one launch wins, of two slots both do, each with an experiment of its own."""
+    """No run ID is given: of one slot one launch wins, of two slots both do, each with an experiment of its own."""
     cluster.policy["launch_secrets"] = meeting_point(cluster.home / "meeting")
     cluster.write()
 

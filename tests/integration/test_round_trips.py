@@ -99,7 +99,7 @@ def test_following_runs_no_module(cluster: Cluster, tmp_path: Path) -> None:
     before, after = by_node(events[:at]), by_node(events[at + 1 :])
     assert [action for action in before["node0"] if action not in CONTROLLER] == [FACTS, JOB]
     assert before["node1"] == [FACTS, JOB]
-    # Then each node is asked once more, for what is brought home.
+    # Then each node is asked once more, for the files that are collected.
     assert [action for action in after["node0"] if action not in CONTROLLER] == ["muster.train.run_collect"]
     assert after["node1"] == ["muster.train.run_collect"]
     assert {node: starts(cluster, node) for node in cluster.names} == {"node0": 3, "node1": 3}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A token in launch_secrets, planted on real hosts: the ranks have it, and nobody else ever sees it.
+"""A token in launch_secrets, planted on real hosts: the ranks have it, and no one else ever sees it.
 
 Where it may be: in the private file of a run, for its owner alone, until the runner has read it; in the environment of
 the ranks. Nowhere else on the hosts, in what was printed, kept or collected, or on this machine; when the run has

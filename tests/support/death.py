@@ -112,5 +112,5 @@ def files_below(place: Path) -> list[Path]:
 
 
 def is_private(path: Path) -> bool:
-    """Return whether nobody but the owner can read the file or look into its directory."""
+    """Return whether only the owner can read the file or look into its directory."""
     return not (stat.S_IMODE(path.stat().st_mode) | stat.S_IMODE(path.parent.stat().st_mode)) & 0o077

@@ -89,7 +89,7 @@ def write_compose(path: Path, home: Path, **changes: Any) -> None:
 
 
 def containers(home: Path) -> list[dict[str, Any]]:
-    """Return what Docker tells of the containers of a test's runs, ended ones too."""
+    """Return what Docker reports about the containers of a test's runs, ended ones too."""
     names = docker("ps", "--all", "--filter", "label=muster.run_id", "--format", "{{.Names}}").split()
     # One that another test has removed meanwhile is missing in the answer.
     details = json.loads(docker("inspect", *names, check=False)) if names else []

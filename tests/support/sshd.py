@@ -40,7 +40,7 @@ Subsystem sftp {sftp}
 
 @dataclass(frozen=True)
 class Sshd:
-    """A running sshd. Its sessions have an empty home: what Ansible leaves there is in nobody's way."""
+    """A running sshd. Its sessions have an empty home: what Ansible leaves there disturbs no one."""
 
     base: Path
     port: int

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Do something as the user nobody, in a folder that nobody can reach."""
+"""Do something as the user nobody, in a folder that this user can reach."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def as_nobody(work: Callable[[], Any]) -> Any:
-    """Return what the function returns (something JSON can hold) when nobody calls it."""
+    """Return what the function returns (something JSON can hold) when that user calls it."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

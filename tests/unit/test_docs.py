@@ -36,7 +36,7 @@ PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
 PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").rglob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/[!_]*.yml"))
-# A playbook of roles: it asks for no run, so it is no verb with parameters of its own.
+# A playbook of roles: it asks for no run, so it is not a verb with parameters of its own.
 OF_ROLES = ("setup",)
 # What a user makes by following the pages.
 MADE = ("inventories/mycluster", "experiments", "detect")

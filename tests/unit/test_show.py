@@ -37,7 +37,7 @@ def machine(name: str) -> str:
 
 
 def test_from_anywhere_without_anything_set_up(tmp_path: Path) -> None:
-    # As somebody else's checkout, that nobody may write to and that has no link.
+    # As somebody else's checkout, that this user may not write to and that has no link.
     checkout = tmp_path / "checkout"
     for folder in ("plugins", "tests/machines", "tools"):
         shutil.copytree(MACHINES.parents[1] / folder, checkout / folder, ignore=shutil.ignore_patterns("__pycache__"))

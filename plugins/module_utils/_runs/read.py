@@ -39,15 +39,15 @@ def strange(host: Host, workdir: str, node: str, directory: str) -> str | None:
     real = os.path.realpath(workdir)
     part = untrusted_part(host, real) if os.geteuid() == 0 else None
     if part is not None:
-        return f"{part.describe()}, so another user could change what root would read: nothing of it is read"
+        return f"{part.describe()}, so another user could change what root would read: the run's files are not read"
     trusted = {0, host.user_id(), *(owner.uid for owner in [host.owner(real)] if owner)}
     files = (os.path.join(directory, name) for name in (STATE, "job.json"))
     for path in (*layout.parents(real, node), os.path.dirname(directory), directory, *files):
         if host.is_link(path):
-            return f"{path} is a link, which Muster does not make: nothing of it is read"
+            return f"{path} is a link, which Muster does not make: the run's files are not read"
         owner = host.owner(path)
         if owner is not None and owner.uid not in trusted:
-            return f"{path} belongs to uid {owner.uid}, not to the owner of {real}: nothing of it is read"
+            return f"{path} belongs to uid {owner.uid}, not to the owner of {real}: the run's files are not read"
     return None
 
 

@@ -91,7 +91,7 @@ def _write_files(place: str, job: Job, runner: bytes, plan: dict[str, Any] | Non
     with zipfile.ZipFile(io.BytesIO(runner)) as archive:
         files.write_atomic(os.path.join(place, "torchrun.py"), archive.read("muster/runner/attempt/torchrun.py"))
     if plan is not None:
-        # As the controller keeps it, to the letter: nothing of it has to be collected.
+        # The same text as the controller's, so that it does not have to be collected.
         text = json.dumps(plan, indent=2) + "\n"
         files.write_atomic(os.path.join(place, f"plan.{job.nonce}.json"), text.encode())
     files.write_json(os.path.join(place, f"private.{job.nonce}.json"), private)

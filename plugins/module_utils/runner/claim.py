@@ -142,10 +142,10 @@ def _check_turn(job: Job, run_dir: str, patience: _Patience, stopped: Callable[[
         return
     winner = f"run {job.run_id} was started by launch {str(state.nonce)[:8]} at {state.started}"
     if _age_order(vars(state)) > _age_order(vars(job)):
-        raise Refused(f"{winner}, which is younger than this launch ({job.nonce[:8]}); nothing of it was changed")
+        raise Refused(f"{winner}, which is younger than this launch ({job.nonce[:8]}); its state was not changed")
     while not patience.has_head():
         if patience.is_alone() or stopped():
-            raise Refused(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); nothing of it was changed")
+            raise Refused(f"{winner}, and no head waits for this launch ({job.nonce[:8]}); its state was not changed")
         time.sleep(TRY_S)
 
 

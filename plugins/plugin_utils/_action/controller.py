@@ -4,7 +4,7 @@
 """The output and the end of the controller's processes: Ansible's main process, and the workers it forks for tasks.
 
 A worker has a session of its own, so that nothing ends it with the controller. And the controller's thread that prints
-for workers ends with the first write that fails, after which the controller waits for it for ever.
+for workers ends with the first write that fails, after which the controller waits for it forever.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ranks a node has: by the plan; where there is none, as the nodes say, if no two say the same."""
+"""Which ranks a node has: by the plan; without one, by the reports of the nodes, if no two report the same."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def ignore(_number: int, _frame: object) -> None:
-    with contextlib.suppress(OSError):  # nobody reads the pipe when the runner is dead
+    with contextlib.suppress(OSError):  # a dead runner does not read the pipe
         os.write(1, b"deaf to SIGTERM\n")
 
 

@@ -98,7 +98,7 @@ def test_the_port_of_the_session_is_never_closed() -> None:
     nodes = {**NODES, "n2": facts("10.0.0.2", ssh="192.0.2.9 40000 10.0.0.2 29500")}
     assert refused(nodes).startswith("n2: its sshd listens on port 29500, expected none of 29400-29999: ")
     assert "port 22, expected none of 20-30" in refused(ports=["20-30"])
-    # Nobody came by ssh: connection local, kubectl.
+    # Not connected by ssh: connection local, kubectl.
     assert planned({name: {**node, "env": {}} for name, node in NODES.items()}, ports=["20-30"])["ports"][0] == "20-30"
 
 

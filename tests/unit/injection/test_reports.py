@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 
 def hostile_run(text: str) -> dict[str, Any]:
-    """Return a run as a host could tell of it, with the text wherever a text can be."""
+    """Return a run as a host could report it, with the text wherever a text can be."""
     failure = {"rank": 0, "exit_code": 1, "signal": text, "message": text, "traceback": [text], "time": 1, "node": text}
     return {
         "run_id": RUN_ID,

@@ -58,7 +58,7 @@ def shapes(parameter: Parameter, text: str) -> list[tuple[object, object]]:
 
 
 def means(parameter: Parameter, text: object) -> object:
-    """Return what a text is for a parameter that is no text."""
+    """Return what a text is for a parameter that is not text."""
     if parameter.type == "bool":
         return str(text).lower() in ("yes", "true", "1", "on")
     if parameter.type == "int":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One attempt on this node: the launcher from its start until nothing of it is left, and what became of it."""
+"""One attempt on this node: the launcher from its start until the last of its processes has ended, and the outcome."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Attempt:
         return f"ended in the background {how}: {names}" if names else None
 
     def over(self) -> bool:
-        """Return whether nothing of it is left that can be ended."""
+        """Return whether no process is left that can be ended."""
         if self.child.code is None and self._killed_at is None:
             return False
         if not self.child.tree():

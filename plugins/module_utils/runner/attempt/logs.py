@@ -35,7 +35,7 @@ def stamp(seconds: float) -> str:
 
 
 class CappedLog:
-    """A log of at most `limit` bytes in three files: its beginning (kept for ever), the previous and the current part.
+    """A log of at most `limit` bytes in three files: its beginning (kept forever), the previous and the current part.
 
     The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped.
     """

@@ -91,7 +91,7 @@ def test_out_of_reach_for_long(make: Make) -> None:
         "  follow again: ansible-playbook -i lab muster.train.follow -e run_id=run1\n"
         "  stop:         ansible-playbook -i lab muster.train.stop -e run_id=run1"
     )
-    # The first failure is at second 1. Nobody was asked: a connection that is lost says nothing of the runner.
+    # The first failure is at second 1. No node was asked: a connection that is lost says nothing of the runner.
     assert action.seconds == 62
     assert action.asked == []
 

@@ -51,7 +51,7 @@ def test_hcas_in_the_order_of_their_numbers_and_only_on_the_bus(tmp_path: Path) 
 
 
 def test_partitions_are_as_near_as_their_device(tmp_path: Path) -> None:
-    """A partition is no PCI device of its own: it is where function 0 is."""
+    """A partition has no PCI device of its own: its place is that of function 0."""
     manifest = amd_machine([KfdGpu(bus << 8 | part, bus, num_xcc=1) for bus in (0x05, 0x26) for part in range(3)])
     for bus, bridge in (("05", "01"), ("26", "03")):
         path = f"/sys/devices/pci0000:00/0000:00:{bridge}.0/0000:{bus}:00.0"

@@ -42,7 +42,7 @@ def test_names() -> None:
 
 def test_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as open_one, socket.socket() as closed_one:
-        closed_one.bind(("127.0.0.1", 0))  # nobody else takes it, and nobody listens
+        closed_one.bind(("127.0.0.1", 0))  # no other process takes it or listens on it
         present, gone = open_one.getsockname()[1], closed_one.getsockname()[1]
         targets = [("127.0.0.1", present), ("127.0.0.1", gone), ("no address", 1), ("1.2.3", 1), ("127.0.0.1", 70000)]
         assert LiveSystem().connect([*targets, targets[0]], 5.0) == {

@@ -169,7 +169,7 @@ def finished_run(workdir: Path) -> Path:
 
 
 def assert_refused(workdir: Path, why: str) -> None:
-    """Nobody takes the run's word: the path is named, and nothing is asked to stop."""
+    """The run's word is not taken: the path is named, and nothing is asked to stop."""
     for run in (
         read.read_run(Host(), "node0", str(workdir), "test_run", ["docker"]),
         stop(Host(), "node0", str(workdir), "test_run", None, 0.1, False, ["docker"])[1],
@@ -186,7 +186,7 @@ def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
     path, elsewhere = tmp_path / part, tmp_path / "elsewhere"
     os.rename(path, elsewhere)
     path.symlink_to(elsewhere)
-    assert_refused(tmp_path, f"{path} is a link, which Muster does not make: nothing of it is read")
+    assert_refused(tmp_path, f"{path} is a link, which Muster does not make: the run's files are not read")
 
 
 @needs_root
@@ -194,7 +194,7 @@ def test_a_run_behind_a_link_is_not_read(part: str, tmp_path: Path) -> None:
 def test_a_run_of_another_user_is_not_read(part: str, tmp_path: Path) -> None:
     finished_run(tmp_path)
     os.chown(tmp_path / part, NOBODY, NOBODY)
-    why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: nothing of it is read"
+    why = f"{tmp_path / part} belongs to uid {NOBODY}, not to the owner of {tmp_path}: the run's files are not read"
     assert_refused(tmp_path, why)
 
 
@@ -217,7 +217,7 @@ def test_root_reads_nothing_where_another_user_could_change_it(tmp_path: Path) -
     why = (
         f"{tmp_path} belongs to uid {NOBODY} and has mode {mode:04o}, so another user could change what root would read"
     )
-    assert_refused(tmp_path, f"{why}: nothing of it is read")
+    assert_refused(tmp_path, f"{why}: the run's files are not read")
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_a_living_run_is_stopped_where_another_user_could_change_its_path(tmp_pa
         tmp_path.chmod(0o777)
         run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
         assert (run.phase, run.alive, run.run_dir) == ("running", True, None)
-        assert str(run.why).endswith("so another user could change what root would read: nothing of it is read")
+        assert str(run.why).endswith("so another user could change what root would read: the run's files are not read")
         changed, run, swept = stop(Host(), job.node, job.workdir, job.run_id, None, 60.0, False, ["docker"])
         assert runner.wait(60) == 0
     finally:

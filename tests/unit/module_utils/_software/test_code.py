@@ -266,7 +266,7 @@ def test_a_repository_inside_is_its_commit(checkout: Path) -> None:
     inner.mkdir()
     git(inner, "init", "--quiet", "--initial-branch=main")
     (inner / "a.py").write_text("1\n")
-    # Without a commit, and then with changes of its own: nobody can tell.
+    # Without a commit, and then with changes of its own: not known.
     assert changes_of(checkout) is None
     git(inner, "add", ".")
     git(inner, "commit", "--quiet", "-m", "one")

@@ -32,7 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rtx4090": {"mode": "tcp"},
     "two_nics_one_subnet": {"mode": "tcp"},
 }
-# Without a default route nobody knows the head's address: rightly refused.
+# Without a default route the head's address is not known: rightly refused.
 REFUSED = {"container": "interface"}
 GOOD = [name for name in NAMES if name not in REFUSED and (name not in WARNED or name in OPTIONS)]
 

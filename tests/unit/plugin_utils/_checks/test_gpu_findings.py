@@ -126,7 +126,7 @@ def test_a_gpu_that_has_fallen_off_the_bus() -> None:
     assert [(finding.status, finding.observed) for finding in findings] == [
         ("fail", "8 GPUs can be opened, but the driver lists 7")
     ]
-    # Seven partitions of one GPU are one GPU; without the tool nobody listed any.
+    # Seven partitions of one GPU are one GPU; without the tool none was listed.
     one = Device(0, pci_address="0000:01:00.0", partition="1g.10gb")
     assert missing("a", Gpu("nvidia", 1, devices=[one] * 7)) == []
     assert missing("a", Gpu("nvidia", 8)) == []

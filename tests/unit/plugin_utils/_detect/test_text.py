@@ -66,7 +66,7 @@ def test_a_laptop_without_gpus_gets_advice() -> None:
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_lines_fit_the_terminal(width: int) -> None:
-    """But for tables with many columns, and values, which nobody could copy if they were broken."""
+    """But for tables with many columns, and values, which could not be copied if they were broken."""
     lines = text(laptop(), laptop(), mode="rdma", mode_origin=Origin(Layer.EXTRA_VARS, "-e mode"), width=width)
     assert [line for line in lines if len(line) > width] == []
     assert len(lines) > 20

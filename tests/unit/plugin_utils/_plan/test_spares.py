@@ -72,7 +72,7 @@ def test_a_spare_that_is_refused_itself_is_left_out() -> None:
 
 
 def test_a_spare_that_would_change_what_the_nodes_get_is_left_out() -> None:
-    """The ranks per node are decided by the nodes: two spares with fewer GPUs are the majority of nobody."""
+    """The ranks per node are decided by the nodes: two spares with fewer GPUs are not a majority."""
     asked = {**request(2, max_restarts=1), "spares": ["node2", "node3", "node4"]}
     gpus = {0: 8, 1: 8, 2: 4, 3: 4, 4: 8}
     known = {
