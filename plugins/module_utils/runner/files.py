@@ -17,6 +17,9 @@ from .._records.known import parse_json
 RESERVE, REQUEST_RESERVE = "reserve", "reserve.stop"
 RESERVES = {RESERVE: 256 * 1024, REQUEST_RESERVE: 16 * 1024}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# How deep in a tree of directories the runner works: every level holds a descriptor.
+DEEPEST = 64
 
 
 def create(path: str, flags: int) -> int:
@@ -37,6 +40,29 @@ def make_dir(path: str) -> None:
     if os.geteuid() == 0:
         owner = os.stat(os.path.dirname(path))
         os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory and what is in it, never through a link; what cannot be removed stays.
+
+    Before Python 3.11, shutil.rmtree keeps all threads from running while the storage hangs.
+    """
+    with contextlib.suppress(OSError):
+        _remove_tree(path, None, DEEPEST)
+
+
+def _remove_tree(path: str, parent: int | None, depth: int) -> None:
+    folder = os.open(path, DIRECTORY, dir_fd=parent)
+    try:
+        for name in os.listdir(folder) if depth else ():
+            with contextlib.suppress(OSError):
+                try:
+                    os.unlink(name, dir_fd=folder)
+                except (IsADirectoryError, PermissionError):  # the latter is what POSIX says of a directory
+                    _remove_tree(name, folder, depth - 1)
+    finally:
+        os.close(folder)
+    os.rmdir(path, dir_fd=parent)
 
 
 def is_at(descriptor: int, path: str) -> bool:

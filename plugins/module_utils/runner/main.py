@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 from collections.abc import Mapping
 
@@ -76,7 +75,7 @@ def _lay_out(job: Job, run_dir: str) -> None:
         if os.path.exists(prepared):  # only the head has a plan
             os.replace(prepared, os.path.join(run_dir, name + ".json"))
     # Files of an earlier launch of this run would be taken for this launch's.
-    shutil.rmtree(os.path.join(run_dir, "errors"), ignore_errors=True)
+    files.remove_tree(os.path.join(run_dir, "errors"))
     _remove(os.path.join(run_dir, "heartbeat.json"))
     for name in ("errors", "logs", "outputs"):
         files.make_dir(os.path.join(run_dir, name))

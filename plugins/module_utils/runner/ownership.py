@@ -12,6 +12,8 @@ import stat
 import time
 from collections.abc import Callable
 
+from .files import DEEPEST, DIRECTORY
+
 
 def give_back(directory: str, seconds: float = math.inf, note_answer: Callable[[], None] = lambda: None) -> None:
     """Give all files below a directory, written by a container's root, to the directory's owner.
@@ -23,19 +25,32 @@ def give_back(directory: str, seconds: float = math.inf, note_answer: Callable[[
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):
-        owner = os.stat(directory)
-        if owner.st_uid == 0:
+        top = os.open(directory, DIRECTORY)
+        try:
+            owner = os.fstat(top)
+            if owner.st_uid != 0:
+                _give_below(top, owner, until, note_answer, DEEPEST)
+        finally:
+            os.close(top)
+
+
+def _give_below(folder: int, owner: os.stat_result, until: float, note_answer: Callable[[], None], depth: int) -> None:
+    # Not os.fwalk: before Python 3.11 it keeps all threads from running while storage that a link leads to hangs.
+    directories = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                directories.append(name)
+            if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
+                os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
+        note_answer()
+    for name in directories if depth else ():
+        if time.monotonic() > until:
             return
-        for _path, folders, names, folder in os.fwalk(directory, follow_symlinks=False):
-            for name in (*folders, *names):
-                _give(name, folder, owner)
-                note_answer()
-            if time.monotonic() > until:
-                return
-
-
-def _give(name: str, folder: int, owner: os.stat_result) -> None:
-    with contextlib.suppress(OSError):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
-            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=folder, follow_symlinks=False)
+        with contextlib.suppress(OSError):
+            below = os.open(name, DIRECTORY, dir_fd=folder)
+            try:
+                _give_below(below, owner, until, note_answer, depth - 1)
+            finally:
+                os.close(below)

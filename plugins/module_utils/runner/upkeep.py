@@ -26,7 +26,6 @@ from .locks import Lock
 FRESH_S = 3600.0
 # What the runner does not write itself, and a run needs to be known, stopped and started again.
 KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py")
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FOLDERS = ("errors", "logs", "outputs")
 
 
@@ -75,7 +74,7 @@ class Upkeep:
         if held is not None and files.is_at(held, path):
             return
         files.make_dir(path)
-        descriptor = self._descriptors[path] = os.open(path, DIRECTORY)
+        descriptor = self._descriptors[path] = os.open(path, files.DIRECTORY)
         if held is not None:
             with contextlib.suppress(OSError):  # closed all the same
                 os.close(held)

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import os
 import selectors
-import shutil
 import signal
 import time
 from typing import Any
@@ -46,7 +45,7 @@ def lay_out(job: Job, run_dir: str) -> Prepared:
         with contextlib.suppress(OSError):  # its start says what is wrong
             os.stat(path)
     errors = os.path.join(run_dir, "errors")
-    shutil.rmtree(errors, ignore_errors=True)
+    files.remove_tree(errors)
     files.make_dir(errors)
     pipes = make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
     return Prepared(pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job)))

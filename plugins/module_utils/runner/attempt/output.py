@@ -10,7 +10,6 @@ import fcntl
 import functools
 import os
 import selectors
-import shutil
 import time
 
 from .. import files
@@ -27,7 +26,7 @@ MAX_BACKLOG_BYTES = 8 << 20
 def make_pipes(run_dir: str, nproc: int) -> list[int]:
     """Make a pipe for each rank; return their descriptors, none where all output goes to the node's log."""
     folder = os.path.join(run_dir, PIPES)
-    shutil.rmtree(folder, ignore_errors=True)
+    files.remove_tree(folder)
     pipes: list[int] = []
     try:
         files.make_dir(folder)
@@ -37,7 +36,7 @@ def make_pipes(run_dir: str, nproc: int) -> list[int]:
             # Read and write: the pipe never ends, so neither opening it nor a dead rank can block or wake anybody.
             pipes.append(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except OSError:  # no FIFOs on this file system
-        shutil.rmtree(folder, ignore_errors=True)
+        files.remove_tree(folder)
         for pipe in pipes:
             os.close(pipe)
         return []
@@ -156,4 +155,4 @@ class Output:
         for log in self.logs.values():
             log.close(time.time())
         folder = os.path.join(self._run_dir, PIPES)
-        self._disk.add(functools.partial(shutil.rmtree, folder, ignore_errors=True))
+        self._disk.add(functools.partial(files.remove_tree, folder))

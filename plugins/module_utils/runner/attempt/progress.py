@@ -104,7 +104,7 @@ def _entries(directories: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]
                     entries_read += 1
                     if entries_read > MAX_ENTRIES:
                         return
-                    # Not entry.stat: it keeps all threads of this process from running while the storage hangs.
+                    # Not entry.stat: before Python 3.11 it keeps all threads from running while the storage hangs.
                     try:
                         status = os.stat(entry.path, follow_symlinks=False)
                     except OSError:  # removed meanwhile

@@ -183,12 +183,45 @@ def test_give_back_changes_the_owner_inside_the_run_only(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_give_back_survives_a_directory_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_give_back_survives_a_directory_that_vanishes(tmp_path: Path) -> None:
     give_back(str(tmp_path / "absent"))
     mine = tmp_path / "run"
-    mine.mkdir()
+    (mine / "below").mkdir(parents=True)
+    (mine / "file").touch()
     os.chown(mine, 65534, 65534)
-    owner = os.stat(mine)
-    monkeypatch.setattr(os, "stat", lambda path, **_more: owner)
-    mine.rmdir()  # between the look at its owner and the walk
-    give_back(str(mine))
+    give_back(str(mine), note_answer=lambda: files.remove_tree(str(mine)))
+    assert not mine.exists()
+
+
+def test_a_tree_is_removed_and_what_a_link_leads_to_stays(tmp_path: Path) -> None:
+    mine, outside = tmp_path / "mine", tmp_path / "outside"
+    (mine / "below" / "empty").mkdir(parents=True)
+    outside.mkdir()
+    for path in (mine / "file", mine / "below" / "file", outside / "file"):
+        path.write_text("x")
+    os.mkfifo(mine / "below" / "pipe")
+    (mine / "below" / "link").symlink_to(outside)
+    (tmp_path / "link").symlink_to(mine)
+    files.remove_tree(str(tmp_path / "link"))
+    assert (mine / "file").exists()
+    files.remove_tree(str(mine))
+    files.remove_tree(str(mine))
+    assert not mine.exists()
+    assert (outside / "file").read_text() == "x"
+
+
+def test_a_tree_that_is_too_deep_stays_and_ends_nothing(tmp_path: Path) -> None:
+    deep = tmp_path / "top"
+    deep.mkdir()
+    folder = os.open(deep, os.O_RDONLY)
+    for _level in range(2000):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+    os.chown(deep, *((65534, 65534) if os.geteuid() == 0 else (-1, -1)))
+    files.remove_tree(str(deep))
+    give_back(str(deep))
+    assert deep.exists()
+    subprocess.run(["rm", "-rf", deep], check=True)
