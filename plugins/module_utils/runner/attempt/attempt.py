@@ -27,6 +27,8 @@ from .output import Output, make_pipes
 REPORTED_FAILURES = 32
 # What torchrun may need beside the grace of the ranks that it ends.
 CLOSING_S = 10.0
+# How long the ranks that SIGKILL is to end may be looked for before it is sent.
+RANKS_S = 1.0
 # How often the kernel's count of OOM kills is read: a kill of the last one or two intervals explains a failure.
 MEMORY_SAMPLE_S = 30.0
 
@@ -176,7 +178,7 @@ class Attempt:
             self._kill_at = limit if self._kill_at is None else min(limit, self._kill_at)
         if self._kill_at is not None and now >= self._kill_at:
             if self._killed_at is None and self.child.code is None:
-                self._killed = [process_tree.environment(process.pid).get("RANK") for process in self.child.tree()]
+                self._killed = self.child.ranks(RANKS_S)
             self._killed_at = self._killed_at or now
             self.child.signal_tree(signal.SIGKILL)
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
 import selectors
 import signal
 import subprocess
+import threading
 
 from .. import process_tree
 from ..process import Process
@@ -97,6 +99,24 @@ class Child:
     def signal_tree(self, number: signal.Signals) -> None:
         for process in self.tree():
             process_tree.send(process, number)
+
+    def ranks(self, seconds: float) -> list[str | None]:
+        """Return the rank of each living descendant, None where it has none or its environment is not read in time.
+
+        In a thread: a process whose storage hangs may hold the lock that a look at its environment waits for.
+        """
+        processes = self.tree()
+        ranks: list[str | None] = [None] * len(processes)
+
+        def read() -> None:
+            for number, process in enumerate(processes):
+                ranks[number] = process_tree.environment(process.pid).get("RANK")
+
+        reader = threading.Thread(target=read, daemon=True)
+        with contextlib.suppress(RuntimeError):  # this user may start no more threads
+            reader.start()
+            reader.join(seconds)
+        return list(ranks)
 
     def tree(self) -> list[Process]:
         """Return every living descendant of the runner."""
