@@ -91,7 +91,6 @@ class Attempt:
         self.saved = False
         self.began = time.monotonic()
         self._earlier = prepared.earlier
-        self._disk = disk
         self._memory = KernelMemory()
         self._next_sample = self.began + MEMORY_SAMPLE_S
         ranks = range(job.first_rank, job.first_rank + job.nproc)
@@ -165,7 +164,7 @@ class Attempt:
         self.child.reap()
         if now >= self._next_sample and not self.failed:
             self._next_sample = now + MEMORY_SAMPLE_S
-            self._disk.put("memory", self._memory.sample)
+            self._memory.sample()  # here: no storage is needed, and one that hangs would keep an old kill in the window
         if self.child.code is None and self._kill_at is None and self.failed:
             self._kill_at = now + 2 * self._job.abort_grace + CLOSING_S  # it ends by itself, unless it hangs
         if self.child.code is not None and not self._orphans_asked and not self._waits_for_background(now):
