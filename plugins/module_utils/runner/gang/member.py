@@ -62,9 +62,10 @@ class Member(Gang):
     def tick(self, now: float) -> None:
         if self._over or self._loss:
             return
-        if self._link is None:
-            self._connect(now)
         pause, self._last_tick = now - self._last_tick, now
+        if self._link is None:
+            # No pause: attempts that are slow, as where a name server does not answer, would put the end off forever.
+            self._last_tick += self._connect(now)
         if is_pause(pause, self._job.gang.lost_after):
             self._last_heard = now  # this node was silent, not the head
         silence = now - self._last_heard
@@ -131,17 +132,20 @@ class Member(Gang):
 
     # -- the connection ------------------------------------------------------------------------------------------
 
-    def _connect(self, now: float) -> None:
+    def _connect(self, now: float) -> float:
+        """Try to connect if it is time to; return how many seconds that took."""
         if now < self._next_try:
-            return
+            return 0.0
+        began = time.monotonic()
         self._next_try = now + self._retry_s
         self._retry_s = min(MAX_RETRY_S, 1.5 * self._retry_s)
         try:
             sock = socket.create_connection(self._endpoint, timeout=CONNECT_TIMEOUT_S)
         except OSError as error:
             self._why = error.strerror or str(error)
-            return
-        self._link = Connection(sock, self._selector, self._receive, self._on_close)
+        else:
+            self._link = Connection(sock, self._selector, self._receive, self._on_close)
+        return time.monotonic() - began
 
     def _receive(self, line: bytes) -> None:
         if self._session is None:

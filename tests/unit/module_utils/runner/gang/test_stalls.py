@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import selectors
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.muster.train.plugins.module_utils.runner.gang import member as member_module
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import Coordinator
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import HEAD_TIMEOUT_S, Member
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import Limits
 from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -106,3 +110,41 @@ def test_a_runner_that_stood_still_judges_the_silence_of_others_anew(pair: tuple
         gang.tick(stood_still_until + second)
     assert [order["type"] for order in gang.orders] == ["stop"]
     assert f"for {LOST_AFTER_S} s" in gang.orders[0]["why"]
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Iterator[Member]:
+    """A member that still has to reach its head, at a port whose listener has no room and answers nothing."""
+    _head, job = make_gang(tmp_path, [["true"]] * 2, lost_after=2)
+    gang = Member(job, KEY.encode(), selectors.DefaultSelector())
+    with socket.socket() as listener, contextlib.ExitStack() as others:
+        listener.bind((job.rendezvous.address, job.gang.port))
+        listener.listen(0)
+        for _number in range(8):
+            other = others.enter_context(socket.socket())
+            other.setblocking(False)
+            other.connect_ex(listener.getsockname())
+        yield gang
+        gang.close()
+
+
+def test_slow_attempts_to_connect_are_no_pause(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes as long as would be a pause of this runner, and yet it ends."""
+    monkeypatch.setattr(member_module, "HEAD_TIMEOUT_S", 3.0)
+    until = time.monotonic() + PATIENCE_S
+    while not member.orders and time.monotonic() < until:
+        member.tick(time.monotonic())
+    [order] = member.orders
+    assert "could not reach the head at 127.0.0.1:" in order["why"]
+    assert order["why"].endswith("for 3 s: timed out")
+
+
+def test_a_member_that_stood_still_before_it_joined_tries_anew(member: Member) -> None:
+    stood_still_until = time.monotonic() + 2 * HEAD_TIMEOUT_S
+    member.tick(stood_still_until)
+    assert list(member.orders) == []
+    member._next_try = math.inf
+    for half_second in range(1, 2 * int(HEAD_TIMEOUT_S) + 2):
+        assert list(member.orders) == []
+        member.tick(stood_still_until + half_second / 2)
+    assert [order["type"] for order in member.orders] == ["end"]
