@@ -83,7 +83,7 @@ class Fake(follow.ActionModule):
     def _pause(self, seconds: float) -> None:
         self.seconds += seconds
 
-    def _configure_module(self, module_name: str, *_words: Any) -> None:
+    def _configure_module(self, module_name: str, *_words: Any, **_options: Any) -> Any:
         assert not self.read, "it is built while the run begins"
         self.built.append(module_name)
 
