@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     write_text,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason_key
 from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
 from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, NamedHost
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
@@ -102,7 +102,7 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
                 host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"]
             )
             words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
-            finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible", module_reason(answer))
+            finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible", module_reason_key(answer))
     return NamedHost(
         name=host["name"],
         host=host["host"],

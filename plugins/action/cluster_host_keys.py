@@ -21,6 +21,7 @@ from ansible.utils.display import Display
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ReasonKey
 from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys
 from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
@@ -54,7 +55,7 @@ class Endpoint:
     user: str | None
     where: str
     address: str | None = None
-    error: str | None = None  # why it could not be reached
+    error: OSError | UnicodeError | None = None  # why it could not be reached
     scanned: bool = True  # False: behind a jump host, where ssh-keyscan does not go
 
 
@@ -151,23 +152,23 @@ def _look(target: Target) -> Endpoint:
     return dataclasses.replace(endpoint, address=address, error=error)
 
 
-def _connect(hostname: str, port: int) -> tuple[str | None, str | None]:
+def _connect(hostname: str, port: int) -> tuple[str | None, OSError | UnicodeError | None]:
     """Try a port; return the address that answered and None, or an address that did not and its error."""
     try:
         addresses = socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return None, "could not resolve hostname"
-    first, message = str(addresses[0][4][0]), "no address associated with hostname"
+    except (OSError, UnicodeError) as error:
+        return None, error
+    failure: OSError | None = None
     for family, kind, protocol, _name, place in addresses:
         with socket.socket(family, kind, protocol) as probe:
             probe.settimeout(PATIENCE_S)
             try:
                 probe.connect(place)
             except OSError as error:
-                message = unreachable.ERRNOS.get(error.errno or 0, str(error) or "timed out")
+                failure = error
             else:
                 return str(place[0]), None
-    return first, message
+    return str(addresses[0][4][0]), failure
 
 
 def _check_distinct(endpoints: Iterable[Endpoint]) -> None:
@@ -231,13 +232,13 @@ def _refused(
             name, endpoint.hostname, endpoint.port, endpoint.user, file, endpoint.where
         )
         if endpoint.error is not None:
-            refused[name] = unreachable.why(endpoint.error, tried, "this machine's network")
+            refused[name] = unreachable.explain_error(endpoint.error, tried, "this machine's network")
         elif not endpoint.scanned and not _of(endpoint.where, known):
             refused[name] = _behind_a_jump_host(tried)
         elif endpoint.scanned and not keys:
-            refused[name] = unreachable.why("connection closed", tried, "ssh-keyscan")
+            refused[name] = unreachable.explain(ReasonKey.CLOSED_CONNECTION, tried, "ssh-keyscan")
         elif host_keys.changed(_of(endpoint.where, known), keys):
-            refused[name] = unreachable.why("identification has changed", tried, file)
+            refused[name] = unreachable.explain(ReasonKey.CHANGED_HOST_KEY, tried, file)
     return refused
 
 

@@ -201,7 +201,7 @@ def report(
         both(two)
     answers = [
         Node.from_facts("node0", one, addresses[0], [(env or {}, LAUNCH_NODE_ENV)]),
-        Silent("node1", silent, addresses[1])
+        Silent("node1", silent, addresses[1], message=silent)
         if silent
         else Node.from_facts("node1", two, addresses[1], [(env or {}, LAUNCH_NODE_ENV)]),
     ]

@@ -13,7 +13,7 @@ OLDEST = (3, 9)
 
 
 def require_python() -> None:
-    """End this module as failed if Python is too old; the message names the node, reason is for the controller."""
+    """End this module as failed if Python is too old; the message names the node, reason_key is for the controller."""
     if sys.version_info >= OLDEST:
         return
     version, needed = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST))
@@ -21,5 +21,5 @@ def require_python() -> None:
         f"{os.uname().nodename}: {sys.executable} is Python {version}; Muster needs Python {needed} or newer on nodes"
     )
     remedy = "install one there, or name it with ansible_python_interpreter"
-    sys.stdout.write(json.dumps({"failed": True, "msg": f"{message}: {remedy}", "reason": "python"}))
+    sys.stdout.write(json.dumps({"failed": True, "msg": f"{message}: {remedy}", "reason_key": "old_python"}))
     raise SystemExit(1)

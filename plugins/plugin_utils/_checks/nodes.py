@@ -29,8 +29,8 @@ def answer(cluster: Cluster) -> Outcomes:
         yield name, passed("it answered")
     for name, silent in cluster.silent.items():
         # The original text is kept: it names the user and the known_hosts file, which the inventory need not.
-        tried = _connection(name, cluster.addresses.get(name) or name, silent.why)
-        cause = unreachable.why(silent.why, tried, "Ansible", silent.reason)
+        tried = _connection(name, cluster.addresses.get(name) or name, silent.message)
+        cause = unreachable.why(silent.message, tried, "Ansible", silent.reason_key)
         yield name, dataclasses.replace(Outcome.of(cause), observed=silent.why)
 
 

@@ -58,14 +58,16 @@ class Node:
 class Silent:
     """A node that returned no facts, and why; asked is False if no task gathered them.
 
-    reason is the name that a module gives to why it failed.
+    message is what Ansible said, empty where it said nothing: only this is judged, why is for people. reason_key is the
+    key that a module gives to why it failed (`unreachable.ReasonKey`).
     """
 
     name: str
     why: str
     address: str = ""
     asked: bool = True
-    reason: str | None = None
+    message: str = ""
+    reason_key: str | None = None
 
 
 NodeAnswer = Node | Silent
@@ -89,16 +91,17 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
         return Silent(name, "its facts were not gathered", address, asked=False)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
-        why = str(result.get("msg") or "it returned no facts").removeprefix("Task failed: ")
-        return Silent(name, one_line(why), address, reason=module_reason(result))
+        message = one_line(str(result.get("msg") or "").removeprefix("Task failed: "))
+        why = message or "it returned no facts"
+        return Silent(name, why, address, message=message, reason_key=module_reason_key(result))
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
     return Node.from_facts(name, plain(facts), address, environment)
 
 
-def module_reason(result: Mapping[str, Any]) -> str | None:
-    """Return the name that a module of Muster gives to why it failed."""
-    reason = result.get("reason")
-    return str(reason) if reason else None
+def module_reason_key(result: Mapping[str, Any]) -> str | None:
+    """Return the key that a module of Muster gives to why it failed."""
+    key = result.get("reason_key")
+    return str(key) if key else None
 
 
 def native(variables: Mapping[str, Any], name: str) -> Any:

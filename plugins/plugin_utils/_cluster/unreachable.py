@@ -1,26 +1,47 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a host was not reached, from the messages of ssh, Ansible and the controller's sockets.
+"""Why a host was not reached: by a key that Muster knows, or from the messages of ssh and Ansible.
 
-The patterns match OpenSSH 8.0 to 9.9 and ansible-core 2.19; a message that matches none is shown as it is.
+The patterns match OpenSSH 8.0 to 9.9 and ansible-core 2.19; a message that matches none is shown as it is. They never
+see a text of Muster's, which names its reason by the key.
 """
 
 from __future__ import annotations
 
+import enum
 import errno
 import re
 import shlex
+import socket
 from dataclasses import dataclass
 
 from .._findings.finding import Finding
 from .._text.table import one_line
 
 
+class ReasonKey(enum.StrEnum):
+    """A reason why a host is not reached, for code; a module of Muster sends the value."""
+
+    UNKNOWN_NAME = "unknown_name"
+    CHANGED_HOST_KEY = "changed_host_key"
+    UNKNOWN_HOST_KEY = "unknown_host_key"
+    CLOSED_PORT = "closed_port"
+    NO_ROUTE = "no_route"
+    NO_LOGIN = "no_login"
+    OLD_PYTHON = "old_python"
+    NO_PYTHON = "no_python"
+    NO_SUDO = "no_sudo"
+    NO_ANSWER = "no_answer"
+    CLOSED_CONNECTION = "closed_connection"
+    NO_HOME = "no_home"
+
+
 @dataclass(frozen=True)
 class Reason:
-    """A reason why a host is not reached: `check` is its name, `pattern` matches the messages about it."""
+    """The texts of a reason: `check` is its name for people, `pattern` matches foreign messages about it."""
 
+    key: ReasonKey
     check: str
     pattern: str
     observed: str
@@ -28,11 +49,11 @@ class Reason:
     remedy: str
 
 
-NAME, ROUTE, PORT, TIMEOUT = "name", "route", "port", "no answer"
 # The first match counts: messages about the host key also end in "Permission denied", for example.
 REASONS = (
     Reason(
-        NAME,
+        ReasonKey.UNKNOWN_NAME,
+        "name",
         r"could not resolve hostname|name or service not known|nodename nor servname|name resolution"
         r"|no address associated|invalid hostname",
         "the name {host} does not resolve on this machine",
@@ -40,6 +61,7 @@ REASONS = (
         "correct it, use the address instead, or add it to DNS or /etc/hosts",
     ),
     Reason(
+        ReasonKey.CHANGED_HOST_KEY,
         "host key",
         r"identification has changed|offending \S+ key|revoked",
         "{host} presents a different host key from the known one",
@@ -48,6 +70,7 @@ REASONS = (
         "old key with ssh-keygen -R {where} -f {known_hosts}",
     ),
     Reason(
+        ReasonKey.UNKNOWN_HOST_KEY,
         "host key",
         r"host key verification failed|no \S+ host key is known|no matching host key type",
         "the host key of {host} is not the one that was collected",
@@ -55,20 +78,23 @@ REASONS = (
         "run discover again; if the message stays, another machine answers in the host's place",
     ),
     Reason(
-        PORT,
+        ReasonKey.CLOSED_PORT,
+        "port",
         r"connection refused",
         "nothing listens on port {port} of {host}",
         "an SSH server",
         "start sshd there, or set its port (ansible_port; for discover, {host}:PORT)",
     ),
     Reason(
-        ROUTE,
+        ReasonKey.NO_ROUTE,
+        "route",
         r"no route to host|network is unreachable|host is down|host is unreachable",
         "there is no route to {host}",
         "a host that this machine reaches",
         "check that it is on and that this machine has a route to its network (ip route get ADDRESS)",
     ),
     Reason(
+        ReasonKey.NO_LOGIN,
         "login",
         r"permission denied|too many authentication failures|no supported authentication methods",
         "{user} may not log in to {host}",
@@ -77,6 +103,7 @@ REASONS = (
         "-e user=NAME)",
     ),
     Reason(
+        ReasonKey.OLD_PYTHON,
         "python",
         r"requires a minimum of python|future feature annotations is not defined|python 2\.",
         "the Python of {host} is too old",
@@ -84,6 +111,7 @@ REASONS = (
         "install python3 there, or name a newer one with ansible_python_interpreter",
     ),
     Reason(
+        ReasonKey.NO_PYTHON,
         "python",
         r"python\S*: (command )?not found|python\S*: no such file|interpreter \S+ was not found"
         r"|no python interpreters? found|set the interpreter|/usr/bin/env: .?python",
@@ -92,6 +120,7 @@ REASONS = (
         "install python3 there, or name it with ansible_python_interpreter",
     ),
     Reason(
+        ReasonKey.NO_SUDO,
         "sudo",
         r"missing (sudo|become) password|sudo: .*password is required|incorrect (sudo|become) password",
         "{user} cannot become root on {host} without a password",
@@ -99,13 +128,15 @@ REASONS = (
         "give {user} passwordless sudo there, or add --ask-become-pass",
     ),
     Reason(
-        TIMEOUT,
+        ReasonKey.NO_ANSWER,
+        "no answer",
         r"timed out|timeout",
         "{host} port {port} does not answer",
         "an answer within seconds",
         "check that it is on, and that no firewall drops packets from this machine",
     ),
     Reason(
+        ReasonKey.CLOSED_CONNECTION,
         "ssh",
         r"connection (closed|reset)|kex_exchange_identification|banner exchange|broken pipe",
         "{host} closes the connection before a login",
@@ -113,6 +144,7 @@ REASONS = (
         "look at its log (journalctl -u ssh): too many connections at once, or not SSH on port {port}",
     ),
     Reason(
+        ReasonKey.NO_HOME,
         "home",
         r"failed to create temporary directory|no space left on device|read-only file system",
         "Ansible cannot write its temporary files on {host}",
@@ -121,11 +153,10 @@ REASONS = (
     ),
 )
 ERRNOS = {
-    errno.ECONNREFUSED: "connection refused",
-    errno.EHOSTUNREACH: "no route to host",
-    errno.ENETUNREACH: "network is unreachable",
-    errno.EHOSTDOWN: "host is down",
-    errno.ETIMEDOUT: "timed out",
+    errno.ECONNREFUSED: ReasonKey.CLOSED_PORT,
+    errno.EHOSTUNREACH: ReasonKey.NO_ROUTE,
+    errno.ENETUNREACH: ReasonKey.NO_ROUTE,
+    errno.EHOSTDOWN: ReasonKey.NO_ROUTE,
 }
 
 
@@ -141,23 +172,44 @@ class ConnectionAttempt:
     key_name: str
 
 
-def why(message: str, tried: ConnectionAttempt, source: str, check: str | None = None) -> Finding:
-    """Return the finding for a message; source is the program that wrote it, check the reason that a module named."""
+def why(message: str, tried: ConnectionAttempt, source: str, key: str | None = None) -> Finding:
+    """Return the finding for a foreign message; source is the program that wrote it, key the one a module named."""
+    named = (reason for reason in REASONS if reason.key == key)
+    matching = (reason for reason in REASONS if re.search(reason.pattern, message, re.IGNORECASE))
+    reason = next(named, None) or next(matching, None)
+    return _unknown(message, tried, source) if reason is None else _finding(reason, tried, source)
+
+
+def explain(key: ReasonKey, tried: ConnectionAttempt, source: str) -> Finding:
+    """Return the finding for a reason that is known by its key."""
+    return _finding(next(reason for reason in REASONS if reason.key is key), tried, source)
+
+
+def explain_error(error: OSError | UnicodeError, tried: ConnectionAttempt, source: str) -> Finding:
+    """Return the finding for an error of this machine's resolver or sockets, known by its type and number."""
+    if isinstance(error, (socket.gaierror, UnicodeError)):
+        return explain(ReasonKey.UNKNOWN_NAME, tried, source)
+    key = ReasonKey.NO_ANSWER if isinstance(error, TimeoutError) else ERRNOS.get(error.errno or 0)
+    return _unknown(str(error), tried, source) if key is None else explain(key, tried, source)
+
+
+def _finding(reason: Reason, tried: ConnectionAttempt, source: str) -> Finding:
     words = {
         "host": tried.host,
         "port": str(tried.port),
         "user": tried.user or "this user",
-        "login": f"{tried.user}@{tried.host}" if tried.user else tried.host,
+        "login": _login(tried),
         "known_hosts": tried.known_hosts,
         "where": shlex.quote(tried.key_name),
     }
-    named = (reason for reason in REASONS if reason.check == check)
-    matching = (reason for reason in REASONS if re.search(reason.pattern, message, re.IGNORECASE))
-    reason = next(named, None) or next(matching, None)
-    if reason:
-        observed, expected, remedy = (
-            text.format(**words) for text in (reason.observed, reason.expected, reason.remedy)
-        )
-        return Finding(reason.check, tried.node, "error", observed, expected, source, remedy)
-    observed, remedy = one_line(message) or "it did not answer", f"try it: ssh {words['login']}"
+    observed, expected, remedy = (text.format(**words) for text in (reason.observed, reason.expected, reason.remedy))
+    return Finding(reason.check, tried.node, "error", observed, expected, source, remedy)
+
+
+def _unknown(message: str, tried: ConnectionAttempt, source: str) -> Finding:
+    observed, remedy = one_line(message) or "it did not answer", f"try it: ssh {_login(tried)}"
     return Finding("answer", tried.node, "error", observed, "its facts", source, remedy)
+
+
+def _login(tried: ConnectionAttempt) -> str:
+    return f"{tried.user}@{tried.host}" if tried.user else tried.host

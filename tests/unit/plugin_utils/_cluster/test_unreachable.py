@@ -5,13 +5,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
+from typing import Any
 
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host import require_python
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Silent, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ERRNOS, ConnectionAttempt, why
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import (
+    REASONS,
+    ConnectionAttempt,
+    ReasonKey,
+    explain,
+    explain_error,
+    why,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import line as finding_line
 
 TRIED = ConnectionAttempt("gpu01", "10.0.0.1", 2222, "ann", "inventories/lab/known_hosts.txt", "[10.0.0.1]:2222")
@@ -66,6 +76,18 @@ def test_the_reason_and_what_to_do(check: str, message: str, remedy: str) -> Non
     assert "{" not in finding_line(finding)
 
 
+def test_every_reason_has_a_key_of_its_own() -> None:
+    assert [reason.key for reason in REASONS] == list(ReasonKey)
+
+
+@pytest.mark.parametrize("key", ReasonKey)
+def test_a_reason_by_its_key(key: ReasonKey) -> None:
+    finding = explain(key, TRIED, "this machine's network")
+    [reason] = [reason for reason in REASONS if reason.key is key]
+    assert (finding.check, finding.status, finding.source) == (reason.check, "error", "this machine's network")
+    assert "{" not in finding_line(finding)
+
+
 def test_a_modules_own_reason_is_a_field_not_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,18 +97,39 @@ def test_a_modules_own_reason_is_a_field_not_words(
     result = json.loads(capsys.readouterr().out)
     [answer] = read_answers({"gpu01": {"answer": result}}, ["gpu01"], "answer", {})
     assert isinstance(answer, Silent)
-    finding = why(answer.why, TRIED, "Ansible", answer.reason)
+    finding = why(answer.message, TRIED, "Ansible", answer.reason_key)
     assert (finding.check, finding.observed) == ("python", "the Python of 10.0.0.1 is too old")
     assert "ansible_python_interpreter" in str(finding.remedy)
+
+
+def test_only_a_foreign_text_is_a_message() -> None:
+    results: dict[str, Any] = {"a": {}, "b": {"answer": {}}, "c": {"answer": {"msg": "Task failed: no route"}}}
+    answers = [silent for silent in read_answers(results, results, "answer", {}) if isinstance(silent, Silent)]
+    assert [(bool(silent.why), silent.message) for silent in answers] == [(True, ""), (True, ""), (True, "no route")]
 
 
 def test_a_reason_that_is_not_known_leaves_the_words() -> None:
     assert why("Missing sudo password", TRIED, "Ansible", "other").check == "sudo"
 
 
-@pytest.mark.parametrize("message", ERRNOS.values())
-def test_what_the_controllers_sockets_say_is_known(message: str) -> None:
-    assert why(message, TRIED, "this machine's network").check in ("port", "route", "no answer")
+@pytest.mark.parametrize(
+    ("error", "check"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, "~"), "port"),
+        (OSError(errno.EHOSTUNREACH, "~"), "route"),
+        (OSError(errno.ENETUNREACH, "~"), "route"),
+        (OSError(errno.EHOSTDOWN, "~"), "route"),
+        (TimeoutError(errno.ETIMEDOUT, "~"), "no answer"),
+        (TimeoutError("~"), "no answer"),
+        (socket.gaierror(socket.EAI_NONAME, "~"), "name"),
+        (UnicodeEncodeError("idna", "a..b", 1, 2, "~"), "name"),
+        (OSError(errno.EACCES, "Permission denied"), "answer"),
+    ],
+)
+def test_an_error_of_the_controllers_sockets_is_known_by_its_number(error: OSError | UnicodeError, check: str) -> None:
+    finding = explain_error(error, TRIED, "this machine's network")
+    assert finding.check == check
+    assert finding.observed
 
 
 def test_an_unknown_message_is_shown_escaped() -> None:

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the action `cluster_host_keys`: why a host is refused, by sockets and keys of this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import socket
+
+import pytest
+
+from ansible_collections.muster.train.plugins.action import cluster_host_keys as action
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
+from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
+from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import Target
+
+OLD, NEW = (HostKey("changed", "ssh-ed25519", blob) for blob in ("AAAA", "BBBB"))
+
+
+def endpoint(name: str, error: OSError | UnicodeError | None = None, scanned: bool = True) -> action.Endpoint:
+    return action.Endpoint(Target(name, name=name), name, 22, "ann", name, "127.0.0.1", error, scanned)
+
+
+@pytest.fixture
+def without_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no text be recognized."""
+    reasons = tuple(dataclasses.replace(reason, pattern=r"(?!)") for reason in unreachable.REASONS)
+    monkeypatch.setattr(unreachable, "REASONS", reasons)
+
+
+@pytest.mark.usefixtures("without_patterns")
+def test_why_a_host_is_refused_is_read_from_no_text() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]  # nothing listens on it
+        _address, closed = action._connect("127.0.0.1", port)
+    _address, long_name = action._connect("a" * 64 + ".invalid", 22)
+    hosts = [
+        endpoint("closed", closed),
+        endpoint("nameless", long_name),
+        endpoint("mute"),
+        endpoint("changed"),
+        endpoint("behind", scanned=False),
+    ]
+    refused = action._refused(hosts, [OLD], {"changed": [NEW]}, "known_hosts.txt")
+    assert {name: finding.check for name, finding in refused.items()} == {
+        "closed": "port",
+        "nameless": "name",
+        "mute": "ssh",
+        "changed": "host key",
+        "behind": "host key",
+    }
+    assert "-R changed -f known_hosts.txt" in str(refused["changed"].remedy)
+
+
+def test_a_port_that_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert action._connect("127.0.0.1", server.getsockname()[1]) == ("127.0.0.1", None)
