@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 AUTO, SETSID, SYSTEM_UNIT, USER_UNIT = "auto", "setsid", "systemd", "systemd-user"
+UNITS = (SYSTEM_UNIT, USER_UNIT)
 ORIGIN = "launch_starter"
 
 

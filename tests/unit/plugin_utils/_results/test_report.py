@@ -76,6 +76,7 @@ def test_remarks_on_a_run() -> None:
         ("systemd-user", 8 << 20, True, True),
         ("systemd", -1, True, False),
         ("setsid", 8 << 20, True, False),
+        ("systemd-nspawn", 8 << 20, True, False),
         ("systemd", 8 << 20, False, False),
     ],
 )
