@@ -61,6 +61,10 @@ log_tail:
   returned: failed
   type: list
   elements: str
+likeness:
+  description: How much this looks like the cause where other nodes did not start either; lower is more likely.
+  returned: failed
+  type: int
 """
 
 import base64
@@ -119,9 +123,8 @@ def main() -> None:
     try:
         changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:
-        module.fail_json(
-            **_mask({"msg": clean(f"{job.node}: {error}"), "why": clean(error), "log_tail": error.tail}, hidden)
-        )
+        texts = {"msg": clean(f"{job.node}: {error}"), "why": clean(error), "log_tail": error.tail}
+        module.fail_json(**_mask(texts, hidden), likeness=int(error.likeness))
     module.exit_json(changed=changed, run=_mask(run.to_dict(), hidden))
 
 

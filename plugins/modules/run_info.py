@@ -68,6 +68,11 @@ run:
     ended: {description: 'Time at which the run ended on this node, in UTC.', type: str}
     exit_code: {description: "The launcher's exit code, null when a signal ended it.", type: int}
     signal: {description: 'The signal that ended the launcher, such as V(SIGKILL).', type: str}
+    likeness:
+      description: >-
+        How much the failure of this part looks like the cause of the run's end; lower is more likely. That of C(first),
+        else the launcher's, by its log. Null where nothing failed.
+      type: int
     log_tail:
       description: The last lines of the rank that failed first, or of the launcher.
       type: list
@@ -88,9 +93,9 @@ run:
     gang:
       description: >-
         On the head, the state of all nodes - nodes, joined, started, attempt, and reports (node, node_rank, attempt,
-        phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, oom_killed, step, saved,
-        stuck) of the first 32 that did not succeed. At the end also phases (node to phase), and in each report cause,
-        which is true for the node that ended the run and comes first.
+        phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, oom_killed, oom_detail,
+        step, saved, stuck) of the first 32 that did not succeed. At the end also phases (node to phase), and in each
+        report cause, which is true for the node that ended the run and comes first.
       type: dict
     end:
       description: >-
@@ -103,7 +108,7 @@ run:
       description: >-
         The rank on this node that most likely failed first (rank, local_rank, exit_code, signal, exception (its type),
         message, traceback, time in unix seconds, likeness (lower is more likely to be the cause), oom_killed (true if
-        the kernel killed it because memory ran out) and log_tail).
+        the kernel killed it because memory ran out), oom_detail (what is known of memory that ran out) and log_tail).
       type: dict
     failures:
       description: The failed ranks on this node, the most likely cause first, each like C(first).

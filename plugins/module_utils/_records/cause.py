@@ -58,8 +58,18 @@ class Likeness(enum.IntEnum):
     ENDED = 5  # torchrun ends the other ranks of a node when one fails
 
 
+def read_likeness(value: int | None) -> Likeness:
+    """Return the likeness that a document has, UNCLEAR where it has none."""
+    return Likeness(value) if value in list(Likeness) else Likeness.UNCLEAR
+
+
+def judge_launcher(log_tail: Sequence[str]) -> Likeness:
+    """Judge a launcher that failed without a failed rank, by its log alone."""
+    return judge_text("\n".join(log_tail[-TAIL_LINES:]))
+
+
 def judge_text(text: str) -> Likeness:
-    """Judge the words of a failure that was no signal."""
+    """Judge the words of a failure that was no signal: those of a library or a program, never of Muster."""
     if not _LOST.search(text):
         return Likeness.OWN
     return Likeness.PEER if _DISTRIBUTED.search(text) else Likeness.UNCLEAR
@@ -80,6 +90,11 @@ def last_traceback(lines: Sequence[str]) -> list[str]:
         elif traceback and not _EXCEPTION.match(traceback[-1]):
             traceback.append(line)
     return traceback[-TAIL_LINES:]
+
+
+def message_of(failure: RankFailure, message: str | None) -> str | None:
+    """Return a rank's message, for people: with what the runner knows of memory that ran out."""
+    return "; ".join(filter(None, (message, failure.oom_detail))) or None
 
 
 def split_exception(message: str | None) -> tuple[str | None, str | None]:
@@ -122,7 +137,7 @@ def likeliest_first(failures: Iterable[T]) -> list[T]:
 
 
 def _order(failure: Any) -> tuple[int, float]:
-    return (Likeness.UNCLEAR if failure.likeness is None else failure.likeness, _time(failure))
+    return (read_likeness(failure.likeness), _time(failure))
 
 
 def _time(failure: Any) -> float:

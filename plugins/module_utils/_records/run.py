@@ -90,6 +90,7 @@ class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
     likeness is how much it looks like the cause (`cause.Likeness`); oom_killed: the kernel ended it for its memory.
+    message is the workload's own, oom_detail what the runner says of memory that ran out.
     """
 
     rank: int | None = None
@@ -102,6 +103,7 @@ class RankFailure(Document):
     time: float | None = None
     likeness: int | None = None
     oom_killed: bool = False
+    oom_detail: str | None = None
     log_tail: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -125,6 +127,7 @@ class NodeReport(Document):
     traceback: list[str] = dataclasses.field(default_factory=list)
     likeness: int | None = None
     oom_killed: bool = False
+    oom_detail: str | None = None
     step: int | None = None
     saved: bool = False
     stuck: bool = False
@@ -156,7 +159,10 @@ class End(Document):
 
 @dataclasses.dataclass(frozen=True)
 class RunRecord(Document):
-    """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each)."""
+    """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each).
+
+    likeness is how much the failure of this part looks like the run's cause: that of `first`, else the launcher's.
+    """
 
     OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
 
@@ -184,6 +190,7 @@ class RunRecord(Document):
     ended: str | None = None
     exit_code: int | None = None
     signal: str | None = None
+    likeness: int | None = None
     first: RankFailure | None = None
     failures: list[RankFailure] = dataclasses.field(default_factory=list)
     log_tail: list[str] = dataclasses.field(default_factory=list)

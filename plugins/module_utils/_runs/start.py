@@ -18,6 +18,7 @@ from typing import Any
 from .._host.host import Host
 from .._host.trust import make_trusted, open_private, owners_below
 from .._records import layout
+from .._records.cause import read_likeness
 from .._records.job import ENDED, Job
 from .._records.path_part import ROOT_OWNER
 from .._records.run import RunRecord, StopRequest
@@ -170,7 +171,7 @@ def _await_running(host: Host, job: Job, starter: Starter, pid: int | None) -> R
         if state.node_rank == job.node_rank and state.nonce == job.nonce and started:
             run = _read(host, job)
             if state.phase in ENDED and state.phase != "succeeded":
-                raise StartError(f"{state.phase}: {state.why}", run.log_tail)
+                raise StartError(f"{state.phase}: {state.why}", run.log_tail, read_likeness(state.likeness))
             return run
         if ended is None and time.monotonic() >= next_look:
             ended = starter.ended(host, job, pid)

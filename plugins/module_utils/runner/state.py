@@ -24,7 +24,11 @@ IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_ra
 
 
 # What an attempt that has not ended has of its end.
-NOT_ENDED: dict[str, Any] = {**dict.fromkeys(("why", "exit_code", "signal", "first")), "failures": [], "log_tail": []}
+NOT_ENDED: dict[str, Any] = {
+    **dict.fromkeys(("why", "exit_code", "signal", "likeness", "first")),
+    "failures": [],
+    "log_tail": [],
+}
 
 
 def memlock() -> dict[str, int]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .._records.cause import Likeness
 from .._records.job import Job
 from .._records.run import StopRequest
 from .._text.stamps import utc
@@ -22,7 +23,7 @@ from .attempt.attempt import Attempt, lay_out
 from .attempt.child import adopt_orphans, wake_at_signals
 from .disk import Answer, DiskThread
 from .environment import environment_of
-from .gang.base import Gang, end_order, report_of
+from .gang.base import Gang, end_order, likeness_of_end, report_of
 from .gang.head import Head
 from .gang.member import Member
 from .last_state import LastState
@@ -83,7 +84,8 @@ class Supervisor:
             # A bug, but the run must neither hang nor look lost because of it.
             for process in process_tree.descendants(os.getpid()):
                 process_tree.send(process, signal.SIGKILL)
-            self._last_state.write(state, "failed", why=f"the runner itself failed: {type(error).__name__}: {error}")
+            why = f"the runner itself failed: {type(error).__name__}: {error}"
+            self._last_state.write(state, "failed", why=why, likeness=int(Likeness.OWN))
             self._last_state.wait(state)
             raise
 
@@ -96,7 +98,7 @@ class Supervisor:
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
             # The verdict for the whole run: the other nodes are only stopped because of this.
             end = _end_of(end_order("failed", why, self.job.node))
-            self._last_state.write(state, "failed", why=why, end=end)
+            self._last_state.write(state, "failed", why=why, likeness=int(Likeness.OWN), end=end)
             self._last_state.wait(state)
             return 1
         phase: str | None = None
@@ -178,7 +180,7 @@ class Supervisor:
                 phase, why = "stopped", f"stopped before it started: {gang.orders[0].get('why')}"
             else:
                 phase, why = "failed", f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
-            fields["why"] = why
+            fields.update(why=why, likeness=int(Likeness.OWN) if phase == "failed" else None)
             stuck = phase == "failed" and not made.done
             self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
             return phase, fields
@@ -254,7 +256,8 @@ class Supervisor:
             phase, fields = "stopped", {"why": f"an unused spare: {end['why'] or 'the run has ended'}"}
         elif phase is None:  # nothing was started here
             phase = "stopped" if end["verdict"] == "stopped" else "failed"
-            fields = {"why": end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"}
+            why = end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"
+            fields = {"why": why, "likeness": likeness_of_end(end, self.job.node) if phase == "failed" else None}
         self._disk.add(self._give_back)
         return self._last_state.write(state, phase, gang=gang.summary(), end=end, **fields)
 

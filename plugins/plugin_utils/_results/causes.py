@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
-    TAIL_LINES,
     Likeness,
+    judge_launcher,
     judge_rank,
-    judge_text,
     last_exception,
     likeliest_first,
+    message_of,
+    read_likeness,
     split_exception,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
@@ -34,7 +35,7 @@ _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 class Cause:
     """Why a run ended, as data: a rank, else a launcher or a node; exception is its type.
 
-    oom_killed: the kernel killed the rank because memory ran out; message has its words.
+    oom_killed: the kernel killed the rank because memory ran out; message ends with what is known of that.
     """
 
     node: str
@@ -83,7 +84,8 @@ def failures_of(run: RunRecord) -> list[Failure]:
     ranks = run.failures or ([run.first] if run.first else [])
     if ranks:
         return [_of_rank(node, judge_rank(rank, ranks)) for rank in ranks]
-    likeness = judge_text("\n".join([why, *run.log_tail[-TAIL_LINES:]]))
+    # A record of an earlier version has none.
+    likeness = judge_launcher(run.log_tail) if run.likeness is None else read_likeness(run.likeness)
     exception, message = split_exception(last_exception(run.log_tail))
     cause = Cause(node, None, run.exit_code, run.signal, exception, message)
     names_node = run.end is not None and (run.end.node, run.end.why) == (run.node, run.why)
@@ -92,13 +94,14 @@ def failures_of(run: RunRecord) -> list[Failure]:
 
 def _of_rank(node: str, rank: RankFailure) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
-    detail = f": {_SOURCE.sub('', rank.message)}" if rank.message else ""
-    likeness = Likeness(rank.likeness) if rank.likeness in list(Likeness) else Likeness.UNCLEAR
-    message = split_exception(rank.message)[1]
+    words = message_of(rank, rank.message)
+    detail = f": {_SOURCE.sub('', words)}" if words else ""
+    message = message_of(rank, split_exception(rank.message)[1])
     cause = Cause(
         node, rank.rank, rank.exit_code, rank.signal, rank.exception, message, rank.traceback, rank.oom_killed
     )
-    return Failure(one_line(f"rank {rank.rank} {how}{detail}"), likeness, cause, rank.time, rank.log_tail)
+    what = one_line(f"rank {rank.rank} {how}{detail}")
+    return Failure(what, read_likeness(rank.likeness), cause, rank.time, rank.log_tail)
 
 
 def ordered(runs: Iterable[RunRecord]) -> list[Failure]:

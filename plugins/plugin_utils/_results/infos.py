@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
 from .._text.table import one_line
@@ -61,7 +62,7 @@ def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
 
 def _read(node: str, result: Any) -> Info:
     if not isinstance(result, Mapping):
-        return _without_answer(node, "unknown", "it was not contacted")
+        return _without_answer(node, "unknown", "it was not contacted", Likeness.SILENT)
     answer = result.get("run")
     if isinstance(answer, dict) and answer.get("phase"):
         run = RunRecord.from_dict(answer)
@@ -73,11 +74,13 @@ def _read(node: str, result: Any) -> Info:
     phase = "unreachable" if result.get("unreachable") else "unknown"
     # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
-    return _without_answer(node, phase, why, tail)
+    # A module that names no likeness failed by itself, whatever it says.
+    likeness = Likeness.SILENT if phase == "unreachable" else result.get("likeness", Likeness.OWN)
+    return _without_answer(node, phase, why, read_likeness(likeness), tail)
 
 
-def _without_answer(node: str, phase: str, why: str, tail: Sequence[str] = ()) -> Info:
-    run = RunRecord(node=node, phase=phase, why=one_line(why), log_tail=list(tail))
+def _without_answer(node: str, phase: str, why: str, likeness: Likeness, tail: Sequence[str] = ()) -> Info:
+    run = RunRecord(node=node, phase=phase, why=one_line(why), likeness=int(likeness), log_tail=list(tail))
     return Info(node, run, answered=False)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_text
+from ansible_collections.muster.train.plugins.module_utils._records.cause import read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
@@ -194,7 +194,7 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
 
     together is why those that were started did not begin together.
     """
-    failed = sorted((info for info in infos if not info.answered), key=lambda info: judge_text(info.run.why or ""))
+    failed = sorted((info for info in infos if not info.answered), key=lambda info: read_likeness(info.run.likeness))
     if not failed:
         return together or "every node had started, a later task failed", []
     lines = unanswered(failed)

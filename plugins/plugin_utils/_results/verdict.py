@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.run import End, NodeReport, RankFailure, RunRecord
 
@@ -159,7 +159,13 @@ def _with_reports(parts: Sequence[RunRecord]) -> list[RunRecord]:
 def _reported(run: RunRecord, report: NodeReport) -> RunRecord:
     first = None if report.rank is None else RankFailure.from_dict(report.to_dict())
     return dataclasses.replace(
-        run, phase=report.phase, why=report.why, exit_code=report.exit_code, signal=report.signal, first=first
+        run,
+        phase=report.phase,
+        why=report.why,
+        exit_code=report.exit_code,
+        signal=report.signal,
+        likeness=read_likeness(report.likeness),
+        first=first,
     )
 
 

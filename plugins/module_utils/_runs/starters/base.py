@@ -8,17 +8,22 @@ from __future__ import annotations
 import os
 
 from ..._host.host import Host
+from ..._records.cause import Likeness
 from ..._records.job import Job
 
 LAST_LINES = 20
 
 
 class StartError(Exception):
-    """The job did not start; the message says why, `tail` holds the last lines of its log."""
+    """The job did not start; the message says why, `tail` holds the last lines of its log.
 
-    def __init__(self, message: str, tail: list[str] | None = None) -> None:
+    likeness is how much this looks like the cause, where other nodes did not start either.
+    """
+
+    def __init__(self, message: str, tail: list[str] | None = None, likeness: Likeness = Likeness.OWN) -> None:
         super().__init__(message)
         self.tail = tail or []
+        self.likeness = likeness
 
 
 class Starter:

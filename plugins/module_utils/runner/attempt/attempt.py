@@ -13,7 +13,7 @@ import signal
 import time
 from typing import Any
 
-from ..._records.cause import judge_rank, likeliest_first
+from ..._records.cause import Likeness, judge_launcher, judge_rank, likeliest_first
 from ..._records.job import Job
 from ..._records.run import Progress
 from .. import files, process_tree
@@ -212,7 +212,8 @@ class Attempt:
     def verdict(self) -> tuple[str, dict[str, Any], bool]:
         """Return (phase, fields of the state, whether processes stay) of what it is now."""
         if self._given_up is not None:
-            return "failed", {"why": self._given_up, "log_dropped": self.output.dropped()}, True
+            given_up = {"why": self._given_up, "likeness": int(Likeness.OWN), "log_dropped": self.output.dropped()}
+            return "failed", given_up, True
         if self.child.code is None and self._killed_at is None:
             return "failed", {"why": "a rank failed; torchrun is stopping the node's other ranks"}, False
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
@@ -221,7 +222,8 @@ class Attempt:
         stuck = self.child.tree() if self._killed_at is not None else []
         if stuck:
             names = ", ".join(str(process.pid) for process in stuck)
-            fields["why"] = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
+            why = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
+            fields.update(why=why, likeness=int(Likeness.UNCLEAR))
             return "failed", fields, True
         failures = launcher_failure.parse_report(self.output.report)
         # torchrun names failures only if it saw them before it was asked to end.
@@ -241,15 +243,16 @@ class Attempt:
         failures = likeliest_first(judge_rank(failure, failures) for failure in failures)[:REPORTED_FAILURES]
         if memory is not None and failures and not any(failure.oom_killed for failure in failures):
             # A process that a rank had started, such as a data loader's worker.
-            message = "; ".join(filter(None, (failures[0].message, memory)))
-            failures[0] = dataclasses.replace(failures[0], message=message)
+            failures[0] = dataclasses.replace(failures[0], oom_detail=memory)
         first = failures[0] if failures else None
         tail = (first.log_tail if first else []) or self.output.tail(None)
         why = launcher_failure.explain(first, code, tail)
         if memory is not None and first is None:
             why = f"{why}: {memory}"
         records = [failure.to_dict() for failure in failures]
-        fields.update(first=records[0] if records else None, failures=records, log_tail=tail, why=why)
+        likeness = int(judge_launcher(tail)) if first is None else first.likeness
+        first_record = records[0] if records else None
+        fields.update(first=first_record, failures=records, log_tail=tail, why=why, likeness=likeness)
         return "failed", fields, False
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..._records.cause import Likeness
+from ..._records.cause import Likeness, message_of
 from ..._records.job import NO_MESSAGE
 from ..._records.known import parse_json
 from ..._records.run import RankFailure
@@ -82,12 +82,12 @@ def read_error(error: Any) -> tuple[str | None, list[str], float | None]:
     return str(body.get("message") or "") or None, lines[-TRACEBACK_LINES:], when
 
 
-def blame_memory(failures: list[RankFailure], kills: int, why: str) -> list[RankFailure]:
+def blame_memory(failures: list[RankFailure], kills: int, detail: str) -> list[RankFailure]:
     """Return the failures with the kernel's: the first ranks to die by SIGKILL, as many as it killed processes."""
     killed = sorted((failure for failure in failures if failure.signal == "SIGKILL"), key=lambda one: one.time or 0.0)
     ranks = [failure.rank for failure in killed[:kills]]
     return [
-        dataclasses.replace(failure, message=why, oom_killed=True, likeness=int(Likeness.OWN))
+        dataclasses.replace(failure, oom_detail=detail, oom_killed=True, likeness=int(Likeness.OWN))
         if failure.rank in ranks
         else failure
         for failure in failures
@@ -98,7 +98,7 @@ def explain(first: RankFailure | None, code: int, log_tail: list[str]) -> str:
     """Say in one line why the launcher failed; without a message, with the last line of its log that has a word."""
     last_line = next((line for line in reversed(log_tail) if any(sign.isalnum() for sign in line)), None)
     if first is not None:
-        detail = first.message or (None if first.signal else last_line)
+        detail = message_of(first, first.message) or (None if first.signal else last_line)
         how = f"killed by {first.signal}" if first.signal else f"exited with code {first.exit_code}"
         return f"rank {first.rank} {how}" + (f": {detail}" if detail else "")
     exit_code, number = split_status(code)

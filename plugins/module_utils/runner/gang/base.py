@@ -9,6 +9,7 @@ import collections
 import math
 from typing import Any
 
+from ..._records.cause import Likeness
 from ..._records.run import StalledNode
 from .frames import short
 
@@ -19,7 +20,7 @@ STALLED_S = 5
 # Limits of a report, in bytes of JSON: a frame holds 4 KiB.
 MAX_WHY_BYTES = 900
 MAX_TRACEBACK_BYTES = 1500
-MAX_EXCEPTION_BYTES, MAX_MESSAGE_BYTES = 80, 400
+MAX_EXCEPTION_BYTES, MAX_MESSAGE_BYTES, MAX_OOM_BYTES = 80, 400, 300
 
 
 class Gang:
@@ -82,6 +83,11 @@ def end_order(verdict: str | None, why: str, node: str | None = None) -> dict[st
     return {"type": "end", "verdict": verdict, "why": why, "node": node, "rank": None}
 
 
+def likeness_of_end(end: dict[str, Any], node: str) -> int:
+    """Return how much a node where nothing was started looks like the cause of an end that may name another node."""
+    return int(Likeness.OWN if end["verdict"] == "failed" and end["node"] in (None, node) else Likeness.UNCLEAR)
+
+
 def report_of(
     phase: str,
     fields: dict[str, Any],
@@ -92,8 +98,9 @@ def report_of(
 ) -> dict[str, Any]:
     """Return how a node's part ended, small enough for one frame, with the essentials of the first failing rank.
 
-    step: the last one; saved: whether the attempt wrote a checkpoint; stuck: whether this node cannot take part in
-    another attempt; stalled: whether its storage does not answer, so that step and saved may still change.
+    likeness is that of the rank, else the launcher's. step: the last one; saved: whether the attempt wrote a
+    checkpoint; stuck: whether this node cannot take part in another attempt; stalled: whether its storage does not
+    answer, so that step and saved may still change.
     """
     first = fields.get("first") or {}
     # The end of a traceback says most.
@@ -106,8 +113,9 @@ def report_of(
         "rank": first.get("rank"),
         "exception": short(str(first["exception"]), MAX_EXCEPTION_BYTES) if first.get("exception") else None,
         "message": short(str(first["message"]), MAX_MESSAGE_BYTES) if first.get("message") else None,
-        "likeness": first.get("likeness"),
+        "likeness": fields.get("likeness"),
         "oom_killed": bool(first.get("oom_killed")),
+        "oom_detail": short(str(first["oom_detail"]), MAX_OOM_BYTES) if first.get("oom_detail") else None,
         "time": first.get("time"),
         "traceback": traceback.splitlines(),
         "step": int(step) if isinstance(step, (int, float)) and math.isfinite(step) else None,

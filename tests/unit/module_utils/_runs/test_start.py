@@ -16,9 +16,11 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._host.trust import open_private
 from ansible_collections.muster.train.plugins.module_utils._records import layout
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
+from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import base_environment
 from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
@@ -66,6 +68,32 @@ def test_the_fallback_starts_where_systemd_takes_no_unit(tmp_path: Path) -> None
         stop(Host(), "node0", str(tmp_path), job.run_id, None, 1, False, ["docker"])
     with pytest.raises(StartError, match="systemd-run failed: no bus"):
         start.start(host, make_job(tmp_path, SLEEP, starter="systemd", nonce="b" * 32), RUNNER)
+
+
+@pytest.mark.parametrize(
+    ("phase", "state", "likeness"),
+    [
+        ("failed", Likeness.PEER, Likeness.PEER),
+        ("failed", Likeness.OWN, Likeness.OWN),
+        ("stopped", None, Likeness.UNCLEAR),
+    ],
+)
+def test_a_job_that_ended_at_once_has_the_likeness_of_its_state(
+    tmp_path: Path, phase: str, state: int | None, likeness: Likeness
+) -> None:
+    job = make_job(tmp_path, SLEEP)
+    os.makedirs(job.run_dir)
+    document = {"phase": phase, "node_rank": 0, "nonce": job.nonce, "why": "OOM: timed out", "likeness": state}
+    Path(job.run_dir, "state.json").write_text(json.dumps(document))
+    with pytest.raises(StartError) as ended:
+        start._await_running(Host(), job, starter_named("setsid"), None)
+    assert ended.value.likeness is likeness
+
+
+def test_a_command_that_is_not_there_is_a_failure_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="cannot start /nonexistent/python") as refused:
+        start.start(Host(), make_job(tmp_path, ["/nonexistent/python"]), RUNNER)
+    assert refused.value.likeness is Likeness.OWN
 
 
 def _failed() -> Any:

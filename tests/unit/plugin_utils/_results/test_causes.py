@@ -193,6 +193,29 @@ def test_a_launcher_without_a_failed_rank() -> None:
     late = failed("node1", why="the launcher exited with code 1", log_tail=[STORE])
     assert failures_of(late)[0].likeness is Likeness.PEER
     assert failures_of(late)[0].tail == [STORE]
+    judged = failed("node1", why="the launcher exited with code 1", log_tail=[STORE], likeness=3)
+    assert failures_of(judged)[0].likeness is Likeness.UNCLEAR
+
+
+def test_a_sentence_of_musters_is_not_judged() -> None:
+    assert failures_of(failed("node0", why=f"the launcher exited with code 1: {STORE}"))[0].likeness is Likeness.OWN
+
+
+def test_what_the_runner_says_of_memory_is_never_an_exception() -> None:
+    words = "OOM: the kernel killed 1 process (Connection reset by peer, NCCL)"
+    killed = failure(1, None, "SIGKILL", oom_killed=True, oom_detail=words)
+    helper = failure(2, 1, message="RuntimeError: worker died", oom_detail=words)
+    alone = failure(3, 1, oom_detail=words)
+    recorded = {one.cause.rank: one for one in failures_of(failed("node0", killed, helper, alone))}
+    assert recorded[1].cause == Cause("node0", 1, None, "SIGKILL", None, words, [], True)
+    assert recorded[2].cause == Cause("node0", 2, 1, None, "RuntimeError", f"worker died; {words}", [])
+    assert recorded[3].cause == Cause("node0", 3, 1, None, None, words, [])
+    assert [recorded[rank].what for rank in (1, 2, 3)] == [
+        f"rank 1 killed by SIGKILL: {words}",
+        f"rank 2 exited with code 1: RuntimeError: worker died; {words}",
+        f"rank 3 exited with code 1: {words}",
+    ]
+    assert {recorded[rank].likeness for rank in (1, 2, 3)} == {Likeness.OWN}
 
 
 def test_a_lost_or_silent_node_explains_peers_that_were_lost() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible.template import trust_as_template
 
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import gather, read_infos, run_id_of, runs_of
 
@@ -44,7 +45,9 @@ def test_a_failed_answer_that_still_contains_the_run() -> None:
 def test_unreachable() -> None:
     info = only({"unreachable": True, "msg": "Task failed: ssh: connect to host\n 10.0.0.9"})
     assert not info.answered
-    assert info.run == RunRecord(node="node0", phase="unreachable", why="ssh: connect to host 10.0.0.9")
+    assert info.run == RunRecord(
+        node="node0", phase="unreachable", why="ssh: connect to host 10.0.0.9", likeness=Likeness.SILENT
+    )
 
 
 def test_failed() -> None:

@@ -203,11 +203,12 @@ def test_not_started() -> None:
 def test_not_started_blames_no_victim() -> None:
     infos = read_infos(
         [
-            ("node0", {"failed": True, "msg": "failed: rank 0: gloo: Connection closed by peer"}),
-            ("node1", {"failed": True, "msg": "failed: rank 2 exited with code 7"}),
+            ("node0", {"failed": True, "msg": "failed: rank 0 exited with code 1", "likeness": 4}),
+            ("node1", {"unreachable": True, "msg": "no route"}),
+            ("node2", {"failed": True, "msg": "failed: rank 2: gloo: Connection closed by peer", "likeness": 0}),
         ]
     )
-    assert report.not_started(infos, None)[0] == "node1: failed: rank 2 exited with code 7"
+    assert [line.split(":")[0].strip() for line in report.not_started(infos, None)[1]] == ["node2", "node1", "node0"]
 
 
 def test_not_started_although_all_started() -> None:

@@ -20,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt import
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import Attempt, lay_out
 from ansible_collections.muster.train.plugins.module_utils.runner.disk import DiskThread
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import report_of
 from ansible_collections.muster.train.tests.support import memory as groups
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
 
@@ -138,7 +139,10 @@ def test_the_first_killed_ranks_are_the_cause() -> None:
     blamed = launcher_failure.blame_memory(failures, 1, "out of memory")
     assert [failure.oom_killed for failure in blamed] == [False, True, False]
     first = likeliest_first(judge_rank(failure, blamed) for failure in blamed)[0]
-    assert (first.rank, first.likeness, first.message) == (1, Likeness.OWN, "out of memory")
+    assert (first.rank, first.likeness, first.message, first.oom_detail) == (1, Likeness.OWN, None, "out of memory")
+    assert launcher_failure.explain(first, 1, []) == "rank 1 killed by SIGKILL: out of memory"
+    cause = report_of("failed", {"first": first.to_dict(), "likeness": first.likeness})
+    assert (cause["oom_killed"], cause["message"], cause["oom_detail"]) == (True, None, "out of memory")
 
 
 @pytest.mark.slow
@@ -155,6 +159,7 @@ def test_memory_that_ran_out_is_a_cause_of_its_own(tmp_path: Path, hungry: str) 
     start = f"rank 0 {how}: out of memory, the kernel killed 1 process of this node's control group"
     assert state["why"].startswith(start), state["why"]
     assert (state["phase"], state["first"]["oom_killed"]) == ("failed", hungry == "rank")
+    assert (state["first"]["exception"], state["first"]["message"]) == (None, None)
 
 
 @pytest.mark.slow
