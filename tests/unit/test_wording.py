@@ -6,31 +6,43 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import inspect
 import sys
 from collections.abc import Callable, Iterator
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.action.cluster_host_keys import Endpoint, _refused
+from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.memory import KernelMemory
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import GPU_COUNT
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import Report
+from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._discover.host_keys import HostKey
 from ansible_collections.muster.train.plugins.plugin_utils._findings import origin
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
+from ansible_collections.muster.train.plugins.plugin_utils._request.host_list import Target
 from ansible_collections.muster.train.plugins.plugin_utils._request.settings import Refusal, resolve_parameters
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment
+from ansible_collections.muster.train.plugins.plugin_utils._results.causes import ordered
+from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.report import not_started
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support import plan_parts
 from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, report
 
 COLLECTION = "ansible_collections.muster.train.plugins."
 # The fields that are for people, of every dataclass, and those that are for people in some.
-TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "starter_reason"}
+TEXTS = {"observed", "remedy", "reason", "why", "problem", "write_error", "starter_reason", "oom_detail"}
 TEXTS_OF = {
     "Finding": {"expected", "source"},
     "Outcome": {"expected", "source"},
@@ -40,6 +52,8 @@ TEXTS_OF = {
 }
 # What of a plan and of a finding is text.
 WORDS = {*TEXTS, "expected", "source", "origin", "nproc_reason", "port_reason"}
+# Texts that, taken for a library's, would be an exception and a lost peer.
+TRAP = "Reworded: NCCL timed out, connection reset by peer: "
 DEFAULTS = {"script": "train.py", "channels": 8, "env": {"NCCL_DEBUG": "INFO"}, "mode": "auto"}
 
 
@@ -48,7 +62,7 @@ def reworded(text: Any) -> Any:
     if isinstance(text, tuple):
         return tuple(map(reworded, text))
     return (
-        "~" + "".join(chr(ord(sign) + 0x2800 - 0x20) for sign in text if sign != " ")
+        TRAP + "".join(chr(ord(sign) + 0x2800 - 0x20) for sign in text if sign != " ")
         if isinstance(text, str) and text and not isinstance(text, Enum)
         else text
     )
@@ -85,6 +99,11 @@ def reword_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for constant in vars(origin).values():
         if isinstance(constant, origin.Origin):
             object.__setattr__(constant, "label", reworded(constant.label))
+    explanation = KernelMemory.explain
+    monkeypatch.setattr(KernelMemory, "explain", lambda memory: reworded(explanation(memory)))
+    # Nothing that is decided here is in the words of ssh or Ansible: no text of Muster's may match their patterns.
+    reasons = [dataclasses.replace(reason, pattern=r"(?!)") for reason in unreachable.REASONS]
+    monkeypatch.setattr(unreachable, "REASONS", reasons)
 
 
 @pytest.fixture
@@ -141,6 +160,61 @@ def of_verdicts() -> Iterator[tuple[str, Any]]:
             yield f"{phase} and {other}", (verdict.verdict, verdict.node, verdict.rank, verdict.active)
 
 
+def of_failures(runs: list[dict[str, Any]]) -> Any:
+    """The failures of such nodes in order, and the verdict, without the texts about them."""
+    records = list(map(RunRecord.from_dict, runs))
+    causes = [(failure.cause.node, failure.likeness, failure.cause.exception) for failure in ordered(records)]
+    return causes, (judge(records).node, judge(records).rank)
+
+
+def of_launchers() -> Iterator[tuple[str, Any]]:
+    """A launcher that failed without a rank: as its node says, as the head does, and where its run did not start."""
+    peer = {"node": "node1", "node_rank": 1, "phase": "failed", "ended": "2026-11-20T14:30:52Z"}
+    why = "the launcher exited with code 1: Connection reset by peer (NCCL)"
+    for likeness in (None, Likeness.OWN, Likeness.PEER):
+        report = {"phase": "failed", "why": why, "likeness": likeness}
+        yield f"launcher {likeness}", of_failures([{**peer, **report}, {**peer, "node": "node2", "why": "x"}])
+        gang = {"attempt": 0, "reports": [{"node": "node1", "attempt": 0, **report}]}
+        head = {**peer, "node": "node0", "node_rank": 0, "why": why, "likeness": 3, "gang": gang}
+        end = {"verdict": "failed", "why": why, "node": "node1"}
+        yield f"reported {likeness}", of_failures([{**head, "end": end}, {"node": "node1", "phase": "unreachable"}])
+        starts = [
+            ("node0", {"failed": True, "why": why, "likeness": likeness}),
+            ("node1", {"failed": True, "why": "x"}),
+        ]
+        _why, lines = not_started(read_infos(starts), None)
+        yield f"start {likeness}", [line.partition(":")[0] for line in lines]
+
+
+def of_memory(directory: Path) -> Any:
+    """A rank that the kernel killed beside one that failed, from the count of its kills to the cause."""
+    count = directory / "memory.events"
+    count.write_text("oom_kill 3\n")
+    kernel = KernelMemory()
+    count.write_text("oom_kill 4\n")
+    detail, killed = kernel.explain(), RankFailure(rank=1, signal="SIGKILL", time=2.0)
+    kernel.close()
+    assert detail
+    failures = launcher_failure.blame_memory([RankFailure(rank=0, exit_code=1, time=1.0), killed], 1, detail)
+    judged = likeliest_first(judge_rank(failure, failures) for failure in failures)
+    return of_failures([{"node": "node0", "phase": "failed", "failures": [failure.to_dict() for failure in judged]}])
+
+
+def of_host_keys() -> Any:
+    """The hosts that are refused: by a socket's error, without an answer, with another key, behind a jump host."""
+    errors: dict[str, OSError | UnicodeError] = {
+        "closed": ConnectionRefusedError(errno.ECONNREFUSED, "x"),
+        "nameless": UnicodeError("x"),
+    }
+    names = [*errors, "mute", "changed", "behind"]
+    hosts = [
+        Endpoint(Target(name, name=name), name, 22, None, name, error=errors.get(name), scanned=name != "behind")
+        for name in names
+    ]
+    known, offered = HostKey("changed", "ssh-ed25519", "AAAA"), HostKey("changed", "ssh-ed25519", "BBBB")
+    return of_findings(list(_refused(hosts, [known], {"changed": [offered]}, "known_hosts.txt").values()))
+
+
 def breaks(change: str) -> Callable[[Facts], object]:
     """A change of a healthy node's facts."""
 
@@ -163,7 +237,7 @@ def breaks(change: str) -> Callable[[Facts], object]:
     return {"sudo": sudo, "disk": disk, "gpu": gpu, "ports": ports}[change]
 
 
-def decisions() -> Iterator[tuple[str, Any]]:
+def decisions(directory: Path) -> Iterator[tuple[str, Any]]:
     """Everything that is decided here: statuses, environments, plans, layers and exit codes."""
     docker = ClusterPolicy(runtime="docker", docker=["sudo", "-n", "docker"])
     for name in NAMES:
@@ -194,14 +268,20 @@ def decisions() -> Iterator[tuple[str, Any]]:
     settings, faults = standing({"mode": "?", "channels": -1})
     yield "standing", (without_words(settings), of_findings(faults))
     yield from of_verdicts()
+    yield from of_launchers()
+    yield "memory", of_memory(directory)
+    yield "host keys", of_host_keys()
     text = experiment.dump({"parameters": {name: dict(setting) for name, setting in given.items()}})
     yield "listed", experiment.summarize("run", text).parameters
 
 
 @pytest.mark.slow
-def test_other_words_decide_nothing(monkeypatch: pytest.MonkeyPatch, restored: None) -> None:
-    expected = dict(decisions())
+def test_other_words_decide_nothing(monkeypatch: pytest.MonkeyPatch, restored: None, tmp_path: Path) -> None:
+    for name, text in (("CGROUPS", "0::/\n"), ("MOUNTS", f"32 25 0:28 / {tmp_path} rw - cgroup2 cgroup2 rw\n")):
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(memory, name, str(tmp_path / name))
+    expected = dict(decisions(tmp_path))
     reword_all(monkeypatch)
-    answers = dict(decisions())
+    answers = dict(decisions(tmp_path))
     assert Finding("c", "n", "fail", "seen", "", "from", "do").observed != "seen"
     assert {name: answers[name] for name in answers if answers[name] != expected[name]} == {}
