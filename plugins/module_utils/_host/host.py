@@ -20,7 +20,7 @@ from typing import BinaryIO, Callable, NamedTuple
 from .command import CommandResult, run_command
 from .command import child_ended as command_child_ended
 from .command import spawn_detached as command_spawn_detached
-from .paths import Rooted
+from .paths import Rooted, open_below
 
 RunFunction = Callable[[Sequence[str], float, "str | None"], CommandResult]
 READ_LIMIT = 64 * 1024 * 1024
@@ -70,11 +70,17 @@ class Host(Rooted):
     def _open(self, path: str) -> BinaryIO:
         return open(self.here(path), "rb", opener=_open_at_once)
 
-    def read_bytes(self, path: str, limit: int = READ_LIMIT, offset: int = 0) -> bytes | None:
-        """Return at most limit bytes of a file, from the offset on."""
+    def _open_in(self, folder: str | None, path: str) -> BinaryIO:
+        return self._open(path) if folder is None else open(open_below(self.here(folder), path), "rb")
+
+    def read_bytes(self, path: str, limit: int = READ_LIMIT, offset: int = 0, below: str | None = None) -> bytes | None:
+        """Return at most limit bytes of a file, from the offset on.
+
+        below: the directory below which the path is; then only a regular file is read, and no link there is followed.
+        """
         data = bytearray()
         try:
-            with self._open(path) as stream:
+            with self._open_in(below, path) as stream:
                 if offset:
                     stream.seek(offset)
                 while len(data) < limit:
@@ -127,14 +133,17 @@ class Host(Rooted):
         except (OSError, ValueError):
             return None
 
-    def sha256(self, path: str, size: int | None = None) -> str | None:
-        """Return the digest in hex of a regular file, or of its first `size` bytes; None where it is shorter."""
-        if not self.is_file(path):
+    def sha256(self, path: str, size: int | None = None, below: str | None = None) -> str | None:
+        """Return the digest in hex of a regular file, or of its first `size` bytes; None where it is shorter.
+
+        below: as in read_bytes.
+        """
+        if below is None and not self.is_file(path):
             return None
         digest = hashlib.sha256()
         left = sys.maxsize if size is None else size
         try:
-            with self._open(path) as stream:
+            with self._open_in(below, path) as stream:
                 while True:
                     block = stream.read(min(READ_BLOCK, left))
                     if not block:

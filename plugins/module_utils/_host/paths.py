@@ -5,9 +5,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 
 LINK_LIMIT = 40  # as path_resolution(7)
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def open_below(folder: str, path: str) -> int:
+    """Open a regular file for reading, by its path below a directory. Raises OSError.
+
+    No link is followed from the directory on, also none that another user puts there meanwhile.
+    """
+    *folders, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint((*folders, name)):
+        raise OSError(errno.EINVAL, "not a path below a directory", path)
+    parent = os.open(folder, DIRECTORY)
+    try:
+        for part in folders:
+            below = os.open(part, DIRECTORY, dir_fd=parent)
+            os.close(parent)
+            parent = below
+        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    finally:
+        os.close(parent)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return file
 
 
 class Rooted:

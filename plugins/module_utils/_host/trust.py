@@ -14,9 +14,9 @@ import tempfile
 
 from .._records.path_part import PathPart
 from .host import Host
+from .paths import DIRECTORY
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def trusted_users() -> set[int]:

@@ -64,7 +64,7 @@ def list_files(host: Host, run_dir: str, limit: int) -> list[dict[str, Any]]:
         if size is None:
             continue
         stays = _why_it_stays(path, size, limit)
-        digest = None if stays else host.sha256(full, size)
+        digest = None if stays else host.sha256(path, size, below=run_dir)
         if stays or digest is not None:
             shown = path if is_text(path) else os.fsencode(path).decode("latin-1").encode("unicode_escape").decode()
             modified = host.modified(full)
@@ -85,9 +85,7 @@ def read_part(host: Host, run_dir: str, path: str, offset: int) -> dict[str, Any
 
     None if it can't be read; what a link leads to is not read.
     """
-    full = os.path.join(run_dir, path)
-    inside = os.path.realpath(full) == f"{os.path.realpath(run_dir)}/{path}"
-    data = host.read_bytes(full, PART_BYTES, offset) if inside and host.is_file(full) else None
+    data = host.read_bytes(path, PART_BYTES, offset, below=run_dir)
     if data is None:
         return None
     digest = hashlib.sha256(data).hexdigest()

@@ -193,3 +193,17 @@ def test_what_opens(tmp_path: Path) -> None:
 def test_the_home_is_the_user_database_s(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/elsewhere")
     assert Host().home() == pwd.getpwuid(os.geteuid()).pw_dir
+
+
+def test_below_a_directory_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "top" / "folder").mkdir(parents=True)
+    (tmp_path / "top" / "folder" / "file").write_text("text")
+    (tmp_path / "top" / "link").symlink_to("folder")
+    (tmp_path / "top" / "folder" / "link").symlink_to("file")
+    (tmp_path / "file").write_text("outside")
+    os.mkfifo(tmp_path / "top" / "pipe")
+    host, top = Host(), str(tmp_path / "top")
+    assert host.read_bytes("folder/file", below=top) == b"text"
+    assert host.sha256("folder/file", 4, below=top) == hashlib.sha256(b"text").hexdigest()
+    for path in ("link/file", "folder/link", "folder", "pipe", "../file", "", "folder/file\0", f"{top}/folder/file"):
+        assert (host.read_bytes(path, below=top), host.sha256(path, below=top)) == (None, None), path

@@ -9,6 +9,8 @@ import base64
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,21 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._runs import files
 
+TIMES = 2000
+# renameat2(2) with RENAME_EXCHANGE
+EXCHANGE = """
+import ctypes, sys
+rename = ctypes.CDLL(None).renameat2
+first, second = (name.encode() for name in sys.argv[1:])
+while rename(-100, first, -100, second, 2) == 0:
+    pass
+"""
+
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> Path:
-    (tmp_path / "outputs").mkdir()
-    return tmp_path
+    (tmp_path / "run" / "outputs").mkdir(parents=True)
+    return tmp_path / "run"
 
 
 def listed(run_dir: Path, limit: int = 0) -> dict[str, Any]:
@@ -83,3 +95,30 @@ def test_files_outside_the_run_are_not_read(run_dir: Path, path: str) -> None:
     (run_dir.parent / "other").write_text("secret")
     (run_dir / "link").symlink_to("/etc/passwd")
     assert files.read_part(Host(), str(run_dir), path, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "exchanged"), [("outputs/file", "outputs/file"), ("outputs/folder/file", "outputs/folder")]
+)
+def test_a_link_that_comes_meanwhile_is_not_followed(run_dir: Path, tmp_path: Path, path: str, exchanged: str) -> None:
+    """Nor is what it leads to hashed. Another user exchanges the two all the time."""
+    outside = tmp_path / "outside"
+    (outside / "folder").mkdir(parents=True)
+    for folder in (run_dir / "outputs", outside):
+        (folder / "folder").mkdir(exist_ok=True)
+        for file in (folder / "file", folder / "folder" / "file"):
+            file.write_text("secret" if folder == outside else "ours")
+    link = run_dir / "link"
+    link.symlink_to(outside / Path(exchanged).name)
+    program = [sys.executable, "-c", EXCHANGE, str(link), str(run_dir / exchanged)]
+    contents, digests = set(), set()
+    with subprocess.Popen(program) as exchanger:
+        try:
+            for _time in range(TIMES):
+                part = files.read_part(Host(), str(run_dir), path, 0)
+                contents.add(None if part is None else base64.b64decode(part["content"]))
+                digests.add(listed(run_dir).get(path, {}).get("sha256"))
+        finally:
+            exchanger.kill()
+    assert contents <= {None, b"ours"}
+    assert digests <= {None, hashlib.sha256(b"ours").hexdigest()}

@@ -292,7 +292,7 @@ def changes_of(folder: Path) -> str | None:
 
 def test_what_cannot_be_read_cannot_be_compared(checkout: Path) -> None:
     class Closed(Host):
-        def sha256(self, path: str, size: int | None = None) -> str | None:
+        def sha256(self, path: str, size: int | None = None, below: str | None = None) -> str | None:
             return None
 
     (checkout / "new").write_text("1")
