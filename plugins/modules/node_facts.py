@@ -504,7 +504,8 @@ from ansible_collections.muster.train.plugins.module_utils._host.require_python 
 
 require_python()
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._host.live import LiveHost
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import CHOICES, select
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean

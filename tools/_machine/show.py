@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import Gathered, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import IDENTITY
 from ansible_collections.muster.train.plugins.plugin_utils._checks.gpu_findings import find_gpus

@@ -19,7 +19,7 @@ from .._rdma.devices import read_rdma
 from .._records.gpu import Gpu
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
-from .._records.subsets import HEALTH, SUBSETS
+from .._records.subsets import HEALTH
 from .._records.system import Disk, Inherited, Limit, Memlock
 from .._software.code import read_code
 from .._software.files import find_python, locate, read_config, read_file
@@ -31,35 +31,10 @@ from .._system.kernel import read_kernel
 from .._system.limits import read_limits, read_memlock
 from .._system.machine import read_cpus, read_identity, read_systemd, read_user
 from .._system.workdir import read_holder, read_workdir
+from .query import FactsQuery
 
 # Above what the commands of one subset may take together.
 PROBE_CAP_S = 10.0
-
-
-@dataclass(frozen=True)
-class FactsQuery:
-    """What to gather: paths, names and subsets; relative files are below code_dir."""
-
-    workdir: str
-    code_dir: str
-    node: str | None = None
-    python: str = "python3"
-    files: tuple[str, ...] = ()
-    config: str | None = None
-    data_dirs: tuple[str, ...] = ()
-    ports: tuple[int, ...] = ()
-    slot: str = "default"
-    subset: tuple[str, ...] = SUBSETS
-    asked_at: float | None = None
-    names: tuple[str, ...] = ()
-    docker: tuple[str, ...] = ("docker",)
-    images: tuple[str, ...] = ()
-    compose_file: str | None = None
-    compose_service: str = "train"
-    reach: tuple[str, ...] = ()
-    as_root: tuple[str, ...] = ()
-    probe_disks: bool = False
-    probe_locks: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from .._container.engine import read_engine
 from .._gpu.health import read_gpu_health
@@ -19,9 +19,7 @@ from .._system.kernel_log import read_kernel_log
 from .._system.memory import read_memory
 from .._system.processes import read_processes
 from .._system.sudo import read_sudo
-
-if TYPE_CHECKING:
-    from .gather import FactsQuery
+from .query import FactsQuery
 
 
 def health_probes(host: LiveHost, query: FactsQuery) -> dict[str, Callable[[], Any]]:

@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import Config, File, TrainingPython
 from ansible_collections.muster.train.plugins.module_utils._records.subsets import SUBSETS

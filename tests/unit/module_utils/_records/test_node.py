@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._facts.gather import FactsQuery, gather
+from ansible_collections.muster.train.plugins.module_utils._facts.gather import gather
+from ansible_collections.muster.train.plugins.module_utils._facts.query import FactsQuery
 from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Holder, NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gdr

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a task asks a node for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._records.subsets import SUBSETS
+
+
+@dataclass(frozen=True)
+class FactsQuery:
+    """What to gather: paths, names and subsets; relative files are below code_dir."""
+
+    workdir: str
+    code_dir: str
+    node: str | None = None
+    python: str = "python3"
+    files: tuple[str, ...] = ()
+    config: str | None = None
+    data_dirs: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    slot: str = "default"
+    subset: tuple[str, ...] = SUBSETS
+    asked_at: float | None = None
+    names: tuple[str, ...] = ()
+    docker: tuple[str, ...] = ("docker",)
+    images: tuple[str, ...] = ()
+    compose_file: str | None = None
+    compose_service: str = "train"
+    reach: tuple[str, ...] = ()
+    as_root: tuple[str, ...] = ()
+    probe_disks: bool = False
+    probe_locks: bool = False
