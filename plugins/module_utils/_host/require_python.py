@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The oldest Python of a node. Modules ask for it first, before an import of theirs can fail in other words."""
+"""A check for the oldest Python of a node: a module's first, before an import of it can fail in other words."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ import json
 import os
 import sys
 
-OLDEST = (3, 9)
+from .._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
 
 
 def require_python() -> None:
     """End this module as failed if Python is too old; the message names the node, reason_key is for the controller."""
-    if sys.version_info >= OLDEST:
+    if sys.version_info >= OLDEST_PYTHON:
         return
-    version, needed = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST))
-    message = (
-        f"{os.uname().nodename}: {sys.executable} is Python {version}; Muster needs Python {needed} or newer on nodes"
-    )
+    version = ".".join(map(str, sys.version_info[:3]))
+    message = f"{os.uname().nodename}: {sys.executable} is Python {version}; Muster needs {EXPECTED_PYTHON} on nodes"
     remedy = "install one there, or name it with ansible_python_interpreter"
     sys.stdout.write(json.dumps({"failed": True, "msg": f"{message}: {remedy}", "reason_key": "old_python"}))
     raise SystemExit(1)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import shlex
 
+from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
+
 from .._cluster.node import Node
 from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
 from .._request.hints import command
@@ -29,9 +31,9 @@ def python(node: Node, cluster: Cluster) -> Outcome:
     if interpreter.path is None:
         remedy = f"install it there, or {SET_PYTHON}"
         return failed(f"{interpreter.command} was not found", "the training interpreter", "launch_python", remedy)
-    if version and tuple(map(int, version.split(".")[:2])) < (3, 9):
+    if version and tuple(map(int, version.split(".")[:2])) < OLDEST_PYTHON:
         remedy = "install a newer Python there, and set launch_python to it"
-        return failed(f"{interpreter.path} is Python {version}", "Python 3.9 or newer", "launch_python", remedy)
+        return failed(f"{interpreter.path} is Python {version}", EXPECTED_PYTHON, "launch_python", remedy)
     return passed(interpreter.path, "launch_python")
 
 

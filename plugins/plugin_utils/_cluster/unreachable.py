@@ -16,6 +16,8 @@ import shlex
 import socket
 from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON
+
 from .._findings.finding import Finding
 from .._text.table import one_line
 
@@ -107,7 +109,7 @@ REASONS = (
         "python",
         r"requires a minimum of python|future feature annotations is not defined|python 2\.",
         "the Python of {host} is too old",
-        "Python 3.9 or newer",
+        EXPECTED_PYTHON,
         "install python3 there, or name a newer one with ansible_python_interpreter",
     ),
     Reason(
@@ -116,7 +118,7 @@ REASONS = (
         r"python\S*: (command )?not found|python\S*: no such file|interpreter \S+ was not found"
         r"|no python interpreters? found|set the interpreter|/usr/bin/env: .?python",
         "no Python was found on {host}",
-        "Python 3.9 or newer",
+        EXPECTED_PYTHON,
         "install python3 there, or name it with ansible_python_interpreter",
     ),
     Reason(

@@ -13,23 +13,25 @@ import io
 import zipfile
 from pathlib import Path
 
+from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON, OLDEST_PYTHON
+
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner needs of the nodes' side besides its own package.
 _BESIDE = (
     *(f"_records/{name}.py" for name in ("__init__", "cause", "document", "job", "known", "layout", "run")),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
-_MAIN = b"""\
+_MAIN = f"""\
 import sys
 
-if sys.version_info < (3, 9):
+if sys.version_info < {OLDEST_PYTHON}:
     version = ".".join(map(str, sys.version_info[:3]))
-    raise SystemExit("{} is Python {}; Muster's runner needs Python 3.9 or newer".format(sys.executable, version))
+    raise SystemExit("{{}} is Python {{}}; Muster's runner needs {EXPECTED_PYTHON}".format(sys.executable, version))
 
 from muster.runner.main import main
 
 raise SystemExit(main(sys.argv[1:]))
-"""
+""".encode()
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

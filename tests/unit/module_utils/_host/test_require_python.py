@@ -45,6 +45,11 @@ def test_every_module_asks_before_it_imports_anything_else_of_the_collection(nam
     assert ast.unparse(tree.body[tree.body.index(first) + 1]) == "require_python()"
 
 
+def test_the_oldest_python_is_in_one_place() -> None:
+    files = [path.name for path in (ROOT / "plugins").rglob("*.py") if "(3, 9)" in path.read_text()]
+    assert files == ["oldest_python.py"]
+
+
 def test_a_module_refuses(old_python: str) -> None:
     done = subprocess.run(
         [old_python, "-c", f"from {PACKAGE}._host.require_python import require_python; require_python()"],

@@ -91,7 +91,7 @@ def test_a_reason_by_its_key(key: ReasonKey) -> None:
 def test_a_modules_own_reason_is_a_field_not_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(require_python, "OLDEST", (99, 0))
+    monkeypatch.setattr(require_python, "OLDEST_PYTHON", (99, 0))
     with pytest.raises(SystemExit):
         require_python.require_python()
     result = json.loads(capsys.readouterr().out)
