@@ -16,6 +16,8 @@ from ..._text.order import natural
 from ..process_tree import signal_name
 
 TRACEBACK_LINES = 20
+# What a ruled line between the parts of a log consists of.
+RULE = "=-_*#~ "
 
 
 def split_status(code: int) -> tuple[int | None, str | None]:
@@ -95,8 +97,8 @@ def blame_memory(failures: list[RankFailure], kills: int, detail: str) -> list[R
 
 
 def explain(first: RankFailure | None, code: int, log_tail: list[str]) -> str:
-    """Say in one line why the launcher failed; without a message, with the last line of its log that has a word."""
-    last_line = next((line for line in reversed(log_tail) if any(sign.isalnum() for sign in line)), None)
+    """Say in one line why the launcher failed; without a message, with the last line of its log that is no ruled line."""
+    last_line = next((line for line in reversed(log_tail) if line.strip(RULE)), None)
     if first is not None:
         detail = message_of(first, first.message) or (None if first.signal else last_line)
         how = f"killed by {first.signal}" if first.signal else f"exited with code {first.exit_code}"
