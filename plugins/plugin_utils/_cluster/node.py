@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
 
+from .._findings.errors import task_message
 from .._findings.origin import Origin
 from .._text.plain import plain
 from .._text.table import one_line
@@ -91,7 +92,7 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
         return Silent(name, "its facts were not gathered", address, asked=False)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
-        message = one_line(str(result.get("msg") or "").removeprefix("Task failed: "))
+        message = one_line(task_message(result, ""))
         why = message or "it returned no facts"
         return Silent(name, why, address, message=message, reason_key=module_reason_key(result))
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]

@@ -15,6 +15,7 @@ from ansible.utils.vars import transform_to_native_types
 from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
+from .._findings.errors import task_message
 from .._text.table import one_line
 
 # The options of every action that works on the nodes' answers.
@@ -70,7 +71,7 @@ def _read(node: str, result: Any) -> Info:
         run = dataclasses.replace(run, node=run.node or node, why=why)
         runs = [ListedRun.from_dict(listed) for listed in result.get("runs") or []]
         return Info(node, run, runs, result.get("log") or [], changed=bool(result.get("changed")))
-    why = result.get("why") or str(result.get("msg") or "no reason given").removeprefix("Task failed: ")
+    why = result.get("why") or task_message(result, "no reason given")
     phase = "unreachable" if result.get("unreachable") else "unknown"
     # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
