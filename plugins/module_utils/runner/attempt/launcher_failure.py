@@ -97,7 +97,7 @@ def blame_memory(failures: list[RankFailure], kills: int, detail: str) -> list[R
 
 
 def explain(first: RankFailure | None, code: int, log_tail: list[str]) -> str:
-    """Say in one line why the launcher failed; without a message, with the last line of its log that is no ruled line."""
+    """Say in one line why the launcher failed; without a message, with the last line of its log that has text."""
     last_line = next((line for line in reversed(log_tail) if line.strip(RULE)), None)
     if first is not None:
         detail = message_of(first, first.message) or (None if first.signal else last_line)
