@@ -19,11 +19,13 @@ COLLECTIONS = files.__file__.partition("/ansible_collections/")[0]
 # Pythons before 3.11 let a look at a directory's entry keep all threads from running.
 OLD = sorted(Path.home().glob(".pyenv/versions/3.9.*/bin/python"))
 PYTHON = str(OLD[0]) if OLD else shutil.which("python3.9") or sys.executable
-PATIENCE_S = 8.0
+PATIENCE_S = 60.0
+# How long a call is waited for: one that is expected to hang, and one that is expected to end.
+HANGS_S, ENDS_S = 2.0, 30.0
 UNSHARE = ["unshare", "--mount", "--propagation", "private"]
 # What is called gets two directories: the tree, and the mount. Its thread may hang, and then no other may.
 PROGRAM = """
-import ctypes, os, sys, threading, time
+import ctypes, os, sys, threading
 from ansible_collections.muster.train.plugins.module_utils.runner import files, ownership
 
 def mount(place):
@@ -32,23 +34,22 @@ def mount(place):
     if ctypes.CDLL(None, use_errno=True).mount(b"stalled", place.encode(), b"fuse", 0, options.encode()):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
-function, tree, place = sys.argv[1:]
+function, tree, place, patience = sys.argv[1:]
 mount(place)
 if function == "mount":
     os._exit(0)
 thread = threading.Thread(target=lambda: eval(function)(tree), daemon=True)
 thread.start()
-while thread.is_alive() and "fuse" not in open(f"/proc/self/task/{thread.native_id}/wchan").read():
-    time.sleep(0.01)
+thread.join(float(patience))
 os.write(1, b"it hangs alone" if thread.is_alive() else b"it has ended")
 os._exit(0)
 """
 
 
-def call(function: str, tree: Path, place: Path) -> str:
+def call(function: str, tree: Path, place: Path, patience_s: float = ENDS_S) -> str:
     """Return what became of a call with a tree in which a mount, made for this call, does not answer."""
     place.mkdir(exist_ok=True)
-    command = [*UNSHARE, PYTHON, "-c", PROGRAM, function, str(tree), str(place)]
+    command = [*UNSHARE, PYTHON, "-c", PROGRAM, function, str(tree), str(place), str(patience_s)]
     environment = {**os.environ, "PYTHONPATH": COLLECTIONS, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, timeout=PATIENCE_S, check=True)
     return done.stdout.decode()
@@ -83,4 +84,4 @@ def test_storage_that_hangs_in_a_tree_stops_no_other_thread(tmp_path: Path, plac
     tree = tmp_path / "tree"
     (tree / "below").mkdir(parents=True)
     os.chown(tree, 65534, 65534)
-    assert call(function, tree, tree / "below" / "stalled") == "it hangs alone"
+    assert call(function, tree, tree / "below" / "stalled", HANGS_S) == "it hangs alone"
