@@ -19,6 +19,7 @@ from ansible.utils.display import Display
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
@@ -108,8 +109,7 @@ class ActionModule(Action):
         commands = aligned(hints(run_id, call, ("follow", "stop")))
         try:
             with INTERRUPT.awaited():
-                # Ansible takes a while to build the module that collects, and keeps it: not after the end, but now.
-                self._configure_module("muster.train.run_info", {}, variables)
+                build_module(self, "muster.train.run_info", variables)  # it collects when the run has ended
                 followed = self._follow(args, variables, command("logs", run_id, call))
         except _Unreadable as error:
             lines = [f"{error}; nothing was stopped. When it can be read again:", *commands]
