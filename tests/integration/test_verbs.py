@@ -105,7 +105,8 @@ def test_logs_are_merged_by_time_with_node_and_rank_in_front(runs: tuple[Cluster
         ]
         assert (begins, ends) == (f"rank {rank} of 4 begins", f"rank {rank} ends")
     last = log_lines(cluster.verb("logs", run_id=OLD, lines=3))
-    assert last == lines[-3:]
+    # A column is as wide as what is shown: on a loaded machine torchrun's own warnings may come last.
+    assert [line.split() for line in last] == [line.split() for line in lines[-3:]]
 
 
 def test_logs_of_one_node_and_of_one_rank(runs: tuple[Cluster, str]) -> None:
