@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults docs changelog clean link dev
+.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -52,7 +52,7 @@ molecule: dev ## only the molecule scenarios; those on real hosts need a Docker 
 	  MOLECULE_GLOB='molecule/hosts/*/molecule.yml' molecule -c .config/molecule/config.yml -c .config/molecule/hosts.yml test --all; \
 	else echo 'muster: no Docker Engine available: skipping the scenarios of molecule/hosts'; fi
 
-cluster: dev ## create three test hosts in containers, with systemd, SSH and a Docker Engine each
+cluster: engine dev ## create three test hosts in containers, with systemd, SSH and a Docker Engine each
 	ansible-playbook tests/cluster/create.yml
 	@printf '%s\n' 'The hosts n1, n2 and n3 are running. Next (source .venv/bin/activate):' \
 	  '  ansible nodes -i .cache/cluster/inventory -m ping' \
@@ -60,6 +60,11 @@ cluster: dev ## create three test hosts in containers, with systemd, SSH and a D
 	  '  ansible-playbook -i .cache/cluster/inventory playbooks/preflight.yml' \
 	  '  ansible-playbook -i .cache/cluster/inventory launch.yml' \
 	  'To remove them: make cluster-down'
+
+# Before anything is installed.
+engine:
+	@docker info >/dev/null 2>&1 || { \
+	  echo 'muster: no Docker Engine answers this user (docker info); the test hosts are containers. Install one (Debian, Ubuntu: apt install docker.io), start it, and let this user use it' >&2; exit 1; }
 
 cluster-down: dev ## remove the hosts of make cluster
 	ansible-playbook tests/cluster/destroy.yml

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.muster.train.tests.support.real_hosts import ROOT, environment
 
@@ -54,6 +55,19 @@ def play(folder: Path, plays: list[dict[str, Any]], values: dict[str, str], *opt
         check=False,
     )
     return done.returncode, done.stdout
+
+
+def test_setup_changes_nothing_without_rsync_on_the_controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The role after this check would raise the limits of the nodes first."""
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    values = {"code_source": "rsync", "code_rsync_path": str(tmp_path), "code_dir": str(tmp_path / "code")}
+    setup = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())[:1]
+    setup[0]["hosts"] = "localhost"
+    code, printed = play(tmp_path, setup, values, "-i", "localhost,")
+    assert code == 2
+    assert "rsync is not in the PATH of the controller" in " ".join(printed.split())
+    assert "Gather the current limits" not in printed
+    assert not (tmp_path / "code").exists()
 
 
 @pytest.mark.parametrize("user", [":s3cr3t", "ann:s3cr3t@x"])
