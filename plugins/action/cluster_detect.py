@@ -17,10 +17,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     ControllerAction,
     read_text,
     relative,
-    show,
     values,
     write_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import native, native_of, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import OF_ENVIRONMENT, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect

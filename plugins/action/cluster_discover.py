@@ -15,10 +15,10 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     ControllerAction,
     diff,
     read_text,
-    show,
     values,
     write_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason_key
 from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory

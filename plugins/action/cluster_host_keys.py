@@ -19,7 +19,8 @@ from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, show, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, values
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ReasonKey
 from ansible_collections.muster.train.plugins.plugin_utils._discover import host_keys

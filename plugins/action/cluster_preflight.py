@@ -15,9 +15,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
     read_text,
-    show,
     write_text,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import (
+    ProgressLine,
+    print_after_interrupt,
+    show,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
@@ -34,22 +36,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
 from ansible_collections.muster.train.plugins.plugin_utils._text.frames import framed_read, framed_texts
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, one_line
 
-display = Display()
-
-
-def _in_foreground() -> bool:
-    try:
-        return os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        return False
-
-
-# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file.
-ON_TERMINAL = sys.stdout.isatty() and _in_foreground()
 INTERRUPT = Interrupt()
-CLEARED = "\r\x1b[K"
-# A longer line would wrap, and redrawing it would leave its first part behind.
-WIDEST = shutil.get_terminal_size().columns - 1
 
 OPTIONS = {
     "run_dir": {"type": "str", "required": True},
@@ -64,9 +51,8 @@ POLL_S = 1.0
 # A start or an end that is due is reported at once. What the head reports is up to a second old.
 SHORT_POLL_S = 0.1
 AT_END_S = 3.0
-PLAIN_EVERY_S = 5.0
-# A line without news shows that the command still runs.
-UNCHANGED_EVERY_S = 300.0
+# A start that takes longer shows what it waits for.
+LONG_START_S = 5.0
 # Counted from the launcher's start: a script's imports and the rendezvous take a while.
 HINT_AFTER_S = 30.0
 # The runner writes a heartbeat every second: if it is this old, the runner is gone or the disk is full.
@@ -115,13 +101,8 @@ class ActionModule(Action):
             lines = [f"{error}; nothing was stopped. When it can be read again:", *commands]
             raise UserError("\n".join(lines)) from None
         if followed["interrupted"]:
-            for line in (
-                # A terminal echoes Ctrl-C.
-                (CLEARED if ON_TERMINAL else "")
-                + f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected",
-                *commands,
-            ):
-                display.display(line)
+            print_after_interrupt(f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected")
+            show(commands)
         return followed
 
     def _read(self, run_dir: str) -> Sample | None:
@@ -149,7 +130,7 @@ class ActionModule(Action):
         self._away_since = None
         return sample
 
-    def _samples(self, args: dict[str, Any], variables: dict[str, Any], line: _Line) -> Iterator[Sample | None]:
+    def _samples(self, args: dict[str, Any], variables: dict[str, Any], line: ProgressLine) -> Iterator[Sample | None]:
         """Yield the result of each read of the head; if raw reads yield nothing new for long, call the module.
 
         Only the module knows whether the runner holds its lock, and a login's output does not hide its answer.
@@ -213,7 +194,7 @@ class ActionModule(Action):
         A phase of None and its reason are returned if the head could not be read for long: a failure would stop the
         nodes of a run that may be healthy.
         """
-        line = _Line(self._clock)
+        line = ProgressLine(self._clock)
         began = self._clock()
         samples = self._samples(args, variables, line)
         while True:
@@ -233,12 +214,12 @@ class ActionModule(Action):
                 if now.phase in ENDED:
                     why = now.why or f"the run {now.phase} before it started"
                     return {"failed": True, "msg": f"{why}; a runner that came late ends within a minute"}
-                if self._clock() - began > PLAIN_EVERY_S:
+                if self._clock() - began > LONG_START_S:
                     line.draw(status_text(now), status_text(now), last=False)
             self._pause(SHORT_POLL_S)
 
     def _follow(self, args: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
-        line = _Line(self._clock)
+        line = ProgressLine(self._clock)
         hinted = False
         first: Sample | None = None
         phase: str | None = None
@@ -263,38 +244,3 @@ class ActionModule(Action):
                     line.say(f"no progress yet: {logs}")
             if not self._wait(pause):
                 return {"ended": False, "phase": phase, "interrupted": True}
-
-
-class _Line:
-    """One line that is redrawn on a terminal; elsewhere a plain line now and then."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._drawn = False
-        self._printed_news = ""
-        self._next_plain = self._next_unchanged = 0.0
-
-    def draw(self, text: str, news: str, last: bool) -> None:
-        """Show the text (plain output: if there is news and a line is due, and always the last one)."""
-        if ON_TERMINAL:
-            display.display(self._over() + text[:WIDEST], screen_only=True)  # a log file would get every second
-            self._drawn = True
-            return
-        now = self._clock()
-        if last or (now >= self._next_plain and (news != self._printed_news or now >= self._next_unchanged)):
-            self._printed_news = news
-            self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
-            display.display(text)
-
-    def say(self, text: str) -> None:
-        """Print a line; the redrawn one continues below it."""
-        display.display(self._over() + text)
-        self._drawn = False
-
-    def warn(self, text: str) -> None:
-        """Print a warning; the redrawn line continues below it."""
-        display.warning(text)
-        self._drawn = False
-
-    def _over(self) -> str:
-        return f"\x1b[1A{CLEARED}" if self._drawn else ""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, show
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy

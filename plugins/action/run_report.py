@@ -18,9 +18,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     ControllerAction,
     read_text,
     relative,
-    show,
     values,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster, Played
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster, Played
 from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 OLD = "multinode_42ch_autoth_20261120_143052_first"
@@ -228,3 +229,22 @@ def test_launch_and_follow_later(cluster: Cluster, script_args: list[str], named
     assert f" {verdict} · 2 ranks on 2 nodes · " in summary(followed)
     assert cluster.record()["verdict"] == verdict
     assert (cluster.experiments / RUN_ID / "outputs" / "rank_01_metrics.jsonl").exists()
+
+
+def test_a_program_reads_the_list_as_one_document(runs: tuple[Cluster, str]) -> None:
+    cluster, new = runs
+    done = subprocess.run(
+        cluster.command("playbooks/list.yml"),
+        env=cluster.environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    results = [task["hosts"] for play in json.loads(done.stdout)["plays"] for task in play["tasks"]]
+    (experiments,) = [host["experiments"] for hosts in results for host in hosts.values() if "experiments" in host]
+    assert [(entry["run_id"], entry["verdict"], entry["ended"]) for entry in experiments] == [
+        (OLD, "succeeded", True),
+        (new, "running", False),
+    ]
+    assert OLD in done.stderr, "what people read is printed beside it"

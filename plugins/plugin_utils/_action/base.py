@@ -14,13 +14,10 @@ from typing import Any, ClassVar
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
-
-display = Display()
 
 # Ansible imports an action in its main process before it forks a worker for it.
 end_without_reader()
@@ -89,12 +86,6 @@ class ControllerAction(Action):
 
     BYPASS_HOST_LOOP = True
     _requires_connection = False
-
-
-def show(lines: Iterable[str], color: str | None = None) -> None:
-    """Print lines as they are."""
-    for line in lines:
-        display.display(line, color=color)
 
 
 def values(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import cluster_detect as detect
-from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.detect_parts import dgx_h100, laptop
 from ansible_collections.muster.train.tests.support.plan_parts import facts_dict
@@ -38,7 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Detect:
 
     def run(hosts: dict[str, Any], check: bool = False, **settings: Any) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
+        monkeypatch.setattr(screen, "display", MagicMock(display=lambda text, **_options: printed.append(text)))
         values = {"output": "table", "page": None, "mode": "auto", **settings}
         request = {
             "nodes": list(hosts),

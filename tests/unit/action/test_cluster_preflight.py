@@ -17,7 +17,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import cluster_preflight as preflight
-from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import Facts, facts_of
 
@@ -47,7 +47,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
         **args: Any,
     ) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
+        monkeypatch.setattr(screen, "display", MagicMock(display=lambda text, **_options: printed.append(text)))
         request = {
             "nodes": list(hosts),
             "created": "2026-11-21T03:00:00Z",

@@ -19,7 +19,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
 from ansible_collections.muster.train.plugins.action.run_plan import ActionModule
-from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.plan_parts import NO_GPU, POLICY, RUN_ID, facts_dict, request
 from ansible_collections.muster.train.tests.support.rdma_parts import hca, port, rdma
@@ -75,7 +75,7 @@ def test_check_and_diff_show_the_plan_of_every_node(check: bool, diff: bool) -> 
 
 def test_a_check_without_diff_shows_the_head_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(base, "display", Mock(display=lambda text, color=None: printed.append(text)))
+    monkeypatch.setattr(screen, "display", Mock(display=lambda text, **_options: printed.append(text)))
     for check, diff in ((False, False), (False, True), (True, True)):
         run(request(2), hostvars(2), check=check, diff=diff)
     assert printed == []

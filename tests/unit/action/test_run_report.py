@@ -14,7 +14,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from ansible_collections.muster.train.plugins.action import run_report as show
-from ansible_collections.muster.train.plugins.plugin_utils._action import base
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, TRAP, failing, info
 
@@ -33,7 +33,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Show:
 
     def run(what: str, hosts: dict[str, Any], **args: Any) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
-        monkeypatch.setattr(base, "display", MagicMock(display=lambda text, color=None: printed.append(text)))
+        monkeypatch.setattr(screen, "display", MagicMock(display=lambda text, **_options: printed.append(text)))
         request = {"run_id": RUN_ID, "nodes": list(hosts), "experiments": str(tmp_path / "experiments")}
         request.update(call="ansible-playbook -i lab", **args.pop("request", {}))
         task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)

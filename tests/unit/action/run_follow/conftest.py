@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from ansible_collections.muster.train.plugins.action import run_follow as follow
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
 from ansible_collections.muster.train.tests.support.following import Fake, Make, Read
 
 
@@ -23,7 +23,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     display = MagicMock()
     display.display = lambda line, **_options: lines.append(line)
     display.warning = lines.append
-    monkeypatch.setattr(follow, "display", display)
+    monkeypatch.setattr(screen, "display", display)
     return lines
 
 

@@ -59,7 +59,7 @@ def test_elsewhere_than_on_a_terminal_only_what_changed_is_printed(make: Make, p
     assert [line.partition("  ETA")[0] for line in printed] == [
         "running  step 1/9  0:01 elapsed",
         "running  step 2/9  0:21 elapsed",
-        # Not more often than every five seconds.
+        # Not more often than every ten seconds.
         "running  step 3/9  0:41 elapsed",
         "succeeded, no metrics reported  0:46 elapsed",
     ]

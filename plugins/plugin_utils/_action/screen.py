@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people read: plain lines, and one line that is redrawn on a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+
+from ansible import constants
+from ansible.utils.display import Display
+
+display = Display()
+
+
+def _in_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+# The name of the callback that prints results.
+CALLBACK = str(constants.config.get_config_value("DEFAULT_STDOUT_CALLBACK")).rpartition(".")[2]
+# With these ones the standard output is one document, which other lines would break.
+IS_DOCUMENT = CALLBACK in ("json", "jsonl")
+# A worker has no terminal of its own; what the user has is what it was when Ansible imported this file. The terminal of
+# ansible-runner, whose callback is awx_display, is read by a program.
+ON_TERMINAL = sys.stdout.isatty() and _in_foreground() and CALLBACK != "awx_display" and not IS_DOCUMENT
+CLEARED = "\r\x1b[K"
+# A longer line would wrap, and redrawing it would leave its first part behind.
+WIDEST = shutil.get_terminal_size().columns - 1
+PLAIN_EVERY_S = 10.0
+# A line without news shows that the command still runs.
+UNCHANGED_EVERY_S = 300.0
+
+
+def print_line(text: str, color: str | None = None, screen_only: bool = False) -> None:
+    """Print a line as it is."""
+    display.display(text, color=color, stderr=IS_DOCUMENT, screen_only=screen_only)
+
+
+def show(lines: Iterable[str], color: str | None = None) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        print_line(line, color)
+
+
+def print_after_interrupt(text: str) -> None:
+    """Print a line in the place of the Ctrl-C that a terminal has echoed."""
+    print_line((CLEARED if ON_TERMINAL else "") + text)
+
+
+class ProgressLine:
+    """One line that is redrawn on a terminal; elsewhere a plain line now and then."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._drawn = False
+        self._printed_news = ""
+        self._next_plain = self._next_unchanged = 0.0
+
+    def draw(self, text: str, news: str, last: bool) -> None:
+        """Show the text (plain output: if there is news and a line is due, and always the last one)."""
+        if ON_TERMINAL:
+            print_line(self._over() + text[:WIDEST], screen_only=True)  # a log file would get every second
+            self._drawn = True
+            return
+        now = self._clock()
+        if last or (now >= self._next_plain and (news != self._printed_news or now >= self._next_unchanged)):
+            self._printed_news = news
+            self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
+            print_line(text)
+
+    def say(self, text: str) -> None:
+        """Print a line; the redrawn one continues below it."""
+        print_line(self._over() + text)
+        self._drawn = False
+
+    def warn(self, text: str) -> None:
+        """Print a warning; the redrawn line continues below it."""
+        display.warning(text)
+        self._drawn = False
+
+    def _over(self) -> str:
+        return f"\x1b[1A{CLEARED}" if self._drawn else ""
