@@ -13,7 +13,7 @@ author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Shows one progress line (step, loss, tokens/s, elapsed time, time left), which is updated in place on a terminal and
-    printed at most every ten seconds elsewhere. It reads from the head only, once a second, and more often near the end.
+    printed at most every ten seconds elsewhere. It reads from the head only, once a second, more often near the end.
   - If there is no heartbeat for 20 seconds, as on a full disk, M(muster.train.run_info) checks whether the runner is
     alive. If it is, or if that is unknown, the module continues to follow.
   - If the head cannot be reached for a minute, or the state of the run cannot be read for two minutes, following ends

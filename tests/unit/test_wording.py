@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.action.cluster_host_keys import Endpoint, _refused
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.memory import KernelMemory

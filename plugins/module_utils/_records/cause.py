@@ -10,13 +10,13 @@ tell them apart: torchrun's have a resolution of 1 s and often put the follower 
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from .job import NO_MESSAGE
+from .likeness import Likeness, read_likeness
 from .run import RankFailure
 
 # A connection that ended or never came about, in the words of gloo (transport/tcp/pair.cc), TCPStore (c10d/Utils.hpp,
@@ -45,22 +45,6 @@ _TYPE = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s*|$)")
 TAIL_LINES = 20
 
 T = TypeVar("T")
-
-
-class Likeness(enum.IntEnum):
-    """How much a failure looks like the cause of the others; lower is more."""
-
-    OWN = 0  # nothing in it speaks of another rank
-    LOST = 1  # a runner that died silently, and its ranks with it
-    SILENT = 2  # a node that does not answer
-    UNCLEAR = 3  # a signal that NCCL or an operator sends, a connection that may be anybody's
-    PEER = 4  # a collective or the store lost its other end
-    ENDED = 5  # torchrun ends the other ranks of a node when one fails
-
-
-def read_likeness(value: int | None) -> Likeness:
-    """Return the likeness that a document has, UNCLEAR where it has none."""
-    return Likeness(value) if value in list(Likeness) else Likeness.UNCLEAR
 
 
 def judge_launcher(log_tail: Sequence[str]) -> Likeness:

@@ -89,7 +89,7 @@ class MemlockLimits(Document):
 class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
-    likeness is how much it looks like the cause (`cause.Likeness`); oom_killed: the kernel ended it for its memory.
+    likeness is how much it looks like the cause (`Likeness`); oom_killed: the kernel ended it for its memory.
     message is the workload's own, oom_detail what the runner says of memory that ran out.
     """
 

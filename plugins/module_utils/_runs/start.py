@@ -18,8 +18,8 @@ from typing import Any
 from .._host.host import Host
 from .._host.trust import make_trusted, open_private, owners_below
 from .._records import layout
-from .._records.cause import read_likeness
 from .._records.job import ENDED, Job
+from .._records.likeness import read_likeness
 from .._records.path_part import ROOT_OWNER
 from .._records.run import RunRecord, StopRequest
 from ..runner import files

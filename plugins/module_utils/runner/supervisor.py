@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .._records.cause import Likeness
 from .._records.job import Job
+from .._records.likeness import Likeness
 from .._records.run import StopRequest
 from .._text.stamps import utc
 from . import files, process_tree

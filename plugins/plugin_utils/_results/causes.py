@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
-    Likeness,
     judge_launcher,
     judge_rank,
     last_exception,
     likeliest_first,
     message_of,
-    read_likeness,
     split_exception,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 

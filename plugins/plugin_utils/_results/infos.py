@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
 from .._findings.errors import task_message

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 

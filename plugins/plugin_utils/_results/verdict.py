@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, NOT_BEGUN, SILENT
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import End, NodeReport, RankFailure, RunRecord
 
 from .._text.table import names, one_line

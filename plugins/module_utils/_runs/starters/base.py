@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from ..._host.host import Host
-from ..._records.cause import Likeness
 from ..._records.job import Job
+from ..._records.likeness import Likeness
 
 LAST_LINES = 20
 

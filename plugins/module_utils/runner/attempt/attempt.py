@@ -13,8 +13,9 @@ import signal
 import time
 from typing import Any
 
-from ..._records.cause import Likeness, judge_launcher, judge_rank, likeliest_first
+from ..._records.cause import judge_launcher, judge_rank, likeliest_first
 from ..._records.job import Job
+from ..._records.likeness import Likeness
 from ..._records.run import Progress
 from .. import files, process_tree
 from ..disk import DiskThread

@@ -8,9 +8,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..._records.cause import Likeness, message_of
+from ..._records.cause import message_of
 from ..._records.job import NO_MESSAGE
 from ..._records.known import parse_json
+from ..._records.likeness import Likeness
 from ..._records.run import RankFailure
 from ..._text.order import natural
 from ..process_tree import signal_name

@@ -9,7 +9,7 @@ import collections
 import math
 from typing import Any
 
-from ..._records.cause import Likeness
+from ..._records.likeness import Likeness
 from ..._records.run import StalledNode
 from .frames import short
 

@@ -16,8 +16,8 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._host.trust import open_private
 from ansible_collections.muster.train.plugins.module_utils._records import layout
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._runs import start
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_text, last_exception
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_text, last_exception
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results import causes
 from ansible_collections.muster.train.plugins.plugin_utils._results.causes import Cause, Failure

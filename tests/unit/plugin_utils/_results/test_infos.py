@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.template import trust_as_template
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import gather, read_infos, run_id_of, runs_of
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness, judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import attempt as attempt_module
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, memory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.cause import Likeness
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support.gang import SLEEP, Make, python
