@@ -19,11 +19,13 @@ from ansible_collections.muster.train.plugins.module_utils._records import layou
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
 from ansible_collections.muster.train.plugins.module_utils._runs import start
+from ansible_collections.muster.train.plugins.module_utils._runs import stop as stopping
+from ansible_collections.muster.train.plugins.module_utils._runs.read import read_run
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.base import StartError
 from ansible_collections.muster.train.plugins.module_utils._runs.starters.detached import starter_named
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner.inherited import base_environment
-from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job
+from ansible_collections.muster.train.tests.support.jobs import RUNNER, make_job, prepare
 from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, as_nobody, needs_root, open_folder
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -180,3 +182,18 @@ def test_a_user_lays_out_no_run_in_what_another_user_has_prepared() -> None:
         why = f"{path} is a link or belongs to uid {NOBODY + 1}; Muster does not write there"
         assert refusal == {"error": f"StartError({why!r})"}
         assert not list(Path(job.run_dir).iterdir())
+
+
+def test_a_stop_finds_what_is_laid_out_while_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it reports a run as prepared that then starts."""
+    job = make_job(tmp_path, SLEEP)
+
+    def lay_out_and_read(*arguments: Any) -> Any:
+        if not os.path.exists(job.run_dir):
+            prepare(job)
+        return read_run(*arguments)
+
+    monkeypatch.setattr(stopping, "read_run", lay_out_and_read)
+    _changed, run, _swept = stop(Host(), job.node, str(tmp_path), job.run_id, None, 1, False, ["docker"])
+    assert (run.phase, run.why) == ("stopped", "stopped before it started")
+    assert list(Path(job.run_dir).glob("job*.json")) == []
