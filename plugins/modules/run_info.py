@@ -102,7 +102,7 @@ run:
         How the whole run ended, as received from the head - verdict, why, the node and rank of the cause, and note, the
         reason why it was not restarted. Null while the run is active, or if the runner did not receive it.
       type: dict
-    alive: {description: Whether the runner lives, by its lock or its process., type: bool}
+    alive: {description: 'Whether the runner lives, as its lock or its process shows.', type: bool}
     left: {description: Number of the run's processes on this node without a runner., type: int}
     first:
       description: >-
