@@ -139,6 +139,10 @@ class Site:
         """Wait as long as it may take."""
         wait_for(lambda: all(phase in ENDED for phase in self.phases(*hosts)), f"{hosts} have ended", BOUND_S)
 
+    def wait_until_gone(self) -> None:
+        """Wait until nothing of the run is left: a runner ends after it has written the run's end."""
+        wait_for(lambda: self.left() == {}, "nothing is left", BOUND_S)
+
     def cut(self, host: str) -> None:
         """Take a host off the network."""
         self._docker("network", "disconnect", self._network, f"{self._network}-{host}")
@@ -192,7 +196,7 @@ def test_sessions_break_and_a_node_is_cut_off(site: Site) -> None:
         site.wait_until_ended("n1", "n2")
         # No other node reaches it, and it ends itself.
         site.wait_until_ended("n3")
-        assert site.left() == {}
+        site.wait_until_gone()
     finally:
         site.mend("n3")
     code, printed = site.play("status")
@@ -208,7 +212,7 @@ def test_a_node_boots(site: Site) -> None:
     site.launch()
     site.boot("n2")
     site.wait_until_ended("n1", "n3")
-    assert site.left() == {}
+    site.wait_until_gone()
     assert site.on_hosts(f"flock --nonblock {SLOT} echo free") == dict.fromkeys(HOSTS, "free\n")
     code, printed = site.play("status")
     assert code == 0, printed
