@@ -112,7 +112,7 @@ def _crashes(home: Path, turn: random.Random, how: list[str]) -> float:
 
 def again(home: Path, turn: random.Random) -> float:
     """A rank fails, the run is started again and goes on where it was; the seconds are until all make steps again."""
-    running = make(home, "trainer.py", ["40"], max_restarts=1)
+    running = make(home, "trainer.py", ["40", "hold"], max_restarts=1)
     with gangs.started(running):
         wait_for_steps(running)
         time.sleep(1.0)

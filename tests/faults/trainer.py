@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A rank under real torchrun that makes steps and keeps each, so that it can go on where it was.
 
-usage: trainer.py STEPS [deaf]
+usage: trainer.py STEPS [deaf] [hold]
 
-Rank N of the environment exits with code 7 where its work directory has a file crashN, once. Without torch.
+Rank N of the environment exits with code 7 where its work directory has a file crashN, once. With `hold`, a rank that
+begins anew stays at half of its steps until then, or until it is stopped. Without torch.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ CRASH = 7
 STEP_S = 0.2
 
 
-def main(steps: int, deaf: bool) -> None:
-    if deaf:
+def main(steps: int, words: set[str]) -> None:
+    if "deaf" in words:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     rank = int(os.environ["RANK"])
     crash, kept = Path(f"crash{rank}"), Path(f"kept{rank}")
@@ -32,6 +33,8 @@ def main(steps: int, deaf: bool) -> None:
         for step in range(done + 1, steps + 1):
             print(json.dumps({"step": step}), file=metrics, flush=True)
             kept.write_text(str(step))
+            while "hold" in words and not done and step == steps // 2 and not crash.exists():
+                time.sleep(STEP_S)
             if crash.exists():
                 crash.unlink()
                 raise SystemExit(CRASH)
@@ -39,4 +42,4 @@ def main(steps: int, deaf: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:] == ["deaf"])
+    main(int(sys.argv[1]), set(sys.argv[2:]))

@@ -118,7 +118,9 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
     known = state or absent
     job = JobOwner.from_dict(_read_json(host, directory, "job.json"))
     beat = Heartbeat.from_dict(_read_json(host, directory, HEARTBEAT))
-    prepared = any(name.startswith("job.") for name in names)
+    # A runner that lives and has taken its job, but has no state: a cleaner removed it.
+    taken = alive and "job.json" in names
+    prepared = not taken and any(name.startswith("job.") for name in names)
     phase, why = judge(state, prepared, alive, process_tree.boot_id(), how_ended(host, directory, known.nonce))
     left = 0 if alive else len(marked)
     container = None if alive or known.phase in ENDED else job_container.recorded(host, directory, docker)

@@ -39,7 +39,7 @@ def is_gone(pid: int) -> bool:
     """A zombie is gone: whoever adopted it may not have looked yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it ends while it is read
         return True
 
 

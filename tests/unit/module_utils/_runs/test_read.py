@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.stop import sto
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.locks import Lock, run_path
 from ansible_collections.muster.train.plugins.module_utils.runner.main import note_unit_end
-from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of, wait_for
+from ansible_collections.muster.train.tests.support.jobs import make_job, prepare, spawn, state_of, wait_for
 from ansible_collections.muster.train.tests.support.unprivileged import NOBODY, needs_root
 
 RUNNING = {"phase": "running", "boot_id": "boot-1", "pid": 77, "started": "2026-11-20T14:30:52Z"}
@@ -243,3 +243,17 @@ def test_a_living_run_is_stopped_where_another_user_could_change_its_path(tmp_pa
     assert not stop(Host(), job.node, job.workdir, job.run_id, None, 5.0, False, ["docker"])[0]
     tmp_path.chmod(0o755)
     assert state_of(job)["phase"] == "stopped"
+
+
+def test_a_run_whose_state_was_removed_runs(tmp_path: Path) -> None:
+    """Its runner has taken the job, and lives."""
+    job = make_job(tmp_path, ["true"])
+    prepare(job)
+    Path(job.run_dir, f"job.{job.nonce}.json").rename(Path(job.run_dir, "job.json"))
+    lock = Lock(run_path(job.run_dir))
+    assert lock.acquire({"nonce": job.nonce})
+    run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
+    assert (run.phase, run.alive) == ("running", True)
+    lock.release()
+    run = read.read_run(Host(), job.node, job.workdir, job.run_id, ["docker"])
+    assert (run.phase, run.alive) == ("prepared", False)
