@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
@@ -18,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._runs.prune import pr
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import utc
 
 DAY = 86400
+# For ages of days: it is as old as the whole run of the tests.
 NOW = time.time()
 DOCKER = ["sudo", "-n", "docker"]
 
@@ -29,7 +31,7 @@ class Engine:
         self.containers = containers
         self.refuses = refuses
         self.runs = (workdir or Path("/nowhere")) / ".muster" / "nodes" / "node0" / "runs"
-        self.created = NOW - 5400
+        self.created = time.time() - 5400
         self.commands: list[list[str]] = []
 
     def run(self, argv: Sequence[str], timeout: float, cwd: str | None) -> CommandResult:
@@ -75,9 +77,11 @@ def prune(
     days: int | None = 30,
     check: bool = False,
     engine: Engine | None = None,
-    now: float = NOW,
-    controller: float | None = NOW,
+    now: float | None = None,
+    controller: float | EllipsisType | None = ...,
 ) -> dict[str, Any]:
+    """Remove what is old; both clocks are right by default."""
+    clock = time.time() if now is None else now
     host = Host(run=engine.run) if engine else Host()
     return prune_runs(
         host,
@@ -86,7 +90,7 @@ def prune(
         days=days,
         containers=engine is not None,
         docker=DOCKER,
-        now=now,
-        controller=controller,
+        now=clock,
+        controller=clock if isinstance(controller, EllipsisType) else controller,
         check=check,
     )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._runs.prune import judge_containers
-from ansible_collections.muster.train.tests.support.ended_runs import DOCKER, NOW, Engine, make, prune
+from ansible_collections.muster.train.tests.support.ended_runs import DOCKER, Engine, make, prune
 
 
 def test_containers_of_ended_runs_go(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_a_container_stays_while_its_run_may_start_or_has_no_verdict(
     if phase is not None:
         make(tmp_path, "a", 0, phase)
     engine = Engine({"muster-a-0": (state, "a")}, workdir=tmp_path)
-    engine.created = NOW - age
+    engine.created = time.time() - age
     done = prune(tmp_path, days=None, engine=engine)
     assert done["kept"] == ([{"kind": "container", "name": "muster-a-0", "why": why}] if why else [])
     assert list(engine.containers) == (["muster-a-0"] if why else [])
@@ -63,7 +64,7 @@ def test_an_engine_that_does_not_answer_is_reported_and_runs_are_still_removed(t
     assert done["engine"] == "permission denied while trying to connect"
     assert done["removed"] == [{"kind": "run", "name": "old"}]
     missing = Host(run=lambda _argv, _timeout, _cwd: CommandResult(None, "", "", missing=True))
-    assert judge_containers(missing, str(tmp_path), DOCKER, NOW) == ([], None)
+    assert judge_containers(missing, str(tmp_path), DOCKER, time.time()) == ([], None)
 
 
 def test_a_container_that_cannot_be_removed_is_a_failure(tmp_path: Path) -> None:
