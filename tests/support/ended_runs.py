@@ -61,9 +61,9 @@ def make(workdir: Path, run_id: str, days: float, phase: str = "succeeded", **st
     path = workdir / ".muster" / "nodes" / "node0" / "runs" / run_id
     (path / "logs").mkdir(parents=True)
     (path / "logs" / "rank_00.log").write_text("hello\n")
-    known = {"run_id": run_id, "phase": phase, "ended": utc(NOW - days * DAY), **state}
+    known = {"run_id": run_id, "phase": phase, "ended": utc(time.time() - days * DAY), **state}
     (path / "state.json").write_text(json.dumps(known))
-    set_times(path, NOW - days * DAY)
+    set_times(path, time.time() - days * DAY)
     return path
 
 
