@@ -65,10 +65,10 @@ def make_trusted(path: str) -> PathPart | None:
 
 
 def owners_below(workdir: str) -> set[int]:
-    """Return whom a directory may belong to that this user made below a work directory. Raises OSError.
+    """Return the owners that a directory made by this user below a work directory may have. Raises OSError.
 
-    A shared file system may map owners, as NFS with all_squash and CIFS do; a new file there shows to whom. For root it
-    may be whoever is trusted.
+    A shared file system may map owners, as NFS with all_squash and CIFS do; a new file shows the owner that it maps to.
+    For root these are all trusted users.
     """
     if os.geteuid() == 0:
         return trusted_users()

@@ -157,16 +157,12 @@ def stop(
             swept, unkillable = swept + ended + more, unkillable + left
         discarded = _discard(host, directory, nonce, check)
         changed = changed or bool(alive) or held or in_container or discarded
-        if discarded and not check:
-            continue
         if not check and nonce is None:
             _record_lost(host, directory, swept, container)
         run = read_run(host, node, workdir, run_id, docker)
         # A launch may have laid out its files since this turn's look at them.
-        if check or run.phase != "prepared":
+        if check or not (discarded or run.phase == "prepared"):
             break
-    else:
-        run = read_run(host, node, workdir, run_id, docker)
     # A runner that was killed before it wrote a state has no end to report.
     over = run.phase in ENDED or not host.exists(os.path.join(directory, STATE))
     if container is not None and not check and over:

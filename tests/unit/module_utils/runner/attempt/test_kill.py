@@ -71,6 +71,6 @@ def test_a_rank_whose_environment_cannot_be_read_is_killed_too(
         wait_for(lambda: _is_reaped(attempt), "it is killed", PATIENCE_S)
         assert attempt.verdict()[1]["why"] == "stop requested; the launcher did not exit after SIGTERM and was killed"
     finally:
-        end = os.open(environ, os.O_RDWR)  # whoever waits for it reads its end
+        end = os.open(environ, os.O_RDWR)  # a reader that waits for it then gets the end of the file
         environ.unlink()
         os.close(end)
