@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults docs changelog clean link dev engine
+.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults importer docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -45,6 +45,18 @@ format: dev ## format the Python code, and fix what ruff can fix
 
 sanity: dev ## ansible-test sanity on a copy of the checkout
 	python tools/sanity.py
+
+importer: .venv/.local .cache/importer/.installed ## import the tarball as Galaxy does; a warning fails
+	@mkdir -p .cache/importer/tarball && rm -f .cache/importer/tarball/*
+	ansible-galaxy collection build --output-path .cache/importer/tarball
+	.cache/importer/venv/bin/python tools/importer.py .cache/importer/tarball/*.tar.gz
+
+.cache/importer/.installed: requirements-importer.txt
+	@echo 'Installing $< into .cache/importer/venv (once; takes a minute)'
+	@'$(PYTHON)' -m venv .cache/importer/venv
+	@.cache/importer/venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.cache/importer/pip.log 2>&1 || { \
+	  tail -n 20 .cache/importer/pip.log >&2; echo 'muster: pip could not install $<; see .cache/importer/pip.log' >&2; exit 1; }
+	@touch $@
 
 molecule: dev ## only the molecule scenarios; those on real hosts need a Docker Engine
 	MOLECULE_GLOB='molecule/*/molecule.yml' molecule test --all
