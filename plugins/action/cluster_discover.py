@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason_key
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, module_reason_key, text_of
 from ansible_collections.muster.train.plugins.plugin_utils._discover import inventory
 from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory import Discovered, NamedHost
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
+from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy import Option
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, table
 
@@ -78,7 +81,7 @@ class ActionModule(ControllerAction):
         if not self._task.check_mode:
             for name in differing:
                 write_text(home / name, wanted[name], "cluster", WRITABLE)
-            show(["", *aligned(_next(home))])
+            show(["", *aligned(_next(home, request))])
         if stopping:
             messages = [
                 *finding_lines(stopping),
@@ -101,8 +104,7 @@ def _found(host: Mapping[str, Any], hostvars: Mapping[str, Any], register: str, 
             tried = unreachable.ConnectionAttempt(
                 host["name"], ssh["hostname"], ssh["port"], ssh["user"], known, ssh["where"]
             )
-            words = [str(answer.get(name) or "") for name in ("msg", "module_stderr", "module_stdout")]
-            finding = unreachable.why("\n".join(filter(None, words)), tried, "Ansible", module_reason_key(answer))
+            finding = unreachable.why(text_of(answer), tried, "Ansible", module_reason_key(answer))
     return NamedHost(
         name=host["name"],
         host=host["host"],
@@ -130,11 +132,15 @@ def _summary(discovered: Discovered) -> list[str]:
     return [*lines, "", f"{reached} of {total} hosts answered", *others]
 
 
-def _next(home: Path) -> list[tuple[str, str]]:
+def _next(home: Path, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    invocation = Invocation.of(request)
+    # With an inventory of its own it would be merged with the new one.
+    call = Option.CALL.value if "-i" in invocation.options else invocation.call
+    to_home = Invocation(f"{call} -i {shlex.quote(str(home))}")
     return [
         ("inventory", str(home)),
-        ("look", f"ansible-playbook -i {home} muster.train.detect"),
-        ("set up", f"ansible-playbook -i {home} muster.train.setup"),
-        ("check", f"ansible-playbook -i {home} muster.train.preflight"),
-        ("launch", f"ansible-playbook -i {home} muster.train.launch -e script=train.py"),
+        ("look", to_home.playbook("detect")),
+        ("set up", to_home.playbook("setup")),
+        ("check", to_home.playbook("preflight")),
+        ("launch", to_home.playbook("launch", "-e", "script=train.py")),
     ]

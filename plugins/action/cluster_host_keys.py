@@ -19,6 +19,7 @@ from ansible.errors import AnsiblePromptInterrupt, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text, values
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._cluster import unreachable
@@ -46,7 +47,7 @@ QUESTION = "Are these the host keys of your hosts? They are trusted from now on.
 HEADERS = ("host", "key", "fingerprint")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Endpoint:
     """Where ssh finds a host from this machine, and whether a connection to its port succeeded."""
 

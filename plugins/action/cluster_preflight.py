@@ -34,6 +34,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
     ClusterPolicy,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
@@ -66,8 +67,7 @@ class ActionModule(ControllerAction):
         hosts = self.node_answers(nodes, args["register"], OF_NODE, variables)
         answers = read_answers(hosts, nodes, args["register"], OF_NODE)
         head = self.host_values(nodes[0], ["launch_defaults"], variables)
-        call, options = request.get("call"), request.get("options") or ()
-        launch = Launch.by_default(settings.get("launch_defaults") or {}, call, options)
+        launch = Launch.by_default(settings.get("launch_defaults") or {}, Invocation.of(request))
         cluster = Cluster({}, checks=checks, policy=policy, launch=launch, received=received)
         defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
         report = report_on(cluster.with_answers(answers, users_of(defaults, policy.env)))

@@ -43,13 +43,15 @@ OPTIONS = {
     "wait": {"type": "int", "default": 0},
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "spares": {"type": "bool", "default": False},
+    "shared_output_dir": {"type": "str"},
+    "exclude": {"type": "list", "elements": "str", "default": []},
     "limit_mib": {"type": "int", "default": 1024},
 }
 # Reads a part of a file on the node: path, offset -> the answer of run_file.
 ReadPart = Callable[[str, int], dict[str, Any]]
 BLOCK_BYTES = 1 << 20
 YEAR_10000 = 253402300800
-ASKED = ("workdir", "run_id", "node", "docker", "wait", "limit_mib")
+ASKED = ("workdir", "run_id", "node", "docker", "wait", "exclude", "limit_mib")
 
 
 class ActionModule(Action):
@@ -59,20 +61,34 @@ class ActionModule(Action):
     _transfer_is_broken = False
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        asked = {"files": True, **{key: args[key] for key in ASKED}}
+        part = args["part"]
+        # What all nodes share is collected once.
+        shared = args["shared_output_dir"] if part.get("first_rank") == 0 else None
+        place = {"shared_output_dir": shared} if shared else {}
+        asked = {"files": True, **{key: args[key] for key in ASKED}, **place}
         info: dict[str, Any] = self._execute_module("muster.train.run_info", asked, task_vars=variables)
         if info.get("failed"):
             return info
         run, home = RunRecord.from_dict(info["run"]), Path(args["experiment"])
         # Node rank and ranks come from the controller: a node must not choose where its files go.
-        ranks, refused = ranks_of(args["part"], run, args["by_plan"])
+        ranks, refused = ranks_of(part, run, args["by_plan"])
+        of_outputs = range(part["nproc"] * part["nnodes"]) if shared else ranks
         if refused:
             display.warning(f"{args['node']}: {refused}")
-        places = {file["path"]: target(file["path"], args["node_rank"], ranks) for file in info["files"]}
+        starts_ranks = run.ranks is not None
+        places = {
+            file["path"]: target(file["path"], args["node_rank"], ranks, of_outputs, starts_ranks)
+            for file in info["files"]
+        }
 
         def read_part(path: str, offset: int) -> dict[str, Any]:
-            part = {**{key: args[key] for key in ("workdir", "run_id", "node")}, "path": path, "offset": offset}
-            answer: dict[str, Any] = self._execute_module("muster.train.run_file", part, task_vars=variables)
+            which = {
+                **{key: args[key] for key in ("workdir", "run_id", "node")},
+                **place,
+                "path": path,
+                "offset": offset,
+            }
+            answer: dict[str, Any] = self._execute_module("muster.train.run_file", which, task_vars=variables)
             return answer
 
         fetched: list[str] = []
@@ -81,14 +97,14 @@ class ActionModule(Action):
                 below = places[file["path"]]
                 if below is None or (args["spares"] and _is_older(file, home / below)):
                     continue
-                if self._copy(file, run, home / below, read_part):
+                if self._copy(file, run, info["shared_outputs"], home / below, read_part):
                     fetched.append(below)
             if fetched and not self._task.check_mode:
                 here = {path: home / below for path, below in places.items() if below is not None}
                 _write_node_log(home / node_log_name(args["node_rank"], run.created), here)
-        return {"changed": bool(fetched), "run": info["run"], "fetched": fetched}
+        return {"changed": bool(fetched), "run": info["run"], "fetched": fetched, "remaining": info["remaining"]}
 
-    def _copy(self, file: dict[str, Any], run: RunRecord, local: Path, read_part: ReadPart) -> bool:
+    def _copy(self, file: dict[str, Any], run: RunRecord, shared: str | None, local: Path, read_part: ReadPart) -> bool:
         """Copy one file; return whether it was (in check mode: would be) copied."""
         name = clean(f"{run.node}: {file['path']}")
         if file["stays"] is not None:
@@ -101,7 +117,7 @@ class ActionModule(Action):
         new = local.with_name(f".{os.getpid()}.new")  # another node may have a file of this name
         try:
             local.parent.mkdir(parents=True, exist_ok=True)
-            self._fetch(file, run, new, read_part)
+            self._fetch(file, _place(file["path"], run, shared), new, read_part)
             new.chmod(0o600)  # sftp gives it the mode that it has on the node
             os.utime(new, (_modified(file), _modified(file)))
             new.replace(local)
@@ -114,7 +130,7 @@ class ActionModule(Action):
             return False
         return True
 
-    def _fetch(self, file: dict[str, Any], run: RunRecord, new: Path, read_part: ReadPart) -> None:
+    def _fetch(self, file: dict[str, Any], place: str, new: Path, read_part: ReadPart) -> None:
         """Copy a file from the node and compare it with its digest there.
 
         By a module where only another user may read it (become), and where something else came than lies there: a login
@@ -123,12 +139,18 @@ class ActionModule(Action):
         by_module = self._connection.become or self._transfer_is_broken
         if not by_module:
             with contextlib.suppress(AnsibleError):  # a node that is gone does not answer the module either
-                self._connection.fetch_file(os.path.join(str(run.run_dir), file["path"]), str(new))
+                self._connection.fetch_file(place, str(new))
             if _holds(new, file):
                 return
         _copy_parts(file, new, read_part)
         if not by_module:
             self._transfer_is_broken = _holds(new, file)
+
+
+def _place(path: str, run: RunRecord, shared: str | None) -> str:
+    """Return where a file of a run is on the node; outputs may be in a directory that the nodes share."""
+    folder, _slash, rest = path.partition("/")
+    return os.path.join(shared, rest) if shared and folder == "outputs" else os.path.join(str(run.run_dir), path)
 
 
 def _copy_parts(file: dict[str, Any], new: Path, read_part: ReadPart) -> None:

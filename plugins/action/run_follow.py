@@ -27,6 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.errors impo
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
+    begins_anew,
     eta_s,
     progress_line,
     read_sample,
@@ -46,11 +47,14 @@ OPTIONS = {
     "docker": {"type": "list", "elements": "str", "default": ["docker"]},
     "request": {"type": "dict", "default": {}},
     "until": {"type": "str", "choices": ["ended", "running"], "default": "ended"},
+    "why": {"type": "str"},
 }
 POLL_S = 1.0
 # A start or an end that is due is reported at once. What the head reports is up to a second old.
 SHORT_POLL_S = 0.1
 AT_END_S = 3.0
+# Of the time since the start: most failures are early, and a run that has lasted for seconds is read once a second.
+EARLY_PART = 0.1
 # A start that takes longer shows what it waits for.
 LONG_START_S = 5.0
 # Counted from the launcher's start: a script's imports and the rendezvous take a while.
@@ -83,6 +87,8 @@ class ActionModule(Action):
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         run_id, node = args["run_id"], args["node"]
+        if args["why"]:
+            raise UserError(f"{run_id}: {args['why']}")
         if not args["run_dir"]:
             raise UserError(
                 f"the head {node} does not answer or does not have run {run_id}: `status` shows the other nodes"
@@ -220,6 +226,7 @@ class ActionModule(Action):
 
     def _follow(self, args: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
         line = ProgressLine(self._clock)
+        began = self._clock()
         hinted = False
         first: Sample | None = None
         phase: str | None = None
@@ -229,7 +236,7 @@ class ActionModule(Action):
             pause = POLL_S
             if now is not None:
                 phase = now.phase
-                if first is None or (first.progress is None and now.progress is not None):
+                if first is None or begins_anew(first, now):
                     first = now
                 if phase in NOT_BEGUN:
                     return {"ended": True, "phase": phase, "interrupted": False}
@@ -239,6 +246,9 @@ class ActionModule(Action):
                 left = eta_s(first, now)
                 if left is not None and left < AT_END_S:
                     pause = SHORT_POLL_S
+                else:
+                    age = max(now.elapsed_s, self._clock() - began)
+                    pause = min(POLL_S, max(SHORT_POLL_S, EARLY_PART * age))
                 if now.progress is None and not now.attempt and now.elapsed_s >= HINT_AFTER_S and not hinted:
                     hinted = True
                     line.say(f"no progress yet: {logs}")

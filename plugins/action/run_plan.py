@@ -10,9 +10,12 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
+from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import SHOWN
+from ansible_collections.muster.train.plugins.plugin_utils._checks.nodes import no_answer
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent, read_answers
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import is_known
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
@@ -60,8 +63,9 @@ class ActionModule(ControllerAction):
             raise PlanError([*faults, *refused])
         plan, left_out = plan_with_spares(request, cluster, known, silent, checks)
         result = {"changed": self._task.check_mode, "plan": plan}
-        if left_out:
-            result["warnings"] = lines(left_out)
+        shown = [Finding(**finding) for finding in plan["findings"] if finding["check"] in SHOWN]
+        if left_out or shown:
+            result["warnings"] = lines(dict.fromkeys([*left_out, *shown]))
         if not (self._task.check_mode or self._task.diff):
             return result
         # A launch does not show the plan, so it does not import this.
@@ -75,6 +79,8 @@ class ActionModule(ControllerAction):
 
 
 def _no_facts(silent: Silent) -> Finding:
+    if is_known(silent.message, silent.reason_key):
+        return Finding("answer", silent.name, **vars(no_answer(silent)))
     remedy = "fix it, or remove the node from the inventory"
     if not silent.asked:
         remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 from ansible import constants
 
+from ansible_collections.muster.train.plugins.module_utils._records.document import as_names
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
@@ -23,7 +26,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, report
+from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, remaining, report
+from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
     Info,
@@ -31,6 +35,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
     run_id_of,
     runs_of,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import place_silent, planned
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
 from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
@@ -79,6 +84,7 @@ class ActionModule(ControllerAction):
         if args["what"] == "stopping":
             show(report.asking(infos, run_id, args["grace"]))
             return {"run_id": run_id}
+        infos, replaced = _placed(infos, request, run_id)
         runs = members(runs_of(infos))
         infos = [info for info in infos if info.run in runs or has_runner(info.run)]
         verdict = judge(runs)
@@ -87,7 +93,7 @@ class ActionModule(ControllerAction):
                 raise UserError(clean(wrong))
             show(_logs(infos, request))
         else:
-            _print_status(args["what"], run_id, infos, verdict, request)
+            _print_status(args["what"], run_id, infos, verdict, request, replaced)
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
             why = f": {verdict.why}" if verdict.why else ""
@@ -111,16 +117,34 @@ class ActionModule(ControllerAction):
             )
 
 
+def _placed(infos: Sequence[Info], request: Mapping[str, Any], run_id: str | None) -> tuple[list[Info], dict[str, str]]:
+    """Return the answers, with the planned ranks of nodes that gave none, and which spare took each node's ranks."""
+    replaced = gang_of(members(runs_of(infos))).replaced
+    plan = None
+    if request.get("experiments") and run_id and (request.get("spares") or not all(info.answered for info in infos)):
+        plan = parse_json(read_text(Path(request["experiments"], run_id, "plan.json")))
+    replaced = {**as_names(as_dict(plan).get("replaced")), **replaced}
+    runs = place_silent(runs_of(infos), planned(plan) or {}, replaced)
+    return [dataclasses.replace(info, run=run) for info, run in zip(infos, runs, strict=True)], replaced
+
+
 def _print_status(
-    what: str, run_id: str | None, infos: Sequence[Info], verdict: Verdict, request: dict[str, Any]
+    what: str,
+    run_id: str | None,
+    infos: Sequence[Info],
+    verdict: Verdict,
+    request: dict[str, Any],
+    replaced: Mapping[str, str],
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    show(["", *report.status_table(runs, WIDTH), ""])
-    color = constants.config.get_config_value(COLORS.get(verdict.verdict, "COLOR_ERROR"))
-    show([report.summary(run_id, verdict, runs)], color)
+    show(["", *report.status_table(runs, WIDTH, replaced), ""])
+    color = "COLOR_WARN" if verdict.warnings else COLORS.get(verdict.verdict, "COLOR_ERROR")
+    show([report.summary(run_id, verdict, runs, replaced)], constants.config.get_config_value(color))
+    show(attempt_lines(gang_of(runs).ended_attempts))
     show(report.explanation(verdict))
     if what == "stopped":
         show(report.already_ended(infos, run_id))
+    show(remaining.lines(infos))
     after = report.places(runs, _shown_path(request, run_id)) if what == "result" else []
     if run_id:
         left = any(run.left for run in runs)
@@ -160,6 +184,14 @@ def _show_list(entries: Sequence[experiment.ExperimentSummary], request: dict[st
 
 
 def _experiments(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    try:
+        paths = [path for path in folder.iterdir() if path.name[0] != "."]
+        return [path for path in paths if path.is_dir() and not path.is_symlink()]
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
+    except PermissionError:
+        why = "it or a directory above it belongs to another user"
+        raise UserError(
+            f"the controller: {folder} cannot be read, because {why}: run the command as that user, or set "
+            "launch_experiments_dir to the directory of your own experiments"
+        ) from None

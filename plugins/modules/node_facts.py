@@ -34,6 +34,7 @@ options:
       Python interpreter of the ranks, as a name in E(PATH) or as a path. A relative path starts at O(code_dir).
     type: str
     default: python3
+  python_path: {description: "The E(PYTHONPATH) of the ranks, instead of the login's.", type: str}
   files: {description: 'Files to check, such as the script.', type: list, elements: str, default: []}
   config:
     description: The launch's configuration file. Its content is returned if it is UTF-8 of at most 256 KiB.
@@ -85,17 +86,18 @@ options:
       - The parts to gather, as for M(ansible.builtin.setup). The others are null.
       - A name adds a part, V(all) adds all, and a name after C(!) removes one (from all, if nothing is added).
       - V(min) is always gathered. It is the identity, the work directory and the interpreter. V(!min) has no effect.
-      - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(code), V(tools), V(engine),
-        V(kernel_log), V(processes), V(sudo) and, with O(compose_file), V(inherited) run commands, the others do not.
+      - V(rdma) and V(gpu) become separate facts. V(gpu), V(gpu_health), V(gpu_processes), V(code),
+        V(tools), V(engine), V(kernel_log), V(sudo) and, with O(compose_file), V(inherited) run commands, the others do
+        not.
     type: list
     elements: str
     aliases: [gather_subset]
     choices: [
       all, min, net, rdma, gpu, code, files, limits, slot, container, disk, versions, tools, kernel, inherited, clock,
-      names, devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, '!all', '!min',
-      '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions', '!tools',
-      '!kernel', '!inherited', '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log', '!processes',
-      '!memory', '!sudo', '!interfaces', '!gpu_health']
+      names, devices, engine, reach, kernel_log, processes, memory, sudo, interfaces, gpu_health, gpu_processes, '!all',
+      '!min', '!net', '!rdma', '!gpu', '!code', '!files', '!limits', '!slot', '!container', '!disk', '!versions',
+      '!tools', '!kernel', '!inherited', '!clock', '!names', '!devices', '!engine', '!reach', '!kernel_log',
+      '!processes', '!memory', '!sudo', '!interfaces', '!gpu_health', '!gpu_processes']
     default: [all]
 extends_documentation_fragment:
   - muster.train.options.docker
@@ -201,14 +203,34 @@ ansible_facts:
             exists: {description: Whether the directory exists., type: bool}
             commit: {description: The commit., type: str}
             branch: {description: 'The branch, null when none is checked out.', type: str}
-            dirty: {description: 'Whether files are changed, or new and not ignored.', type: bool}
+            dirty:
+              description: >-
+                Whether files are changed, or new and not ignored. New files count only if an import can reach them
+                (modules and native libraries, below directories with names of packages) or if O(files) has them.
+              type: bool
             changes: {description: 'A digest of these changes, null if there are none.', type: str}
             source:
               description: >-
-                The source of this information. V(git), or V(.muster-code.json), which the role C(code) writes beside
-                code that it copied without C(.git). It describes the original checkout, not later changes on the node.
+                The source of commit, branch and changes. V(git), or V(.muster-code.json), which the role C(code)
+                writes beside code that it copied without C(.git). It describes the original checkout, not later
+                changes on the node.
               type: str
             why: {description: 'What could not be read, and the reason.', type: str}
+            tree:
+              description: >-
+                Without git, a digest of names and content of all files that an import can reach, except those that the
+                role C(code) does not copy. Links to directories are not followed.
+              type: str
+            files:
+              description: >-
+                The files of C(changes), or of C(tree), each with the beginning of a digest of its content, empty for a
+                deleted file; at most 500.
+              type: dict
+            uncompared:
+              description: >-
+                Why the files were not compared, which is so for more than 5,000 files, a file above 64 MiB, more than
+                256 MiB in total, more than 200,000 files and directories, more than 3 seconds, and a failure to read.
+              type: str
         python:
           description: The training interpreter.
           type: dict
@@ -310,6 +332,7 @@ ansible_facts:
                 Where the training interpreter searches for packages. Null if files alone do not determine it.
               type: list
               elements: str
+            python_path: {description: O(python_path) as it was used., type: str}
             sources: {description: 'By name, the file or directory with the version.', type: dict}
         tools:
           description: Versions of container runtimes and schedulers in this user's E(PATH), as they report them.
@@ -430,7 +453,6 @@ ansible_facts:
           description: Processes that matter to runs, with C(pid), C(uid), C(command) and C(run_id), null if unknown.
           type: dict
           contains:
-            gpu: {description: 'Those that compute on GPUs, with C(device).', type: list, elements: dict}
             runs: {description: Those that have the mark of a run., type: list, elements: dict}
             hung: {description: 'Those that hang in the kernel; C(wait) is where.', type: list, elements: dict}
             hidden: {description: 'Number of processes that may belong to a run, but cannot be read.', type: int}
@@ -488,6 +510,11 @@ ansible_facts:
                 word.
               type: dict
             why: {description: The reason if counters are unknown., type: str}
+        gpu_processes:
+          description: >-
+            Processes that compute on GPUs, with C(pid), C(uid), C(command), C(run_id) and C(device), null if unknown.
+          type: list
+          elements: dict
     rdma:
       description: The RDMA devices, as M(muster.train.rdma_facts) returns them.
       returned: when O(subset) has V(rdma)
@@ -518,6 +545,7 @@ def main() -> None:
             "workdir": {"type": "path", "default": "~/muster"},
             "code_dir": {"type": "path"},
             "python": {"type": "str", "default": "python3"},
+            "python_path": {"type": "str"},
             "files": {"type": "list", "elements": "str", "default": []},
             "config": {"type": "str"},
             "ports": {"type": "list", "elements": "int", "default": []},
@@ -553,6 +581,7 @@ def main() -> None:
         workdir=params["workdir"],
         code_dir=params["code_dir"] or params["workdir"],
         python=params["python"],
+        python_path=params["python_path"],
         files=tuple(params["files"]),
         config=params["config"],
         ports=tuple(params["ports"]),

@@ -67,7 +67,7 @@ likeness:
   type: int
 """
 
-import base64
+import binascii
 import json
 import zlib
 from typing import Any
@@ -119,7 +119,7 @@ def main() -> None:
     hidden = [str(value) for value in secrets.values() if str(value) not in public]
     if module.check_mode:
         module.exit_json(changed=True)
-    runner = zlib.decompress(base64.b64decode(module.params["runner"]))
+    runner = zlib.decompress(binascii.a2b_base64(module.params["runner"]))
     try:
         changed, run = start(Host(), job, runner, module.params["plan"], module.params["key"], secrets)
     except StartError as error:

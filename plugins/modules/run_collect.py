@@ -13,7 +13,7 @@ author: The Muster project (@muster)
 description:
   - Used by the playbooks of this collection.
   - Copies new logs, metrics, outputs and state of a run from one node into the experiment on the controller.
-    Checkpoints stay on the node.
+    What O(exclude) and O(limit_mib) leave on the node is counted.
   - Writes the logs of the launcher and its ranks, merged by time, to C(logs/node_RANK_TIME.txt).
 options:
   workdir: {description: The node's work directory., type: str, required: true}
@@ -38,7 +38,22 @@ options:
       - In that case the newer one of two files of a rank is kept.
     type: bool
     default: false
-  limit_mib: {description: 'Leave files above this size in MiB on the node, with a warning.', type: int, default: 1024}
+  shared_output_dir:
+    description: >-
+      The directory of all nodes below which the run has its outputs, in a directory of its ID. These are collected from
+      the head, with the files of all ranks. Without it each node's are in its run directory.
+    type: str
+  exclude:
+    description: Patterns for names of files and directories among the outputs that stay on the node.
+    type: list
+    elements: str
+    default: []
+  limit_mib:
+    description: >-
+      Limit of the outputs that are collected from the node, in MiB; V(0) for no limit. The smallest files are taken
+      first, those that do not fit stay on the node.
+    type: int
+    default: 1024
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.attributes
@@ -69,4 +84,8 @@ fetched:
   returned: success
   type: list
   elements: str
+remaining:
+  description: The outputs that stay on the node, as M(muster.train.run_info) returns it.
+  returned: success
+  type: dict
 """

@@ -14,6 +14,8 @@ description:
   - Used by the playbooks of this collection.
   - Keeps C(plan.json) and C(run.yml) in the experiment's directory. C(run.yml) has the parameters with their origins,
     the command line, commit, versions, times, verdict, exit codes and losses. Keys that the user added to it are kept.
+  - C(run.yml) also has C(ended_attempts) (C(attempt) from 1, and how each ended), C(replaced) (which spare took the
+    ranks of a node), C(silent) (nodes that did not answer, with their ranks) and C(warnings) (such as a full disk).
   - Makes the link C(latest), beside the experiments, point to the run that was last launched from this controller.
   - What was recorded earlier is kept if a node no longer returns it.
   - Runs once, on the controller, with the registered results of all nodes.

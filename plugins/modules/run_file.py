@@ -20,6 +20,11 @@ options:
   run_id: {description: The run., type: str, required: true}
   node: {description: The node's name in the inventory., type: str, required: true}
   path: {description: The file's path below the run's directory., type: str, required: true}
+  shared_output_dir:
+    description: >-
+      The directory of all nodes below which the run has its outputs, in a directory of its ID. Without it they are in
+      the run directory.
+    type: path
   offset: {description: The byte from which to read., type: int, default: 0}
 extends_documentation_fragment:
   - muster.train.attributes
@@ -61,7 +66,7 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._runs.files import read_part
+from ansible_collections.muster.train.plugins.module_utils._runs.files import RunPaths, read_part
 from ansible_collections.muster.train.plugins.module_utils._runs.read import run_directory, strange
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
@@ -73,6 +78,7 @@ def main() -> None:
             "run_id": {"type": "str", "required": True},
             "node": {"type": "str", "required": True},
             "path": {"type": "str", "required": True},
+            "shared_output_dir": {"type": "path"},
             "offset": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
@@ -86,7 +92,8 @@ def main() -> None:
     directory = run_directory(params["workdir"], params["node"], params["run_id"])
     part = None
     if strange(host, params["workdir"], params["node"], directory) is None:
-        part = read_part(host, directory, params["path"], params["offset"])
+        paths = RunPaths.of(directory, params["shared_output_dir"], params["run_id"])
+        part = read_part(host, paths, params["path"], params["offset"])
     if part is None:
         module.fail_json(msg=f"path: {clean(params['path'])} could not be read in {directory}; expected a file there")
     module.exit_json(changed=False, **part)

@@ -40,6 +40,9 @@ options:
     type: str
     choices: [ended, running]
     default: ended
+  why:
+    description: Why the run is not followed. If given, the task fails with this reason and contacts no node.
+    type: str
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.attributes

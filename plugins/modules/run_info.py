@@ -27,7 +27,22 @@ options:
     type: int
     default: 0
   files: {description: 'Return the files of the run, with their checksums.', type: bool, default: false}
-  limit_mib: {description: Leave files above this size in MiB on the node; 0 for no limit., type: int, default: 0}
+  shared_output_dir:
+    description: >-
+      The directory of all nodes below which the run has its outputs, in a directory of its ID. Without it they are in
+      the run directory.
+    type: path
+  exclude:
+    description: Patterns for names of files and directories among the outputs that stay on the node.
+    type: list
+    elements: str
+    default: []
+  limit_mib:
+    description: >-
+      Limit of the outputs that are collected from the node, in MiB; V(0) for no limit. The smallest files are taken
+      first, those that do not fit stay on the node.
+    type: int
+    default: 0
 extends_documentation_fragment:
   - muster.train.options.docker
   - muster.train.attributes
@@ -62,6 +77,12 @@ run:
     nnodes: {description: Number of nodes of the run., type: int}
     nproc: {description: Number of ranks on this node., type: int}
     first_rank: {description: The lowest rank on this node., type: int}
+    ranks:
+      description: >-
+        The ranks that a program which starts them itself (launcher V(exec)) has reported by their metrics. Null where
+        the plan gives the ranks.
+      type: list
+      elements: int
     world_size: {description: Number of ranks on all nodes., type: int}
     created: {description: 'Time of the launch request in UTC, for example V(2026-11-20T14:30:52Z).', type: str}
     started: {description: "Time of the launcher's first start on this node, in UTC.", type: str}
@@ -95,8 +116,16 @@ run:
         On the head, the state of all nodes - nodes, joined, started, attempt, and reports (node, node_rank, attempt,
         phase, why, exit_code, signal, rank, exception, message, time, traceback, likeness, oom_killed, oom_detail,
         step, saved, stuck) of the first 32 that did not succeed. At the end also phases (node to phase), and in each
-        report cause, which is true for the node that ended the run and comes first.
+        report cause, which is true for the node that ended the run and comes first. Also ended_attempts, a dictionary
+        (attempt, ended in UTC, verdict, why, node, rank) for each attempt after which the run was restarted, the last
+        32, and replaced, in which each node that lost its ranks has the spare that took them.
       type: dict
+    warnings:
+      description: >-
+        What may have harmed the run on this node although it continued, each a dictionary (kind, node, at). The kind
+        V(disk_full) means that the runner found no space for its own files, at this time (UTC) first.
+      type: list
+      elements: dict
     end:
       description: >-
         How the whole run ended, as received from the head - verdict, why, the node and rank of the cause, and note, the
@@ -125,6 +154,12 @@ runs:
   returned: always
   type: list
   elements: dict
+hidden:
+  description: >-
+    The directory on the way to the runs that this user cannot read (path, owner, user), in which case the run has the
+    phase V(unknown). Null where there is none.
+  returned: always
+  type: dict
 log:
   description: Lines (time, node, rank, text), oldest first; a null rank is the launcher.
   returned: when O(lines) is above 0
@@ -133,11 +168,21 @@ log:
 files:
   description:
     - The files of the run (path below the run directory, size in bytes, modified in seconds since the epoch, sha256,
-      and stays, which is the reason why M(muster.train.run_collect) leaves the file on the node or null). A file that
-      stays has no sha256.
+      and stays, which is the reason why the file cannot be copied or null). A file that stays has no sha256.
   returned: when O(files) is true
   type: list
   elements: dict
+shared_outputs:
+  description: The directory of the run's outputs if the nodes share it, else null.
+  returned: when O(files) is true
+  type: str
+remaining:
+  description:
+    - The outputs that M(muster.train.run_collect) leaves on the node. Of those with a name in O(exclude) excluded is
+      the number, excluded_bytes the size, and uncounted whether there are more. Of those beyond O(limit_mib) large is
+      the number, large_bytes the size, and largest names the largest (path, size).
+  returned: when O(files) is true
+  type: dict
 """
 
 from typing import Any
@@ -150,7 +195,9 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
-from ansible_collections.muster.train.plugins.module_utils._runs.files import list_files, read_logs
+from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
+from ansible_collections.muster.train.plugins.module_utils._runs.files import RunPaths, list_files, read_logs
+from ansible_collections.muster.train.plugins.module_utils._runs.hidden import explain_hidden, hidden_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs, read_ended
 from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of
 
@@ -166,6 +213,8 @@ def main() -> None:
             "rank": {"type": "int"},
             "wait": {"type": "int", "default": 0},
             "files": {"type": "bool", "default": False},
+            "shared_output_dir": {"type": "path"},
+            "exclude": {"type": "list", "elements": "str", "default": []},
             "limit_mib": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
@@ -181,13 +230,19 @@ def main() -> None:
         if run_id
         else nothing_of(params["node"])
     )
+    hidden = None if runs else hidden_runs(host, params["workdir"], params["node"])
+    run = explain_hidden(run, hidden)
     result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
+    result["hidden"] = hidden and hidden.to_dict()
     here = run.run_dir is not None and run.phase != "not_found"  # of a directory that is not Muster's nothing is read
     if params["lines"] > 0:
         shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])
         result["log"] = read_logs(host, *shown) if here else []
     if params["files"]:
-        result["files"] = list_files(host, str(run.run_dir), params["limit_mib"] << 20) if here else []
+        limits = (params["limit_mib"] << 20, params["exclude"])
+        paths = RunPaths.of(str(run.run_dir), params["shared_output_dir"], str(run_id))
+        files, remaining = list_files(host, paths, *limits) if here else ([], RemainingFiles())
+        result.update(files=files, remaining=remaining.to_dict(), shared_outputs=paths.shared_outputs)
     module.exit_json(changed=False, **result)
 
 

@@ -64,6 +64,7 @@ plan:
         - Empty without C(max_restarts). Hosts that replace a refused node are among the C(nodes).
       type: list
       elements: str
+    replaced: {description: 'For each node that the plan refused, the spare that replaces it.', type: dict}
     nnodes: {description: Number of nodes., type: int}
     nproc: {description: Ranks per node. C(nproc_reason) is the reason., type: int}
     world_size: {description: Number of ranks on all nodes., type: int}

@@ -113,4 +113,8 @@ verdict:
     started: {description: Time at which the first launcher started (UTC)., type: str}
     ended: {description: 'Time at which the last node ended (UTC), null before.', type: str}
     elapsed_s: {description: 'Duration of the longest part in seconds, so far or in total.', type: float}
+    warnings:
+      description: The C(warnings) of all nodes, as M(muster.train.run_info) returns them.
+      type: list
+      elements: dict
 """

@@ -108,6 +108,6 @@ def _cell(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def document(figures: Sequence[Figure], seed: int) -> dict[str, Any]:
-    """Return all figures as one JSON document."""
-    return {"seed": seed, "machine": machine(), "figures": [figure.digest() for figure in figures]}
+def document(digests: Sequence[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """Return the digests of all figures as one JSON document."""
+    return {"seed": seed, "machine": machine(), "figures": list(digests)}

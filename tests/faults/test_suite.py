@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.tests.faults import figures, page, table, torchrun
+from ansible_collections.muster.train.tests.faults import figures, page, suite, table, torchrun
 
 SEED = 20261122
 # Most of them wait most of the time.
@@ -42,6 +42,16 @@ def test_every_fault_ends_as_expected(made: dict[str, Future[figures.Figure]], n
 @pytest.mark.skipif(torchrun.skip_reason() is not None, reason="torch is not installed")
 def test_without_the_gang_a_head_that_finishes_first_fails_its_peers(tmp_path: Path) -> None:
     assert torchrun.hasty_head(tmp_path) == 1
+
+
+def test_a_stored_figure_replaces_its_row_and_keeps_the_others(tmp_path: Path) -> None:
+    stored = tmp_path / "new" / "figures.json"
+    first, second = list(table.FAULTS)[:2]
+    suite.store(figures.Figure(second, bound_s=5.0, rounds=1, seconds=[2.0]), SEED, stored)
+    suite.store(figures.Figure(first, bound_s=5.0, rounds=1, seconds=[3.0]), SEED, stored)
+    suite.store(figures.Figure(second, bound_s=5.0, rounds=1, seconds=[4.0]), SEED, stored)
+    rows = json.loads(stored.read_text())["figures"]
+    assert [(row["fault"], row["worst_s"]) for row in rows] == [(first, 3.0), (second, 4.0)]
 
 
 def test_the_page_matches_the_table_and_the_figures() -> None:

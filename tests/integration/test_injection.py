@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.parameters i
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.corpus import corpus
+from ansible_collections.muster.train.tests.support.injection import escaped
 
 ENV = next(parameter for parameter in VERBS["launch"] if parameter.name == "env")
 # Of one process all strings of arguments and environment may have 2 MiB, and the longest are the unit tests'.
@@ -73,7 +74,9 @@ def test_hostile_values_arrive_and_return_and_none_is_executed(cluster: Cluster,
     output = json.dumps([text for text in texts.values() if len(text) < LONGEST])
     until = cluster.home / "given-end"
     env = {**variables, "PRINT": output, "UNTIL": str(until)}
-    launched = cluster.launch("-e", f"@{given}", script="recorder.py", script_args=arguments, env=env)
+    escaped_env = {name: escaped(value) for name, value in env.items()}
+    escaped_arguments = [escaped(argument) for argument in arguments]
+    launched = cluster.launch("-e", f"@{given}", script="recorder.py", script_args=escaped_arguments, env=escaped_env)
     assert launched.rc == 0, launched.out
     until.touch()
     cluster.wait_phase(RUN_ID, "failed")

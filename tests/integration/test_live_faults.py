@@ -130,7 +130,7 @@ ALONE = {
         make=f"echo 'import os' >>{CODE}/parts.py",
         mend=f"{GIT} checkout --quiet parts.py",
         check="code",
-        observed="changes [0-9a-f]{12}",
+        observed=r"changes [0-9a-f]{12} in parts\.py",
         expected="the same changes on every node, no changes as on n1 and n2",
         remedy=f".*'git -C {CODE} status --short'; then .* muster.train.setup --tags code",
     ),

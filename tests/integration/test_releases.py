@@ -72,7 +72,7 @@ def test_unit_tests_of_the_nodes_side(host: str, mixed_inventory: Path) -> None:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", f"{packages}.new", *PYTEST]
         subprocess.run([*command, "--python-version", PYTHONS[host], "--only-binary", ":all:"], check=True)
         Path(f"{packages}.new").rename(packages)
-    listing = ["git", "ls-files", "-z", "galaxy.yml", "plugins", "tests", "tools"]
+    listing = ["git", "ls-files", "-z", "galaxy.yml", "plugins", "roles/code/vars", "tests", "tools"]
     files = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     send(mixed_inventory, host, ROOT, [name for name in files if name and (ROOT / name).exists()], PLACE)
     send(mixed_inventory, host, packages, ["."], f"{HOME}/packages")

@@ -95,7 +95,7 @@ def changes(printed: str) -> list[int]:
 
 def phases(printed: str) -> dict[str, str]:
     """Return each node's phase in a printed table of nodes."""
-    return dict(re.findall(r"^(10\.\S+) +[-\d]+ +(\w+)", printed, re.MULTILINE))
+    return dict(re.findall(r"^(10\.\S+) +[-\d]+(?: \(for \S+\))? +(\w+)", printed, re.MULTILINE))
 
 
 @pytest.fixture

@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.plugins.module_utils.runner.process import Process
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+
+
+def run_dir_of(process: Process) -> str:
+    return process_tree.environment(process.pid).get("MUSTER_RUN_DIR", "")
 
 
 def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster) -> None:
@@ -22,10 +28,17 @@ def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster
     }
     cluster.write()
     until = cluster.home / "until"
-    launched = cluster.launch(max_restarts=1, script_args=f"--seconds 3000 --until {until}")
+    shared = cluster.home / "shared"
+    shared.mkdir()
+    launched = cluster.launch(
+        max_restarts=1,
+        script_args=f"--seconds 3000 --until {until}",
+        env={"TEST_PLACE": "{output_dir}/{node_rank}"},
+        launch_shared_output_dir=str(shared),
+    )
     assert launched.rc == 0, launched.out
     output = " ".join(launched.out.split())
-    assert "Connection refused, so the spare node3 takes its place; expected its facts (module node_facts)" in output
+    assert "Connection refused, so the spare node3 takes its place; expected an SSH server (Ansible)" in output
     assert "node2: python interpreter: " in output and "so it is not a spare in this run" in output
     cluster.wait_phase(RUN_ID, "running", "node3", "node1")
     wait_for(lambda: "a spare" in str(cluster.state("node4").get("why")), "the spare has joined")
@@ -35,12 +48,16 @@ def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster
         "node3": "running",
         "node4": "waiting",
     }
-    assert "running · 2 ranks on 2 nodes" in status.out
+    assert "running · 2 ranks on 2 nodes · node3 for node0" in status.out
+    assert re.search(r"^node3 +0 \(for node0\) +running ", status.out, re.MULTILINE), status.out
 
     runner = process_tree.look(int(cluster.state("node1")["pid"]))
     assert runner is not None
     process_tree.send(runner, signal.SIGKILL)
     cluster.wait_phase(RUN_ID, "running", "node4")
+    ranks = [process for process in cluster.processes() if f"/node4/runs/{RUN_ID}" in run_dir_of(process)]
+    places = {process_tree.environment(process.pid).get("TEST_PLACE") for process in ranks} - {None}
+    assert places == {f"{shared}/{RUN_ID}/1"}, "the spare's ranks have the node rank that it took"
     until.touch()
     followed = cluster.verb("follow", run_id=RUN_ID)
     assert followed.rc == 0, followed.out
@@ -51,6 +68,11 @@ def test_the_run_ends_although_the_head_is_away_and_a_node_dies(cluster: Cluster
     )
     record = cluster.record()
     assert (record["verdict"], record["nodes"]) == ("succeeded", ["node3", "node1"])
+    assert (record["replaced"], record["warnings"]) == ({"node0": "node3", "node1": "node4"}, [])
+    [ended] = record["ended_attempts"]
+    assert (ended["attempt"], ended["verdict"], ended["node"]) == (1, "lost", "node1")
+    assert " · 2 ranks on 2 nodes · attempt 2 · node3 for node0 and node4 for node1 · " in followed.out
+    assert f"  attempt 1 ended at {ended['ended'][11:19]} UTC: node1: " in followed.out
     brought = cluster.experiments / RUN_ID / "ranks" / "rank_01.log"
     assert brought.read_bytes() == (cluster.run_dir("node4") / "logs" / "rank_01.log").read_bytes(), "the later one"
     assert brought.read_bytes() != (cluster.run_dir("node1") / "logs" / "rank_01.log").read_bytes()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -19,7 +20,9 @@ from ansible_collections.muster.train.tests.faults import disks
 from ansible_collections.muster.train.tests.support import no_flock
 from ansible_collections.muster.train.tests.support.cluster import RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
+from ansible_collections.muster.train.tests.support.unprivileged import open_folder
 
+PYTHON = "/usr/bin/python3"
 LATER = "multinode_1ch_autoth_20261120_143053_later"
 
 
@@ -80,6 +83,27 @@ def test_a_run_is_stopped_where_no_inode_is_left(cluster: Cluster) -> None:
             cluster.destroy()
 
 
+def test_a_success_on_a_full_disk_of_the_head_is_not_silent(cluster: Cluster) -> None:
+    until = cluster.home / "until"
+    with small_disk(cluster.home / "work" / "node0", "300m", 20000) as disk:
+        try:
+            launched = cluster.launch(script_args=f"--seconds 3000 --until {until}")
+            assert launched.rc == 0, launched.out
+            cluster.wait_phase(RUN_ID, "running")
+            disks.fill(disk)
+            until.touch()
+            followed = cluster.verb("follow", run_id=RUN_ID)
+            assert followed.rc == 0, followed.out
+            record = cluster.record()
+            [warning] = record["warnings"]
+            assert (record["verdict"], warning["kind"], warning["node"]) == ("succeeded", "disk_full", "node0")
+            text = f"succeeded, but the disk of node0 was full at {warning['at'][11:19]} UTC: check the last checkpoint"
+            assert f"\n  {text}\n" in followed.out
+            assert record["why"] == text
+        finally:
+            cluster.destroy()
+
+
 def test_a_run_whose_files_a_cleaner_removes_is_still_known_and_stopped(cluster: Cluster) -> None:
     assert cluster.launch(script_args="--seconds 3000").rc == 0
     cluster.wait_phase(RUN_ID, "running")
@@ -96,3 +120,27 @@ def test_a_run_whose_files_a_cleaner_removes_is_still_known_and_stopped(cluster:
     assert stopped.rc == 0, stopped.out
     assert stopped.phases == {"node0": "stopped", "node1": "stopped"}
     assert cluster.processes() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("su") is None, reason="only root becomes a user by su, unasked")
+@pytest.mark.skipif(not os.path.exists(PYTHON), reason=f"{PYTHON} not found, which every user can execute")
+@pytest.mark.parametrize("verb", ["status", "stop", "logs"])
+def test_runs_of_another_user_are_not_called_absent(verb: str) -> None:
+    """Root's runs in one work directory that every user may enter, and another user who looks for them."""
+    with open_folder() as folder:
+        work = folder / "shared"
+        become = {"ansible_become": True, "ansible_become_method": "su", "ansible_become_user": "nobody"}
+        su = {"ansible_become_flags": "-s /bin/sh", "ansible_pipelining": True, "ansible_python_interpreter": PYTHON}
+        cluster = Cluster(folder, policy={**become, **su, "launch_workdir": str(work)})
+        (work / ".muster" / "nodes" / "node0" / "runs" / RUN_ID).mkdir(parents=True)
+        (work / ".muster").chmod(0o700)
+        try:
+            played = cluster.verb(verb)
+        finally:
+            cluster.destroy()
+        assert played.rc != 0
+        [line] = played.messages
+        assert line == (
+            f"no run was found that this user can read; node0 and node1: {work}/.muster belongs to root, and nobody "
+            "cannot read it: run the command as root, or set launch_workdir to the work directory of your own runs"
+        )

@@ -46,7 +46,9 @@ class Played:
     @property
     def phases(self) -> dict[str, str]:
         """The phase of each node in the table of `status`, `stop` or a verdict."""
-        return dict(re.findall(r"^(node\d+) +(?:(?:\d+|spare) +)?([a-z_]+)\b", self.out, re.MULTILINE))
+        return dict(
+            re.findall(r"^(node\d+) +(?:(?:\d+(?: \(for [^)]+\))?|spare) +)?([a-z_]+)\b", self.out, re.MULTILINE)
+        )
 
     @property
     def changed(self) -> dict[str, int]:

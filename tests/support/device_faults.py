@@ -21,7 +21,6 @@ from ansible_collections.muster.train.tests.support.faults import (
     node,
     off_fabric,
     other_model,
-    put,
     swap_rails,
     text,
 )
@@ -61,7 +60,7 @@ DEVICES = [
         "foreign process",
         IB,
         "gpu processes",
-        change=put("processes", gpu=[{"pid": 3, "uid": 7, "command": "python", "run_id": None, "device": None}]),
+        change=node(gpu_processes=[{"pid": 3, "uid": 7, "command": "python", "run_id": None, "device": None}]),
     ),
     Fault("Xid 79", IB, "kernel log", change=log("xid", 79)),
     Fault("Xid 31", IB, "kernel log", "warn", change=log("xid", 31)),

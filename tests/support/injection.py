@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -50,3 +51,8 @@ def findings_against(plan: Callable[[], object]) -> list[finding.Finding]:
         plan()
     assert all(line.isprintable() for line in refused.split("\n"))
     return caught.value.findings
+
+
+def escaped(text: str) -> str:
+    """Return a text as it is given where a name in braces is a placeholder."""
+    return re.sub(r"(?<!\$)(\{[A-Za-z_][A-Za-z0-9_]*\})", r"{\1}", text)

@@ -45,6 +45,7 @@ def make_job(tmp_path: Path, argv: list[str], **changes: Any) -> Job:
         run_dir=run_dir,
         output_dir=run_dir + "/outputs",
         code_dir=str(tmp_path),
+        cwd=str(tmp_path),
         checkpoint_dir="",
         slot="default",
         rendezvous=Rendezvous("127.0.0.1", 29400),

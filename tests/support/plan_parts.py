@@ -35,6 +35,7 @@ POLICY: dict[str, Any] = {
     "launch_head_address": "",
     "launch_port_range": "29400-29999",
     "launch_slot": "default",
+    "launch_cwd": "code",
     "launch_runtime": "host",
     "launch_compose_file": "~/muster/container/compose.yaml",
     "launch_compose_service": "train",
@@ -44,10 +45,13 @@ POLICY: dict[str, Any] = {
     "launch_abort_grace": 10,
     "launch_background_wait": 60,
     "launch_checkpoint_dir": "",
+    "launch_shared_output_dir": "",
     "launch_join_timeout": 20,
     "launch_lost_after": 12,
     "launch_disk_wait": 300,
     "launch_log_limit_mib": 256,
+    "launch_collect_exclude": ["checkpoints", "checkpoint-*", "*.safetensors", "*.pt", "*.pth", "*.ckpt", "*.distcp"],
+    "launch_collect_limit_mib": 1024,
 }
 
 

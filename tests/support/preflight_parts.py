@@ -75,7 +75,8 @@ def healthy(facts: Facts, number: int) -> Facts:
         },
         "reach": [{"address": "10.99.0.1", "port": 29400, "result": "refused", "error": None}],
         "kernel_log": {"readable": True, "errors": [], "source": "journalctl -k -b"},
-        "processes": {"gpu": [], "runs": [], "hung": []},
+        "processes": {"runs": [], "hung": []},
+        "gpu_processes": [],
         "memory": {"total_bytes": 2 << 40, "available_bytes": 1 << 40, "swap_bytes": 0, "hugepages": 0},
         "sudo": {"passwordless": True, "why": None},
         "interfaces": {

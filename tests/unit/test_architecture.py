@@ -170,9 +170,18 @@ def test_the_page_names_the_files_that_touch_the_disk_beside_the_seam() -> None:
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith("module_utils/")])
 def test_nodes_need_the_standard_library_only(path: str) -> None:
     tree = ast.parse((PLUGINS / path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []  # never executed
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == set()
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_records_are_made_by_the_cheap_decorator(path: str) -> None:
+    text = (PLUGINS / path).read_text(encoding="utf-8")
+    assert re.findall(r"^\s*@.*dataclass\(.*frozen=.*", text, re.MULTILINE) == []
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.startswith(SIDES)])

@@ -8,11 +8,11 @@ Fields are those of the Engine's API (`docker info --format json`) that all its 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from .._records.frozen import field, frozen
 from .._records.health import Image
 from .._records.known import parse_json
 
@@ -34,7 +34,7 @@ _MISSING = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class EngineInfo:
     """The answer of `docker info`; version is the engine's, None where it did not answer."""
 
@@ -43,9 +43,9 @@ class EngineInfo:
     compose: str | None = None
     root_dir: str | None = None
     containers: int | None = None
-    runtimes: list[str] = dataclasses.field(default_factory=list)
-    cdi_folders: list[str] = dataclasses.field(default_factory=list)
-    errors: list[str] = dataclasses.field(default_factory=list)
+    runtimes: list[str] = field(default_factory=list)
+    cdi_folders: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 def parse_info(text: str) -> EngineInfo:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Callable
 
 from .._container.kind import read_container
@@ -16,7 +16,8 @@ from .._host.live import LiveHost
 from .._host.probe import run_probes
 from .._net.network import read_net
 from .._rdma.devices import read_rdma
-from .._records.gpu import Gpu
+from .._records.frozen import frozen
+from .._records.gpu import Gpu, GpuProcess
 from .._records.node import Config, File, NodeFacts, TrainingPython, Workdir
 from .._records.rdma import Rdma
 from .._records.subsets import HEALTH
@@ -37,7 +38,7 @@ from .query import FactsQuery
 PROBE_CAP_S = 10.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Gathered:
     """The facts of a node; rdma and gpu are separate facts, None unless the query has them."""
 
@@ -70,15 +71,16 @@ def gather(host: LiveHost, query: FactsQuery, cap: float = PROBE_CAP_S) -> Gathe
         "net": lambda: read_net(host, query.ports, warnings.append),
         "rdma": lambda: read_rdma(host, warnings.append),
         "gpu": lambda: read_gpu(host, warnings.append),
-        "code": lambda: read_code(host, query.code_dir, warnings.append),
+        "code": lambda: read_code(host, query.code_dir, warnings.append, _named(host, query)),
         "files": lambda: _read_files(host, query, warnings.append),
         "limits": lambda: _read_limits(host, warnings.append),
         "slot": lambda: read_holder(host, query.workdir, query.node, query.slot) if query.node else None,
         "container": lambda: read_container(host),
-        "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append),
+        "versions": lambda: read_versions(host, query.code_dir, query.python, warnings.append, query.python_path),
         "tools": lambda: read_tools(host),
         "kernel": lambda: read_kernel(host),
         "inherited": lambda: _read_inherited(host, query, warnings.append),
+        "gpu_processes": lambda: _read_gpu_processes(host),
     }
     probes: dict[str, Callable[[], Any]] = {
         "workdir": lambda: read_workdir(host, query.workdir, identity.mark, query.probe_locks),
@@ -143,14 +145,18 @@ def _disk_probe(host: LiveHost, query: FactsQuery, path: str) -> Callable[[], Di
 
 
 def _health_probes(host: LiveHost, query: FactsQuery) -> dict[str, Callable[[], Any]]:
-    """Return the probes of HEALTH in the query; a launch has none, and need not compile their readers."""
-    names = [name for name in HEALTH if name in query.subset]
+    """Return the other probes of HEALTH in the query; a launch has none, and need not compile their readers."""
+    names = [name for name in HEALTH if name in query.subset and name != "gpu_processes"]
     if not names:
         return {}
     from .health import health_probes
 
     probes = health_probes(host, query)
     return {name: probes[name] for name in names}
+
+
+def _named(host: Host, query: FactsQuery) -> list[str]:
+    return [locate(host, query.code_dir, name) for name in query.files]
 
 
 def _read_files(host: Host, query: FactsQuery, warn: Callable[[str], None]) -> tuple[dict[str, File], Config | None]:
@@ -168,6 +174,12 @@ def _read_inherited(host: LiveHost, query: FactsQuery, warn: Callable[[str], Non
         file = locate(host, query.code_dir, query.compose_file)
         inherited += read_service(host, query.docker, file, query.compose_service, warn)
     return inherited
+
+
+def _read_gpu_processes(host: Host) -> list[GpuProcess] | None:
+    from .._system.gpu_processes import read_gpu_processes  # not every query asks for it
+
+    return read_gpu_processes(host)
 
 
 def _read_limits(host: Host, warn: Callable[[str], None]) -> tuple[Memlock | None, dict[str, Limit]]:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from .._records.frozen import frozen
 from .._records.subsets import SUBSETS
 
 
-@dataclass(frozen=True)
+@frozen
 class FactsQuery:
     """What to gather: paths, names and subsets; relative files are below code_dir."""
 
@@ -18,6 +17,7 @@ class FactsQuery:
     code_dir: str
     node: str | None = None
     python: str = "python3"
+    python_path: str | None = None
     files: tuple[str, ...] = ()
     config: str | None = None
     data_dirs: tuple[str, ...] = ()

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from .._records.frozen import frozen
 
 # More than any tool prints about a machine; the rest of a runaway command's output is read and dropped.
 OUTPUT_LIMIT = 16 * 1024 * 1024
@@ -21,7 +22,7 @@ LINE_LIMIT = 300
 DAEMON = "Error response from daemon: "
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandResult:
     """The result of a command; rc is None if it could not be started (missing) or was abandoned (timed_out)."""
 

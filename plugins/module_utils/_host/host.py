@@ -15,6 +15,7 @@ import pwd
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import BinaryIO, Callable, NamedTuple
 
 from .command import CommandResult, run_command
@@ -43,6 +44,13 @@ class Owner(NamedTuple):
     mode: int
     uid: int
     gid: int
+
+
+class DirEntry(NamedTuple):
+    """One name in a directory; is_dir is false for a link."""
+
+    name: str
+    is_dir: bool
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -161,6 +169,14 @@ class Host(Rooted):
         except (OSError, ValueError):
             return None
 
+    def scan_dir(self, path: str, most: int) -> list[DirEntry] | None:
+        """Return at most this many entries of a directory, in no order: for those too large for list_dir."""
+        try:
+            with os.scandir(self.here(path)) as entries:
+                return [DirEntry(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, most)]
+        except (OSError, ValueError):
+            return None
+
     # Status
 
     def _stat(self, path: str) -> os.stat_result | None:
@@ -243,12 +259,13 @@ class Host(Rooted):
         """Return the uid that commands run as."""
         return os.geteuid()
 
-    def user_name(self) -> str:
-        """Return the user's name, the uid in digits when it has none (as in pods of OpenShift)."""
+    def user_name(self, uid: int | None = None) -> str:
+        """Return a user's name, by default this one's; the uid in digits without a name (as in pods of OpenShift)."""
+        uid = os.geteuid() if uid is None else uid
         try:
-            return pwd.getpwuid(os.geteuid()).pw_name
+            return pwd.getpwuid(uid).pw_name
         except KeyError:
-            return str(os.geteuid())
+            return str(uid)
 
     def home(self) -> str:
         """Return the user's home in the user database, where libraries look for it; HOME may be another."""

@@ -13,11 +13,11 @@ import re
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Callable
 
 from .._host.host import Host
 from .._host.live import LiveHost
+from .._records.frozen import frozen
 from .._records.node import Address, Net, PortHolder, Route
 from .interfaces import read_speeds
 from .ipv6 import ADDRESSES, ROUTES, RTF_GATEWAY, RTF_REJECT, RTF_UP, parse_ipv6_addresses, parse_ipv6_routes
@@ -29,7 +29,7 @@ TCP_LISTEN = "0A"
 _LEAF = re.compile(r"\|-- (\d{1,3}(?:\.\d{1,3}){3})$")
 
 
-@dataclass(frozen=True)
+@frozen
 class Listener:
     """One TCP socket that waits for connections."""
 

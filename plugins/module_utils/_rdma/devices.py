@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Callable
 
 from .._host import pci, sysfs
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.rdma import AMAZON, Hca, Rdma
 from .._text.order import natural
 from . import uverbs
@@ -27,7 +27,7 @@ _VENDOR = re.compile(r"0x[0-9a-f]{4}")
 _PORT = re.compile(r"[0-9]{1,3}")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Place:
     """Where a device is: its folder, its PCI address, and folders that may show its PCI device."""
 

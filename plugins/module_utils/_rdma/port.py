@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .._host import sysfs
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.rdma import ROCE_V2, Gid, Port, choose_gid
 from .gids import interfaces as gids_interfaces
 from .gids import is_link_local, read_gids
@@ -32,7 +33,7 @@ ROCE_HEADERS = 40 + 8 + 12 + 4 + 28 + 4
 MTUS = (4096, 2048, 1024, 512, 256)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DeviceContext:
     """What a port needs of its device and the machine; reasons are those that apply to all ports of the device.
 

@@ -10,10 +10,10 @@ SR-IOV device plugin granted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from .._host import pci, sysfs
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.known import as_dict, parse_json
 
 CLASS = "/sys/class/infiniband_verbs"
@@ -64,7 +64,7 @@ def _beside(host: Host, devices: list[str], other_names: set[str]) -> str | None
     return None
 
 
-@dataclass(frozen=True)
+@frozen
 class Grants:
     """PCI addresses and HCAs that the SR-IOV device plugin granted to this pod; empty without a grant."""
 

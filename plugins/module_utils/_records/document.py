@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from .._text.stamps import seconds_of
+from .frozen import frozen
 from .job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from .known import as_dict, fields_of
 
 # In characters, lines and entries: more than a runner writes.
-MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES = 4096, 100, 64, 65536
+MOST_TEXT, MOST_LINES, MOST_PARTS, MOST_NODES, MOST_RANKS = 4096, 100, 64, 65536, 65536
 
 P = TypeVar("P", bound="Document")
 
@@ -59,10 +60,22 @@ def as_lines(value: object) -> list[str]:
     return [line for line in texts if line is not None]
 
 
+def as_integers(value: object) -> list[int] | None:
+    """Return the integers of a list, None for anything else."""
+    numbers = map(as_integer, value[:MOST_RANKS]) if isinstance(value, list) else None
+    return None if numbers is None else [number for number in numbers if number is not None]
+
+
 def as_phases(value: object) -> dict[str, str | None]:
     """Return the phase of each node, None of one that never came."""
     items = list(as_dict(value).items())[:MOST_NODES]
     return {str(as_text(node)): None if given is None else as_phase(given) for node, given in items}
+
+
+def as_names(value: object) -> dict[str, str]:
+    """Return the texts by name of an object, empty for anything else."""
+    texts = {str(as_text(name)): as_text(text) for name, text in list(as_dict(value).items())[:MOST_LINES]}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 # The readers of fields by their annotations.
@@ -74,10 +87,12 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "int": as_count,
     "bool": as_flag,
     "list[str]": as_lines,
+    "dict[str, str]": as_names,
+    "list[int] | None": as_integers,
 }
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Document:
     """A record that is read from any JSON value; OWN_READERS are those of single fields."""
 

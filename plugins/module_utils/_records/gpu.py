@@ -8,15 +8,14 @@ None always means "could not be known from here". Field for field the facts' own
 
 from __future__ import annotations
 
-import dataclasses
-
+from .frozen import field, frozen
 from .known import Record
 
 # How far a GPU and an HCA are from each other on the PCI bus, from near to far, in the words of `nvidia-smi topo -m`.
 RELATIONS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Device(Record):
     """One logical GPU: a partition is a device of its own (partition: MIG profile or CPX/TPX/… mode)."""
 
@@ -29,7 +28,7 @@ class Device(Record):
     partition: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Link(Record):
     """The link between the GPUs a < b: the vendor's word (NV18, XGMI, PCIE, PIX …) and how many links, if known."""
 
@@ -39,7 +38,7 @@ class Link(Record):
     count: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NicLink(Record):
     """The PCI relation between a GPU and an HCA: PIX, PXB, PHB, NODE or SYS."""
 
@@ -48,7 +47,7 @@ class NicLink(Record):
     relation: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Nearest(Record):
     """The HCAs with the smallest relation to a GPU; on some machines the nearest is SYS."""
 
@@ -57,7 +56,7 @@ class Nearest(Record):
     names: list[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class TopologyFile(Record):
     """A file with the PCI topology of a VM; source is where it is known from, None where NCCL finds it by itself."""
 
@@ -65,7 +64,7 @@ class TopologyFile(Record):
     source: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Gpu(Record):
     """The GPUs of a node; count is how many a process here can open, vendor nvidia, amd or None.
 
@@ -76,10 +75,21 @@ class Gpu(Record):
     count: int
     driver_version: str | None = None
     runtime_version: str | None = None
-    devices: list[Device] = dataclasses.field(default_factory=list)
-    links: list[Link] = dataclasses.field(default_factory=list)
-    nics: dict[str, str] = dataclasses.field(default_factory=dict)
-    nic_links: list[NicLink] = dataclasses.field(default_factory=list)
-    nearest_nics: list[Nearest] = dataclasses.field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    nics: dict[str, str] = field(default_factory=dict)
+    nic_links: list[NicLink] = field(default_factory=list)
+    nearest_nics: list[Nearest] = field(default_factory=list)
     topology_file: TopologyFile | None = None
     virtual: bool | None = None
+
+
+@frozen
+class GpuProcess(Record):
+    """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
+
+    pid: int
+    uid: int | None = None
+    command: str | None = None
+    run_id: str | None = None
+    device: str | None = None

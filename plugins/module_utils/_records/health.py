@@ -8,12 +8,11 @@ None always means "could not be known from here". Parts of NodeFacts, field for 
 
 from __future__ import annotations
 
-import dataclasses
-
+from .frozen import field, frozen
 from .known import Record
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Clock(Record):
     """The node's clock in seconds since the epoch when it was read; asked is the controller's when it sent the task.
 
@@ -26,16 +25,16 @@ class Clock(Record):
     source: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ResolvedName(Record):
     """The addresses of a name here; source is /etc/hosts or resolver, None without an address, which error explains."""
 
-    addresses: list[str] = dataclasses.field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)
     source: str | None = None
     error: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DeviceFile(Record):
     """A device node of a GPU or an adapter; mode in octal digits, readable and writable for the user of the facts."""
 
@@ -47,15 +46,15 @@ class DeviceFile(Record):
     writable: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Image(Record):
     """An image in the node's engine; digests are those of repositories (name@sha256:…), none for one never pulled."""
 
     id: str
-    digests: list[str] = dataclasses.field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Engine(Record):
     """The container engine as command asks it; running None: it is there, but does not answer this user (see why).
 
@@ -72,15 +71,15 @@ class Engine(Record):
     root_dir: str | None = None
     containers: int | None = None
     gpu_containers: list[str] | None = None
-    images: dict[str, Image | None] = dataclasses.field(default_factory=dict)
-    runtimes: list[str] = dataclasses.field(default_factory=list)
+    images: dict[str, Image | None] = field(default_factory=dict)
+    runtimes: list[str] = field(default_factory=list)
     cdi: bool | None = None
     default_memlock: int | None = None
     memlock_source: str | None = None
     denied: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Reach(Record):
     """Whether a port answers: connected, refused (by the host: the port is closed), timeout, unreachable, unknown."""
 
@@ -90,7 +89,7 @@ class Reach(Record):
     error: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class KernelError(Record):
     """A line of the kernel's log about a GPU or an adapter: kind xid, sxid, ras or mlx5.
 
@@ -106,7 +105,7 @@ class KernelError(Record):
     count: int = 1
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class KernelLog(Record):
     """Errors in the kernel's log of this boot; where it is not readable, errors is empty and why says why.
 
@@ -115,23 +114,12 @@ class KernelLog(Record):
 
     readable: bool
     why: str | None = None
-    errors: list[KernelError] = dataclasses.field(default_factory=list)
+    errors: list[KernelError] = field(default_factory=list)
     source: str | None = None
     complete: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class GpuProcess(Record):
-    """A process that uses a GPU: device is its node in /dev or its PCI address, run_id that of a run of ours."""
-
-    pid: int
-    uid: int | None = None
-    command: str | None = None
-    run_id: str | None = None
-    device: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
+@frozen
 class RunProcess(Record):
     """A process that carries a run's mark (MUSTER_RUN_ID) in its environment."""
 
@@ -141,7 +129,7 @@ class RunProcess(Record):
     run_id: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class HungProcess(Record):
     """A process that sleeps in the kernel and cannot be ended (state D, seen twice); wait is where, if known."""
 
@@ -150,17 +138,16 @@ class HungProcess(Record):
     wait: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Processes(Record):
-    """Who uses the GPUs, what is left of runs, what hangs in the kernel; hidden: how many could not be looked into."""
+    """What is left of runs, what hangs in the kernel; hidden: how many could not be looked into."""
 
-    gpu: list[GpuProcess] | None = None
     runs: list[RunProcess] | None = None
     hung: list[HungProcess] | None = None
     hidden: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Memory(Record):
     """Main memory in bytes, how many huge pages are set aside, and the CPUs' frequency governor (if all have one)."""
 
@@ -171,7 +158,7 @@ class Memory(Record):
     governor: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Sudo(Record):
     """Whether this user becomes root without a password, and if not, sudo's answer."""
 
@@ -179,7 +166,7 @@ class Sudo(Record):
     why: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Interface(Record):
     """A network interface: state as the kernel's operstate, speed in Mb/s, how often it lost or found its carrier."""
 
@@ -189,7 +176,7 @@ class Interface(Record):
     carrier_changes: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class GpuState(Record):
     """How a GPU is. ecc_mode and ecc_pending: enabled or disabled; ecc_uncorrected since the driver was loaded.
 
@@ -219,7 +206,7 @@ class GpuState(Record):
     trouble: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class FabricManager(Record):
     """NVIDIA's fabric manager: needed where the node has NVSwitches; state is systemd's word for the service."""
 
@@ -228,7 +215,7 @@ class FabricManager(Record):
     state: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class GpuHealth(Record):
     """How the GPUs are; devices is None where no tool and no file could tell."""
 

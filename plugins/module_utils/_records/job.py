@@ -13,6 +13,8 @@ import dataclasses
 import re
 from typing import Any
 
+from .frozen import field, frozen
+
 # What is safe as the name of a directory on every machine; the controller makes run IDs in `_request/run_id.py`.
 SAFE_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 # Phases of nodes that gave no answer, that have no runner, and that have one.
@@ -29,7 +31,12 @@ def container_name(run_id: str, node_rank: int) -> str:
     return f"muster-{run_id}-{node_rank}"
 
 
-@dataclasses.dataclass(frozen=True)
+def open_node_rank(nonce: str) -> str:
+    """Return what stands for the node rank in a spare's command and variables: by its nonce never a user's text."""
+    return f"<node rank {nonce}>"
+
+
+@frozen
 class Rendezvous:
     """Where the ranks meet: the head's address and the run's port."""
 
@@ -37,7 +44,7 @@ class Rendezvous:
     port: int
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Variable:
     """A variable of the ranks: its value, where that came from, why, and the row of the decision table (D1 …).
 
@@ -52,7 +59,7 @@ class Variable:
     layer: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class JobContainer:
     """The container a job's runner lives in: docker is how Docker is called there, file the compose file by its path.
 
@@ -66,10 +73,10 @@ class JobContainer:
     name: str
     python: str
     labels: dict[str, str]
-    mounts: list[str] = dataclasses.field(default_factory=list)
+    mounts: list[str] = field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class GangSettings:
     """How the runners of a run hold together: the head's port for them, lost_after seconds of silence (0: never).
 
@@ -82,7 +89,7 @@ class GangSettings:
     nodes: list[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Job:
     """One node's part of a plan, what its runner reads from job.json; times in seconds (0: none), sizes in bytes.
 
@@ -104,6 +111,7 @@ class Job:
     run_dir: str
     output_dir: str
     code_dir: str
+    cwd: str
     checkpoint_dir: str
     slot: str
     rendezvous: Rendezvous
@@ -129,11 +137,23 @@ class Job:
         """Whether this node waits for another's rank."""
         return self.node_rank >= self.nnodes
 
+    @property
+    def shares_outputs(self) -> bool:
+        """Whether all nodes have one directory of outputs, which is not in the run directory."""
+        return self.output_dir != f"{self.run_dir}/outputs"
+
     def at(self, node_rank: int) -> Job:
         """Return the job with this node rank, with which a spare has other ranks."""
         if node_rank == self.node_rank:
             return self
-        return dataclasses.replace(self, node_rank=node_rank, first_rank=node_rank * self.nproc)
+        mark, rank = open_node_rank(self.nonce), str(node_rank)
+        return dataclasses.replace(
+            self,
+            node_rank=node_rank,
+            first_rank=node_rank * self.nproc,
+            argv=[word.replace(mark, rank) for word in self.argv],
+            environment=[dataclasses.replace(item, value=item.value.replace(mark, rank)) for item in self.environment],
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:

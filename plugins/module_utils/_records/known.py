@@ -12,10 +12,12 @@ import re
 import sys
 from typing import Any, TypeVar
 
+from .frozen import frozen
+
 R = TypeVar("R", bound="Record")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Record:
     """A record of a JSON object; another version may have written it with more keys or with fewer."""
 

@@ -9,9 +9,10 @@ older or newer.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from .frozen import field, frozen
+from .gpu import GpuProcess
 from .known import Record
 from .path_part import PathPart
 from .subsets import HEALTH
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # on the node every file of a module is compiled anew, and on
     from . import health
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class User(Record):
     """Who the facts were gathered as, which is who the ranks will run as."""
 
@@ -35,7 +36,7 @@ def is_ipv6(text: str) -> bool:
     return ":" in text
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Address(Record):
     """One address of this machine; the interface is None where neither the kernel nor the routes determine it."""
 
@@ -43,7 +44,7 @@ class Address(Record):
     interface: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Route(Record):
     """One route; gateway is None where the destination is on the link itself."""
 
@@ -53,7 +54,7 @@ class Route(Record):
     metric: int
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Rule(Record):
     """A rule of policy routing that new connections (to the destination only, if it has one) follow into a table."""
 
@@ -63,7 +64,7 @@ class Rule(Record):
     ipv6: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class PortHolder(Record):
     """The process that listens on a port; of another user's process, only the uid is visible."""
 
@@ -73,7 +74,7 @@ class PortHolder(Record):
     uid: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Net(Record):
     """How this node reaches others. Holders are only of the requested ports that are in use.
 
@@ -86,7 +87,7 @@ class Net(Record):
     listening: list[int]
     holders: dict[str, PortHolder]
     rules: list[Rule] | None = None
-    speeds: dict[str, int] = dataclasses.field(default_factory=dict)
+    speeds: dict[str, int] = field(default_factory=dict)
 
     @property
     def default_route(self) -> Route | None:
@@ -95,7 +96,7 @@ class Net(Record):
         return min(routes, key=lambda route: (is_ipv6(route.destination), route.metric), default=None)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Workdir(Record):
     """Where runs are kept. Two nodes with the same identity have the same directory of the same machine.
 
@@ -114,11 +115,17 @@ class Workdir(Record):
     untrusted: PathPart | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Code(Record):
-    """The checkout the ranks run in; branch is None on a detached head, dirty: changed or new and not ignored files.
+# Of the code, with a digest of each: together some tens of KiB at most.
+LISTED_FILES = 500
 
-    changes is a digest of those changes: two nodes with the same commit and the same changes have the same code.
+
+@frozen
+class Code(Record):
+    """The code the ranks run; branch is None on a detached head, dirty: changed files, or new ones that could be run.
+
+    changes is a digest of those files: two nodes with the same commit and the same changes have the same code. Without
+    git, tree is a digest of all files that can be imported. files are the first LISTED_FILES of either digest by name,
+    with the beginning of the digest of each, "" for one that is deleted; uncompared is why the digest is missing.
     source is git, or the name of the file that the role code left. why says what could not be read and for which
     reason; without it a commit of None means that it is not a checkout.
     """
@@ -131,9 +138,12 @@ class Code(Record):
     changes: str | None = None
     source: str | None = None
     why: str | None = None
+    tree: str | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    uncompared: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class TrainingPython(Record):
     """The training interpreter as asked for, and where it was found (None: not found)."""
 
@@ -141,7 +151,7 @@ class TrainingPython(Record):
     path: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class File(Record):
     """One file that was asked for; readable is true for regular files only."""
 
@@ -151,7 +161,7 @@ class File(Record):
     sha256: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Config(Record):
     """The launch's configuration file; text is None when it cannot be read whole as UTF-8."""
 
@@ -159,7 +169,7 @@ class Config(Record):
     text: str | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Systemd(Record):
     """Whether systemd runs this machine, and whether this user's services outlive their last session.
 
@@ -174,7 +184,7 @@ class Systemd(Record):
     in_session: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Holder(Record):
     """Who holds a slot now; fields are None when the holder's name cannot be read."""
 
@@ -185,7 +195,7 @@ class Holder(Record):
     since: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NodeFacts(Record):
     """What a node is (`ansible_facts.node`). A subset that failed or was not asked for is None."""
 
@@ -210,7 +220,7 @@ class NodeFacts(Record):
     tools: Tools | None = None
     kernel: Kernel | None = None
     inherited: list[Inherited] | None = None
-    timings: dict[str, int] = dataclasses.field(default_factory=dict)
+    timings: dict[str, int] = field(default_factory=dict)
     clock: health.Clock | None = None
     names: dict[str, health.ResolvedName] | None = None
     devices: list[health.DeviceFile] | None = None
@@ -222,10 +232,11 @@ class NodeFacts(Record):
     sudo: health.Sudo | None = None
     interfaces: dict[str, health.Interface] | None = None
     gpu_health: health.GpuHealth | None = None
+    gpu_processes: list[GpuProcess] | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *modules: str) -> NodeFacts:
-        if any(data.get(name) is not None for name in HEALTH):
+        if any(data.get(name) for name in HEALTH):
             from . import health
 
             modules = (health.__name__,)

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from .frozen import frozen
 from .known import Record
 
 ROOT_OWNER = "owner root, or the user who became root by sudo"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class PathPart(Record):
     """A directory on the way to a path: its owner and its permission bits."""
 

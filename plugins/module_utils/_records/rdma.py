@@ -8,16 +8,16 @@ None always means "could not be known from here". Field for field the facts' own
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 
+from .frozen import frozen
 from .known import Record
 
 AMAZON = "0x1d0f"  # a vendor_id
 ROCE_V2 = "RoCE v2"  # a type of GID
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Gid(Record):
     """One entry of a port's GID table that is set; address is the IPv4 or IPv6 address it stands for."""
 
@@ -54,7 +54,7 @@ def choose_gid(
     return min((gid for gid in gids if gid.type == ROCE_V2 and gid.family), key=order, default=None)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Port(Record):
     """One port; states are the kernel's words, rate in Gb/s; reasons say why it is not usable."""
 
@@ -74,7 +74,7 @@ class Port(Record):
     reasons: list[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Hca(Record):
     """One device below /sys/class/infiniband; link_… are its PCIe link's lanes and generation, now and at most."""
 
@@ -98,7 +98,7 @@ class Hca(Record):
     link_gen_max: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Gdr(Record):
     """What the kernel has for GPUDirect RDMA; dmabuf is None because only the driver itself can tell."""
 
@@ -116,7 +116,7 @@ class Gdr(Record):
         return [name for name, loaded in modules.items() if loaded]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Rdma(Record):
     """All RDMA devices; usable: at least one port that NCCL could use, None where the devices could not be seen."""
 

@@ -9,12 +9,11 @@ runner takes this file along.
 
 from __future__ import annotations
 
-import dataclasses
-
 from .document import Document, as_phase, as_phases, as_stamp
+from .frozen import field, frozen
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Progress(Document):
     """How far the training is, as the lowest rank of a node writes it."""
 
@@ -25,7 +24,7 @@ class Progress(Document):
     first_loss: float | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class StalledNode(Document):
     """A node whose storage has not answered for some seconds."""
 
@@ -33,21 +32,34 @@ class StalledNode(Document):
     seconds: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Heartbeat(Document):
     """`heartbeat.json`: a counter, the seconds since the launcher's start, and the bytes of log that were lost.
 
-    stalled: on the head, the nodes whose storage does not answer.
+    stalled: on the head, the nodes whose storage does not answer. ranks: those that a program which starts them itself
+    has reported, None where the plan gives them.
     """
 
     count: int = 0
     progress: Progress | None = None
     elapsed_s: float | None = None
     log_dropped: int = 0
-    stalled: list[StalledNode] = dataclasses.field(default_factory=list)
+    stalled: list[StalledNode] = field(default_factory=list)
+    ranks: list[int] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
+class RunWarning(Document):
+    """What may have harmed the run on a node although it goes on; kind: `disk_full`, at: its first time (UTC)."""
+
+    OWN_READERS = {"at": as_stamp}  # noqa: RUF012
+
+    kind: str | None = None
+    node: str | None = None
+    at: str | None = None
+
+
+@frozen
 class StopRequest(Document):
     """A stop file: why, and the seconds from SIGTERM to SIGKILL; None: the job's own."""
 
@@ -55,7 +67,7 @@ class StopRequest(Document):
     grace: float | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class UnitEnd(Document):
     """`unit.<nonce>.json`: how the runner's systemd unit ended (systemd.exec(5), ExecStopPost)."""
 
@@ -64,7 +76,7 @@ class UnitEnd(Document):
     exit_status: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class JobOwner(Document):
     """What a job file says of whose it is; in_container: its runner lives in a container."""
 
@@ -77,7 +89,7 @@ class JobOwner(Document):
     container: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class MemlockLimits(Document):
     """The limit of locked memory in bytes, -1 for none."""
 
@@ -85,7 +97,7 @@ class MemlockLimits(Document):
     hard: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class RankFailure(Document):
     """How a rank failed: by its exit code or a signal; time in unix seconds, exception the type of the uncaught one.
 
@@ -99,15 +111,15 @@ class RankFailure(Document):
     signal: str | None = None
     exception: str | None = None
     message: str | None = None
-    traceback: list[str] = dataclasses.field(default_factory=list)
+    traceback: list[str] = field(default_factory=list)
     time: float | None = None
     likeness: int | None = None
     oom_killed: bool = False
     oom_detail: str | None = None
-    log_tail: list[str] = dataclasses.field(default_factory=list)
+    log_tail: list[str] = field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NodeReport(Document):
     """What the head knows of how a node's part of an attempt ended; cause: the run's end began there."""
 
@@ -124,7 +136,7 @@ class NodeReport(Document):
     exception: str | None = None
     message: str | None = None
     time: float | None = None
-    traceback: list[str] = dataclasses.field(default_factory=list)
+    traceback: list[str] = field(default_factory=list)
     likeness: int | None = None
     oom_killed: bool = False
     oom_detail: str | None = None
@@ -134,19 +146,37 @@ class NodeReport(Document):
     cause: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
+class EndedAttempt(Document):
+    """An attempt after which the run was started again: when it ended (UTC), and the node and rank where that began."""
+
+    OWN_READERS = {"ended": as_stamp}  # noqa: RUF012
+
+    attempt: int | None = None
+    ended: str | None = None
+    verdict: str | None = None
+    why: str | None = None
+    node: str | None = None
+    rank: int | None = None
+
+
+@frozen
 class GangSummary(Document):
+    """What the head knows of all nodes; replaced has the spare that took a node's rank, by node."""
+
     OWN_READERS = {"phases": as_phases}  # noqa: RUF012
 
     nodes: int | None = None
     joined: int | None = None
     started: int | None = None
     attempt: int | None = None
-    reports: list[NodeReport] = dataclasses.field(default_factory=list)
-    phases: dict[str, str | None] = dataclasses.field(default_factory=dict)
+    reports: list[NodeReport] = field(default_factory=list)
+    phases: dict[str, str | None] = field(default_factory=dict)
+    ended_attempts: list[EndedAttempt] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class End(Document):
     """How the whole run ended, where that began, and (note) why it was not started again where it could have been."""
 
@@ -157,7 +187,7 @@ class End(Document):
     note: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class RunRecord(Document):
     """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each).
 
@@ -178,13 +208,14 @@ class RunRecord(Document):
     progress: Progress | None = None
     heartbeat_age_s: float | None = None
     log_dropped: int = 0
-    stalled: list[StalledNode] = dataclasses.field(default_factory=list)
+    stalled: list[StalledNode] = field(default_factory=list)
     nonce: str | None = None
     label: str | None = None
     world_size: int | None = None
     nnodes: int | None = None
     nproc: int | None = None
     first_rank: int | None = None
+    ranks: list[int] | None = None
     created: str | None = None
     started: str | None = None
     ended: str | None = None
@@ -192,8 +223,8 @@ class RunRecord(Document):
     signal: str | None = None
     likeness: int | None = None
     first: RankFailure | None = None
-    failures: list[RankFailure] = dataclasses.field(default_factory=list)
-    log_tail: list[str] = dataclasses.field(default_factory=list)
+    failures: list[RankFailure] = field(default_factory=list)
+    log_tail: list[str] = field(default_factory=list)
     starter: str | None = None
     memlock: MemlockLimits | None = None
     boot_id: str | None = None
@@ -201,9 +232,10 @@ class RunRecord(Document):
     attempt: int | None = None
     gang: GangSummary | None = None
     end: End | None = None
+    warnings: list[RunWarning] = field(default_factory=list)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ListedRun(Document):
     """A run of a work directory: its phase as last written, and whether its runner lives."""
 

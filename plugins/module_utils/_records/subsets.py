@@ -12,10 +12,10 @@ IDENTITY = (
     *("net", "rdma", "gpu", "code", "files", "limits", "slot"),
     *("container", "disk", "versions", "tools", "kernel", "inherited"),
 )
-# The node's health, which only preflight reads.
+# The node's health, which only preflight reads; a launch reads gpu_processes alone.
 HEALTH = (
     *("clock", "names", "devices", "engine", "reach", "kernel_log"),
-    *("processes", "memory", "sudo", "interfaces", "gpu_health"),
+    *("processes", "memory", "sudo", "interfaces", "gpu_health", "gpu_processes"),
 )
 SUBSETS = (*IDENTITY, *HEALTH)
 # `min` is what is always there, so that it can be asked for alone.

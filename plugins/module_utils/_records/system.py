@@ -8,12 +8,11 @@ None always means "could not be known from here". Parts of NodeFacts, field for 
 
 from __future__ import annotations
 
-import dataclasses
-
+from .frozen import field, frozen
 from .known import Record
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Memlock(Record):
     """Limits of locked memory in bytes; -1 is unlimited.
 
@@ -26,7 +25,7 @@ class Memlock(Record):
     effective: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Limit(Record):
     """A limit of this process, and how far it may raise it itself; -1 is unlimited."""
 
@@ -34,7 +33,7 @@ class Limit(Record):
     hard: int | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Inherited(Record):
     """Variables for NCCL and PyTorch that processes get from one source.
 
@@ -48,7 +47,7 @@ class Inherited(Record):
     in_container: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Container(Record):
     """What kind of container this is (None: none detected), and what of the host it shares.
 
@@ -63,7 +62,7 @@ class Container(Record):
     host_ipc: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Disk(Record):
     """The file system of a directory that need not exist yet; free is what this user may still write, in bytes.
 
@@ -85,12 +84,13 @@ class Disk(Record):
     usable: bool | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Versions(Record):
     """Versions as written in files, and in sources which file; nothing was started to learn them.
 
     site_packages is where the training interpreter looks for packages, None where files do not tell it for certain:
-    only with it does a package that is None mean one that is not installed.
+    only with it does a package that is None mean one that is not installed. python_path is the PYTHONPATH that was
+    asked for, None where the login's counts.
     """
 
     python: str | None = None
@@ -105,10 +105,11 @@ class Versions(Record):
     amdgpu: str | None = None
     mlx5: str | None = None
     site_packages: list[str] | None = None
-    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    python_path: str | None = None
+    sources: dict[str, str] = field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Tools(Record):
     """Versions of container runtimes and schedulers by their own word; None where there is none of that name."""
 
@@ -118,7 +119,7 @@ class Tools(Record):
     slurm: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Kernel(Record):
     """The kernel: its release, what its command line says of PCI and memory, and the modules RDMA needs.
 
@@ -130,6 +131,6 @@ class Kernel(Record):
     numa_balancing: int | None = None
     numa_nodes: int | None = None
     transparent_hugepage: str | None = None
-    modules: list[str] = dataclasses.field(default_factory=list)
-    memory_peers: list[str] = dataclasses.field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
+    memory_peers: list[str] = field(default_factory=list)
     rdma_netns: str | None = None

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.job import ENDED, JobContainer, container_name
 from .._records.known import parse_json
 from .._records.run import JobOwner, RunRecord
@@ -30,7 +30,7 @@ class EngineError(Exception):
     """Docker did not answer usefully; the message ends with its own last line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ContainerReference:
     """A container's name, and the command that runs Docker."""
 
@@ -38,7 +38,7 @@ class ContainerReference:
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ContainerState:
     """The state of a container; exit_code: None while it runs or if it never ran; error: Docker's own message."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .._host.host import Host
 from .._host.removal import remove_tree, rename
 from .._records import layout
+from .._records.frozen import frozen
 from .._records.job import ENDED
 from .._records.known import parse_json
 from .._records.layout import HEARTBEAT, STATE
@@ -40,7 +40,7 @@ GONE = ".gone."  # no run ID begins like this: a directory that is being removed
 OVER = ("exited", "dead", "created")
 
 
-@dataclass(frozen=True)
+@frozen
 class PruneCandidate:
     """A container or a run directory, and why it stays (None: it goes)."""
 

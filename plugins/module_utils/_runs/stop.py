@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from .._host.host import Host
+from .._records.frozen import field, frozen
 from .._records.job import ENDED, Job
 from .._records.known import as_dict
 from .._records.layout import HEARTBEAT, STATE
@@ -41,12 +42,12 @@ NONCE = re.compile(r"[0-9a-f]{32}")
 PREPARED = re.compile(r"(?:job|plan|private)\.([0-9a-f]{32})\.json(?:\.\d+\.new)?")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Swept:
     """How many processes were ended that had no runner, and the pids that SIGKILL does not end."""
 
     swept: int = 0
-    unkillable: list[int] = dataclasses.field(default_factory=list)
+    unkillable: list[int] = field(default_factory=list)
 
 
 def _nonces(directory: str, host: Host) -> set[str]:

@@ -3,55 +3,53 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A digest of the changes in a checkout.
 
-Two nodes at one commit have the same code only if their changes are the same. Ignored files do not count. Git lists the
-files, but their contents are read here, because git's output of them depends on the user's configuration.
+Two nodes at one commit have the same code only if their changes are the same. Ignored files do not count, and new files
+only where an import can reach them or the launch names them: a program may write others into its directory. Git lists
+the files, but their contents are read here, because git's output of them depends on the user's configuration.
 """
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterable
 
 from .._host.budget import Budget
 from .._host.host import Host
+from .digest import Digest, digest_files
+from .importable import SUFFIXES, below, can_import
 
 ABOVE = ("git", "rev-parse", "--show-cdup")
 CHANGED = ("git", "--no-optional-locks", "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", "HEAD")
-NEW = ("git", "--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z")
+NEW = ("git", "--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z", "--")
 INNER = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
+# Files that may be imported, and directories: repositories in this one, of which git lists no files.
+PATTERNS = (*(f"*.{suffix}" for suffix in SUFFIXES), "*/")
 TIME_S = 3.0
-# A folder full of outputs that git does not ignore is not worth the time.
-FILES, SIZE = 500, 16 * 1024 * 1024
 
 
-def read_changes(host: Host, path: str) -> str | None:
-    """Return the digest in hex of the changed and new files of a checkout; None where it cannot be computed in time."""
+def read_changes(host: Host, path: str, directories: Iterable[str], named: Iterable[str]) -> Digest:
+    """Return the digest of the changed and new files of the checkout that path is in; None for one without any.
+
+    directories are those in which Python looks for modules, named the files that count in any case; both absolute.
+    """
     budget = Budget(host, TIME_S)
     above = budget.run(ABOVE, TIME_S, path)
     top = host.resolve(f"{path}/{above.out.strip()}")
     if above.rc != 0 or top is None:
-        return None
+        return Digest(None, uncompared=f"git rev-parse failed: {above.why(TIME_S)}")
+    roots = ["", *below(top, [host.resolve(directory) or directory for directory in directories])]
+    asked = below(top, [host.resolve(file) or file for file in named])
     names: set[str] = set()
-    for command in (CHANGED, NEW):
+    for command in (CHANGED, (*NEW, *PATTERNS, *(f":(literal){name}" for name in asked))):
         result = budget.run(command, TIME_S, top)
         if result.rc != 0:
-            return None
-        names.update(filter(None, result.out.split("\0")))
-    if len(names) > FILES:
-        return None
-    digest = hashlib.sha256()
-    for name in sorted(names):
-        file = f"{top}/{name}"
-        if (host.size(file) or 0) > SIZE or not budget.left(TIME_S):
-            return None
-        content = _content(host, file, budget)
-        if content is None:
-            return None
-        digest.update(f"{name}\0{content}\0".encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
+            return Digest(None, uncompared=f"git {command[2]} failed: {result.why(TIME_S)}")
+        listed = filter(None, result.out.split("\0"))
+        names.update(name for name in listed if command is CHANGED or name in asked or can_import(name, roots))
+    return digest_files(host, top, names, budget, _content) if names else Digest(None)
 
 
 def _content(host: Host, file: str, budget: Budget) -> str | None:
-    """Return a digest of a file, for a nested repository its commit; None if it could not be read."""
+    """Return what a file is, for a nested repository its commit; None if it could not be read, "" if it is gone."""
     link = host.read_link(file)
     if link is not None:
         return link
@@ -63,7 +61,7 @@ def _content(host: Host, file: str, budget: Budget) -> str | None:
         changed = any(not line.startswith("# ") for line in digests)
         return commit[0] if commit and not changed else None
     digest = host.sha256(file)
-    if digest is None and host.exists(file):
-        return None
+    if digest is None:
+        return None if host.exists(file) else ""
     owner = host.owner(file)
     return f"{digest} {bool(owner and owner.mode & 0o100)}"

@@ -1,19 +1,22 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The code that the ranks run: its commit, branch and changes."""
+"""The code that the ranks run: its commit, branch and changes, without git the files that can be imported."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shlex
+from collections.abc import Sequence
 from typing import Callable
 
 from .._host.host import Host
-from .._records.known import parse_json
+from .._records.known import as_dict, parse_json
 from .._records.node import Code
 from .._system.disks import in_checkout
+from .importable import below
 
 # One call for all (git-status(1), Porcelain Format Version 2); without locks it does not write the index.
 STATUS = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=normal"]
@@ -54,22 +57,38 @@ def parse_marker(text: str, path: str) -> Code | None:
     return Code(path, True, commit, word("branch"), dirty, word("changes"), MARKER)
 
 
-def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
-    """Return the state of the checkout at path; unknown values are None."""
+def parse_excludes(text: str) -> list[str]:
+    """Return the patterns of what rsync did not copy, which the role code leaves in the marker."""
+    patterns = as_dict(parse_json(text)).get("excludes")
+    return [item for item in patterns if isinstance(item, str)] if isinstance(patterns, list) else []
+
+
+def read_code(host: Host, path: str, warn: Callable[[str], None], files: Sequence[str] = ()) -> Code:
+    """Return the state of the code at path; unknown values are None. files are those that the launch names."""
     unknown = Code(path, host.is_dir(path), None, None, None)
 
     def could_not(why: str, state: Code | None = None) -> Code:
         warn(f"code {path}: {why}")
         return dataclasses.replace(state or unknown, why=why)
 
+    def with_tree(state: Code, excludes: Sequence[str] = ()) -> Code:
+        from .tree import read_tree  # nodes compile what is imported
+
+        digest = read_tree(host, path, ["", *below(path, folders)], excludes)
+        return dataclasses.replace(state, tree=digest.value, files=digest.files, uncompared=digest.uncompared)
+
     if not unknown.exists:
         return unknown
+    # Python looks for modules beside the script, too.
+    folders = [os.path.dirname(file) for file in files]
     if not host.exists(path + "/.git"):
         # Before git is called, which would report a repository further up.
         text = host.read_text(f"{path}/{MARKER}", MARKER_LIMIT)
         if text is not None:
             marked = parse_marker(text, path)
-            return marked or could_not(f"{MARKER} is not what the role code writes; the commit is unknown")
+            if marked is None:
+                return could_not(f"{MARKER} is not what the role code writes; the commit is unknown")
+            return with_tree(marked, parse_excludes(text))
     result = host.run(STATUS, timeout=STATUS_S, cwd=path)
     if result.rc == 0:
         state = Code(path, True, *parse_status(result.out), source="git")
@@ -77,13 +96,20 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
             return state
         from .changes import read_changes  # nodes compile what is imported
 
-        return dataclasses.replace(state, changes=read_changes(host, path))
+        digest = read_changes(host, path, [path, *folders], files)
+        return dataclasses.replace(
+            state,
+            dirty=bool(digest.value or digest.uncompared),
+            changes=digest.value,
+            files=digest.files,
+            uncompared=digest.uncompared,
+        )
     if result.timed_out:
         slow = f"git status took longer than {STATUS_S:.0f} s; whether it is dirty is unknown"
         return could_not(slow, _name_only(host, path))
     if result.missing:
         here = in_checkout(host, host.resolve(path) or path)
-        return could_not("is a checkout, but git is not installed") if here else unknown
+        return could_not("is a checkout, but git is not installed") if here else with_tree(unknown)
     if "dubious ownership" in result.err:
         return could_not(
             f"git does not trust this checkout, because it belongs to another user; to trust it: "
@@ -91,7 +117,7 @@ def read_code(host: Host, path: str, warn: Callable[[str], None]) -> Code:
         )
     if "not a git repository" not in result.err:
         return could_not(f"git status failed: {result.why(STATUS_S)}")
-    return unknown
+    return with_tree(unknown)
 
 
 def _name_only(host: Host, path: str) -> Code | None:

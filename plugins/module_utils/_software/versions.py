@@ -46,9 +46,13 @@ def parse_rccl_header(text: str) -> str | None:
     return ".".join(parts[part] for part in ("MAJOR", "MINOR", "PATCH")) if len(parts) == 3 else None
 
 
-def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str], None]) -> Versions:
-    """Return the versions of this node; command is the requested training interpreter."""
+def read_versions(
+    host: Host, code_dir: str, command: str, warn: Callable[[str], None], python_path: str | None = None
+) -> Versions:
+    """Return the versions of this node; command is the requested training interpreter, python_path its PYTHONPATH."""
     environ = read_environ(host)
+    if python_path is not None:
+        environ["PYTHONPATH"] = python_path
     interpreter = find_python(host, code_dir, command).path
     versions: dict[str, tuple[str | None, str]] = {}
     site = read_site_packages(host, interpreter, environ) if interpreter else SitePackages("/", {}, False)
@@ -68,6 +72,7 @@ def read_versions(host: Host, code_dir: str, command: str, warn: Callable[[str],
     return Versions(
         **{name: version for name, (version, _source) in versions.items()},
         site_packages=list(site.folders) if certain and site.folders else None,
+        python_path=python_path,
         sources={name: source for name, (version, source) in versions.items() if version is not None},
     )
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from .._host import pci
 from .._host.budget import Budget
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.health import KernelError, KernelLog
 from .._records.known import as_dict, parse_json
 
@@ -64,7 +65,7 @@ def read_kernel_log(host: Host, as_root: Sequence[str] = ()) -> KernelLog | None
     return KernelLog(False, "; ".join([*reasons, HINT]))
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Line:
     """One message, and the seconds since the boot if known."""
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 
 from .._host.host import Host
+from .._records.frozen import field, frozen
 
 # The strongest first; of a drop-in's name the strongest folder's file is read (logind.conf(5)).
 FOLDERS = ("/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd")
@@ -21,12 +21,12 @@ _SETTING = re.compile(
 _YES, _NO = ("1", "yes", "y", "true", "t", "on"), ("0", "no", "n", "false", "f", "off")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Logind:
     """The switches that are set, and the lists of users."""
 
-    switches: dict[str, bool] = dataclasses.field(default_factory=dict)
-    users: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    switches: dict[str, bool] = field(default_factory=dict)
+    users: dict[str, list[str]] = field(default_factory=dict)
 
     def kills(self, user: str) -> bool | None:
         """Return whether the processes of this user end with their session (manager_shall_kill); None: not set."""

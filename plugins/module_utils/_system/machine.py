@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from .._host import sysfs
 from .._host.host import Host
+from .._records.frozen import frozen
 from .._records.node import Systemd, User
 from .logind import Logind, read_logind
 
@@ -19,7 +19,7 @@ _USER_SLICE = re.compile(r"/user-[0-9]+\.slice(?:/|$)", re.MULTILINE)
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity:
     """Machine, boot and pid namespace (its inode): of these, containers of one machine may differ in the last only."""
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes that use GPUs, remain from runs, or hang in the kernel.
+"""Processes that remain from runs, or hang in the kernel.
 
 These are facts; the runner reads its processes in runner/process_tree.py.
 """
@@ -13,27 +13,20 @@ import re
 import time
 from collections.abc import Mapping
 
-from .._gpu.devices import read_presence
-from .._host import pci
 from .._host.host import Host
-from .._records.health import GpuProcess, HungProcess, Processes, RunProcess
+from .._records.health import HungProcess, Processes, RunProcess
 from ..runner.process import Process, parse_stat
 
-# Only compute processes: monitors and the persistence daemon have the device nodes open, too.
-USERS = ("nvidia-smi", "--query-compute-apps=pid,gpu_bus_id", "--format=csv,noheader")
-TIMEOUT_S = 5.0
-KFD = "/sys/class/kfd/kfd/proc"
 # A process that waits for a disk is in state D as well, but runs in between.
 HUNG_S = 1.0
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*([0-9]{1,20})$", re.MULTILINE | re.ASCII)
-_USER = re.compile(r"\s*([0-9]{1,10})\s*,\s*([0-9A-Fa-f:.]{1,20})\s*", re.ASCII)
 
 
 def read_processes(host: Host) -> Processes:
-    """Return the processes. Below another root no tool is run and there is no waiting."""
+    """Return the processes. Below another root there is no waiting."""
     processes = _all(host)
     runs, hidden = _runs(host, processes)
-    return Processes(gpu=_gpu(host), runs=runs, hung=_hung(host, processes), hidden=hidden)
+    return Processes(runs=runs, hung=_hung(host, processes), hidden=hidden)
 
 
 def _all(host: Host) -> dict[int, Process]:
@@ -94,38 +87,6 @@ def _runs(host: Host, processes: Mapping[int, Process]) -> tuple[list[RunProcess
         if mark is not None:
             runs.append(RunProcess(pid, uid(host, pid), command(host, pid), mark))
     return runs, hidden
-
-
-# GPUs
-
-
-def _gpu(host: Host) -> list[GpuProcess] | None:
-    """Return the processes that compute on GPUs."""
-    vendor, _count = read_presence(host)
-    if vendor == "nvidia":
-        return _nvidia(host)
-    if vendor == "amd":
-        names = host.list_dir(KFD)
-        pids = (name for name in names or [] if re.fullmatch("[0-9]{1,10}", name, re.ASCII))
-        return None if names is None else [_user(host, int(pid), "/dev/kfd") for pid in pids]
-    return []
-
-
-def _nvidia(host: Host) -> list[GpuProcess] | None:
-    if not host.is_live:
-        return None
-    result = host.run(USERS, TIMEOUT_S)
-    return [_user(host, pid, device) for pid, device in parse_users(result.out)] if result.rc == 0 else None
-
-
-def parse_users(text: str) -> list[tuple[int, str | None]]:
-    """Return pid and PCI address of the lines of nvidia-smi --query-compute-apps."""
-    matches = filter(None, map(_USER.fullmatch, text.splitlines()))
-    return [(int(match.group(1)), pci.normalize(match.group(2))) for match in matches]
-
-
-def _user(host: Host, pid: int, device: str | None) -> GpuProcess:
-    return GpuProcess(pid, uid(host, pid), command(host, pid), run_id(host, pid), device)
 
 
 # Hung

@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from .._records.frozen import frozen
+
 # What a call costs in memory beside its data.
 CALL_BYTES = 512
 
@@ -37,7 +39,7 @@ class Answer:
         return self.value
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class _Call:
     function: Callable[[], Any]
     size: int

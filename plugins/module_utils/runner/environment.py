@@ -27,4 +27,8 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
         environment.setdefault(variable, name)
     environment.update(private.get("secrets") or {})
     environment.update({item.name: item.value for item in job.environment})
+    if job.cwd != job.code_dir:
+        # `python -m` looks for modules in the directory in which it starts.
+        path = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([job.code_dir, *([path] if path else [])])
     return environment

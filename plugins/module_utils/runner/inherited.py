@@ -8,7 +8,8 @@ from __future__ import annotations
 # Of the environment in which Ansible or a container runs, what would speak to the ranks or to torchrun by accident.
 FOREIGN_PREFIXES = ("ANSIBLE_", "SSH_", "PET_", "TORCHELASTIC_", "MUSTER_")
 FOREIGN_NAMES = {
-    *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK"),
+    *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK"),
+    *("GROUP_WORLD_SIZE", "NODE_RANK", "NNODES", "NPROC_PER_NODE"),
     *("OMP_NUM_THREADS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "OLDPWD", "PWD", "_", "SHLVL"),
 }
 

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 
 from .._records.job import Job
-from . import files
+from . import files, shared_outputs
 from .claim import Refused
 from .claim import take as take_claim
 from .requests import StopRequests
@@ -49,6 +49,8 @@ def main(argv: list[str]) -> int:
         signal.signal(number, requests.note_signal)
     try:
         locks = take_claim(job, run_dir, lambda: requests.look() is not None)  # held until this process ends
+        if job.shares_outputs:
+            shared_outputs.lay_out(job)
     except Refused as refused:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
         return _refuse(run_dir, nonce, str(refused))

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .._records.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Process:
     """One process, told apart from a later one with the same pid by its start time (clock ticks since boot)."""
 

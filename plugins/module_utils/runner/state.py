@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import os
@@ -15,7 +14,7 @@ from typing import Any
 
 from .._records.job import ENDED, Job
 from .._records.layout import HEARTBEAT, STATE
-from .._records.run import Heartbeat, Progress, StalledNode
+from .._records.run import Heartbeat, Progress, RunWarning, StalledNode
 from .._text.stamps import utc
 from . import files, process_tree
 
@@ -25,7 +24,7 @@ IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_ra
 
 # What an attempt that has not ended has of its end.
 NOT_ENDED: dict[str, Any] = {
-    **dict.fromkeys(("why", "exit_code", "signal", "likeness", "first")),
+    **dict.fromkeys(("why", "exit_code", "signal", "likeness", "first", "ranks")),
     "failures": [],
     "log_tail": [],
 }
@@ -74,6 +73,7 @@ class State:
             **fields,
         }
         self._beats = 0
+        self._warnings: list[dict[str, Any]] = []  # of the disk thread, which adds them to what it writes
 
     @property
     def phase(self) -> str:
@@ -97,9 +97,12 @@ class State:
         elapsed_s: float,
         log_dropped: int,
         stalled: list[StalledNode],
+        ranks: list[int] | None = None,
     ) -> None:
         """Write the next heartbeat, and the state again if it could not be written."""
-        self._put(HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled), False)
+        self._put(
+            HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled, ranks), False
+        )
         if self._unwritten:
             self._write()
 
@@ -109,7 +112,7 @@ class State:
         self._put(STATE, functools.partial(self._save, copy.deepcopy(self.fields), last), last)
 
     def _save(self, fields: dict[str, Any], last: bool) -> None:
-        self._unwritten = not files.write_state(self._run_dir, STATE, fields, last)
+        self._unwritten = not files.write_state(self._run_dir, STATE, {**fields, "warnings": self._warnings}, last)
 
     def _save_beat(
         self,
@@ -117,10 +120,16 @@ class State:
         elapsed_s: float,
         log_dropped: int,
         stalled: list[StalledNode],
+        ranks: list[int] | None = None,
     ) -> None:
         self._beats += 1
-        document = Heartbeat(self._beats, read_progress(), round(elapsed_s, 1), log_dropped, stalled).to_dict()
-        with contextlib.suppress(OSError):  # a full disk costs this beat only
+        document = Heartbeat(self._beats, read_progress(), round(elapsed_s, 1), log_dropped, stalled, ranks).to_dict()
+        try:
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)
+        except OSError as error:  # a full disk costs this beat only
+            if error.errno in files.NO_ROOM and not self._warnings:
+                # The ranks' files, such as a checkpoint, had no room either.
+                self._warnings = [RunWarning("disk_full", self.fields.get("node"), utc()).to_dict()]
+                self._unwritten = True
         if not os.path.exists(os.path.join(self._run_dir, STATE)):  # a cleaner has removed it
             self._unwritten = True

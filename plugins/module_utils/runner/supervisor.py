@@ -24,8 +24,7 @@ from .attempt.child import adopt_orphans, wake_at_signals
 from .disk import Answer, DiskThread
 from .environment import environment_of
 from .gang.base import Gang, end_order, likeness_of_end, report_of
-from .gang.head import Head
-from .gang.member import Member
+from .gang.join import join_gang
 from .last_state import LastState
 from .ownership import give_back
 from .requests import StopRequests
@@ -92,7 +91,7 @@ class Supervisor:
     def _follow_gang(self, state: State) -> int:
         """Join the gang and follow its orders to the end; return the exit code."""
         try:
-            gang = self._join()
+            gang = join_gang(self.job, str(self._private.get("key") or "").encode(), self._selector)
         except OSError as error:
             endpoint = f"{self.job.rendezvous.address} port {self.job.gang.port}"
             why = f"the head cannot listen on {endpoint} for the other nodes: {error.strerror}"
@@ -119,12 +118,6 @@ class Supervisor:
         gang.close()
         self._last_state.wait(state)
         return 0 if state.phase in ("succeeded", "stopped") else 1
-
-    def _join(self) -> Gang:
-        key = str(self._private.get("key") or "").encode()
-        if self.job.nnodes > 1 and not key:
-            raise ValueError("a run on several nodes needs a key")
-        return (Head if self.job.node_rank == 0 else Member)(self.job, key, self._selector)
 
     def _turn(self, gang: Gang) -> float:
         """Handle what has arrived, waiting at most one tick; return the time."""
@@ -166,12 +159,12 @@ class Supervisor:
 
     def _run_attempt(self, state: State, gang: Gang, number: int, job: Job) -> tuple[str, dict[str, Any]]:
         """Make one attempt with the node rank of this job; return its phase and the state's fields."""
-        made = self._disk.ask(functools.partial(lay_out, job, self.run_dir))
+        environment = environment_of(job, self._private)
+        made = self._disk.ask(functools.partial(lay_out, job, self.run_dir, environment))
         self._wait_for_disk(gang, made, job.disk_wait, "stop", "end")
         places = {"attempt": number, "node_rank": job.node_rank, "first_rank": job.first_rank}
         fields: dict[str, Any] = {**places, **NOT_ENDED}
         try:
-            environment = environment_of(job, self._private)
             attempt = self._attempt = Attempt(
                 job, self.run_dir, number, environment, made.result(), self._disk, self._selector
             )
@@ -179,7 +172,7 @@ class Supervisor:
             if gang.orders and not made.done:
                 phase, why = "stopped", f"stopped before it started: {gang.orders[0].get('why')}"
             else:
-                phase, why = "failed", f"cannot start {job.argv[0]} in {job.code_dir}: {error.strerror}"
+                phase, why = "failed", f"cannot start {job.argv[0]} in {job.cwd}: {error.strerror}"
             fields.update(why=why, likeness=int(Likeness.OWN) if phase == "failed" else None)
             stuck = phase == "failed" and not made.done
             self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
@@ -273,11 +266,11 @@ class Supervisor:
             state.beat(_nothing, 0.0, 0, gang.stalled_nodes())
         else:
             elapsed_s = now - (self._started or now)
-            state.beat(attempt.look, elapsed_s, attempt.output.dropped(), gang.stalled_nodes())
+            state.beat(attempt.look, elapsed_s, attempt.output.dropped(), gang.stalled_nodes(), attempt.ranks)
 
     def _give_back(self, seconds: float = math.inf) -> None:
-        for name in ("errors", "outputs"):
-            give_back(os.path.join(self.run_dir, name), seconds, self._disk.note_answer)
+        for path in (os.path.join(self.run_dir, "errors"), self.job.output_dir):
+            give_back(path, seconds, self._disk.note_answer)
 
 
 def _nothing() -> None:

@@ -5,23 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import Code, NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.node import LISTED_FILES, Code, NodeFacts
 
 from .._cluster.node import Node
 from .._cluster.peers import Usual, usual
-from .._findings.remedy import CODE, Remedy, on_nodes, playbook, sentence
+from .._findings.invocation import Invocation
+from .._findings.remedy import CODE, DELETE, Remedy, sentence
+from .._text.table import names, one_line
 from .model import Cluster, Launch, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 from .policy import PROFILE
 
 SOURCE = "launch_code_dir"
 GIT = "git"
 NOT_READ = "the code could not be read"
+SAME_CHANGES, SAME_FILES = "the same changes on every node", "the same files on every node"
+# A difference names so many files, and how many more there are.
+NAMED = 3
 
 
 def code(cluster: Cluster) -> Outcomes:
-    """Find nodes whose checkout differs from most nodes' in commit, branch or changes.
+    """Find nodes whose code differs from most nodes' in commit, branch, changes or, without git, in its files.
 
     The script may be the same while what it imports is not. Nodes with the same changes have the same code. The profile
     may name a commit and a branch.
@@ -48,16 +53,67 @@ def _odd(facts: Mapping[str, NodeFacts], launch: Launch, profile: Mapping[str, o
         for node, value in values.items():
             if node in odd:
                 continue
+            code = codes[node]
             if expected is not None and not _matches(part, value, str(expected)):
-                odd[node] = _outcome(part, codes[node], str(expected), f"{PROFILE}.{part}", launch, str(expected))
+                odd[node] = _outcome(part, code, str(expected), f"{PROFILE}.{part}", launch, str(expected))
             elif expected is None and peers is not None and node in peers.odd:
-                odd[node] = _outcome(part, codes[node], _of_peers(part, peers), SOURCE, launch, peers.value)
-    dirty = [node for node, code in checkouts.items() if code.dirty and not code.changes and node not in odd]
-    if len(dirty) > 1:
-        remedy = f"commit them, or {copy_again(launch.call)}"
-        observed = "changed files that could not be compared"
-        odd.update(dict.fromkeys(dirty, Outcome("warn", observed, "the same changes on every node", SOURCE, remedy)))
-    return odd.items()
+                files = _in_files(code, codes[peers.nodes[0]]) if part == "changes" else ""
+                detail, of_peers = (files, "") if code.dirty else ("", files)
+                odd[node] = _outcome(part, code, _of_peers(part, peers, of_peers), SOURCE, launch, peers.value, detail)
+    return [*odd.items(), *_other_files(codes, odd, launch), *_uncompared(codes, odd, launch)]
+
+
+def _other_files(codes: Mapping[str, Code], odd: Mapping[str | None, Outcome], launch: Launch) -> Outcomes:
+    """Find nodes without git whose files are not those of most such nodes."""
+    peers = usual({node: code.tree for node, code in codes.items() if code.tree and node not in odd})
+    if peers is None:
+        return
+    other = codes[peers.nodes[0]]
+    for node in peers.odd:
+        changed, additional, missing = _sorted_out(codes[node], other)
+        groups = (("changed files", changed), ("additional files", additional), ("missing files", missing))
+        observed = "; ".join(f"{what}: {_named(files)}" for what, files in groups if files) or "other files"
+        remedy = copy_again(launch.invocation)
+        if additional:
+            remedy += f"; to delete additional files: {launch.invocation.playbook(*DELETE)}"
+        yield node, failed(observed, f"{SAME_FILES}, {peers.source}", SOURCE, remedy)
+
+
+def _sorted_out(code: Code, other: Code) -> tuple[list[str], list[str], list[str]]:
+    """Return the files that differ from another node's, those that it does not have, and those only it has."""
+    # What comes after the end of a list that was cut is on neither side known to be missing.
+    ends = [max(files) for files in (code.files, other.files) if len(files) >= LISTED_FILES]
+    end = min(ends, default=None)
+    mine, others = ({name for name in files if end is None or name <= end} for files in (code.files, other.files))
+    changed = [name for name in sorted(mine & others) if code.files[name] != other.files[name]]
+    return changed, sorted(mine - others), sorted(others - mine)
+
+
+def _in_files(code: Code, other: Code) -> str:
+    """Return in which files the changes of two nodes differ, as far as it is known: " in a.py, b.py and 2 more"."""
+    groups = _sorted_out(code, other) if code.source == other.source else ()
+    files = sorted(name for group in groups for name in group)
+    return f" in {_named(files)}" if files else ""
+
+
+def _named(files: Sequence[str]) -> str:
+    return names([one_line(name) for name in files], NAMED)
+
+
+def _uncompared(codes: Mapping[str, Code], odd: Mapping[str | None, Outcome], launch: Launch) -> Outcomes:
+    """Find nodes of which it is not known whether they have the same code as the others."""
+    for node, code in codes.items():
+        if node in odd or len(codes) < 2 or not _is_blind(code):
+            continue
+        what, expected, remedy = "files", SAME_FILES, "keep data and outputs outside of launch_code_dir"
+        if code.source == GIT:
+            what, expected, remedy = "changed files", SAME_CHANGES, f"commit them, or {copy_again(launch.invocation)}"
+        reason = f": {code.uncompared}" if code.uncompared else ""
+        yield node, Outcome("warn", f"{what} that could not be compared{reason}", expected, SOURCE, remedy)
+
+
+def _is_blind(code: Code) -> bool:
+    return code.uncompared is not None or bool(code.commit and code.dirty and not code.changes)
 
 
 def _code(node: Node, cluster: Cluster) -> Outcome:
@@ -65,11 +121,11 @@ def _code(node: Node, cluster: Cluster) -> Outcome:
     if checkout is None:
         return unavailable(NOT_READ, "code")
     if checkout.why:
-        return unavailable(checkout.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.call)}")
+        return unavailable(checkout.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.invocation)}")
     if not checkout.commit:
-        return skipped(no_commit(checkout))
-    state = f"{checkout.branch or 'detached'} {checkout.commit[:12]}"
-    return passed(f"{state} with {changes(checkout)}" if checkout.dirty else state, checkout.path)
+        return passed(f"files {checkout.tree[:12]}", checkout.path) if checkout.tree else skipped(no_commit(checkout))
+    revision = f"{checkout.branch or 'detached'} {checkout.commit[:12]}"
+    return passed(f"{revision} with {changes(checkout)}" if checkout.dirty else revision, checkout.path)
 
 
 def code_directory(node: Node, _cluster: Cluster) -> Outcome:
@@ -101,19 +157,29 @@ def changes(code: Code) -> str:
     return f"changes {code.changes[:12]}" if code.changes else "changes"
 
 
-def _of_peers(part: str, peers: Usual[str]) -> str:
+def state(code: Code) -> str | None:
+    """Return what two nodes with the same code have in common beside its commit; None where it is not known."""
+    if code.uncompared:
+        return None
+    return ", ".join([*([changes(code)] if code.commit else []), *([f"files {code.tree[:12]}"] if code.tree else [])])
+
+
+def _of_peers(part: str, peers: Usual[str], detail: str) -> str:
     value = (peers.value[:12] or "no checkout") if part == "commit" else peers.value
-    noun = {"commit": "one commit", "branch": "one branch", "changes": "the same changes"}[part]
-    return f"{noun} on every node, {value} {peers.source}"
+    noun = {"commit": "one commit", "branch": "one branch", "changes": SAME_CHANGES}[part]
+    everywhere = noun if part == "changes" else f"{noun} on every node"
+    return f"{everywhere}, {value}{detail} {peers.source}"
 
 
-def _outcome(part: str, code: Code, expected: str, source: str, launch: Launch, target: str) -> Outcome:
+def _outcome(
+    part: str, code: Code, expected: str, source: str, launch: Launch, target: str, detail: str = ""
+) -> Outcome:
     observed = {
         "commit": f"commit {code.commit[:12]}" if code.commit else no_commit(code),
         "branch": f"branch {code.branch}",
         "changes": changes(code),
     }[part]
-    return failed(observed, expected, source, _remedy(part, code, target, launch))
+    return failed(observed + detail, expected, source, _remedy(part, code, target, launch))
 
 
 def no_commit(code: Code) -> str:
@@ -122,14 +188,15 @@ def no_commit(code: Code) -> str:
 
 def _remedy(part: str, code: Code, target: str, launch: Launch) -> Remedy | str:
     """Return the command that corrects the odd nodes, if git can, and the one that copies the code to all."""
-    everywhere = copy_again(launch.call)
+    everywhere = copy_again(launch.invocation)
     if code.source != GIT or not target:
         return everywhere
     if part == "changes":
-        look = on_nodes(("git", "-C", code.path, "status", "--short"), launch.options)
+        look = launch.invocation.on_nodes(("git", "-C", code.path, "status", "--short"))
         return sentence("see ", look, f"; then {everywhere}")
-    return sentence(on_nodes(("git", "-C", code.path, "checkout", target), launch.options), f"; or {everywhere}")
+    checkout = launch.invocation.on_nodes(("git", "-C", code.path, "checkout", target))
+    return sentence(checkout, f"; or {everywhere}")
 
 
-def copy_again(call: str | None) -> str:
-    return f"copy the code to all nodes: {playbook(*CODE, call=call)}"
+def copy_again(invocation: Invocation) -> str:
+    return f"copy the code to all nodes: {invocation.playbook(*CODE)}"

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 
 from .._cluster.node import Node
 from .._cluster.peers import usual
-from .._findings.remedy import SAME_STATE
+from .._findings.remedy import SAME_STATE, Remedy
 from .._nccl.ports import HcaPort, usable
 from .model import Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
 from .policy import PROFILE, Level
@@ -22,7 +22,7 @@ from .policy import PROFILE, Level
 UNKNOWN = "not known"
 
 
-@dataclass(frozen=True)
+@frozen
 class Property:
     """Something that nodes should have in common: one check, and one row of the table of differences.
 
@@ -33,7 +33,7 @@ class Property:
     subset: str
     of: Callable[[Node, Cluster], str | None]
     description: str = ""
-    remedy: str = SAME_STATE
+    remedy: Remedy | str = SAME_STATE
     level: Level = "fail"
 
     @property
@@ -46,6 +46,7 @@ class Property:
 
     def compare(self, cluster: Cluster) -> Outcomes:
         """Compare the nodes with the profile, else with the peers."""
+        remedy = cluster.launch.invocation.fill(self.remedy)
         values = self.values(cluster)
         profile = cluster.checks.expected.get(self.key)
         peers = usual({name: value for name, value in values.items() if value})
@@ -55,21 +56,21 @@ class Property:
             elif not value:
                 outcome = skipped("does not apply here")
             elif profile is not None:
-                outcome = self._against_profile(value, profile)
+                outcome = self._against_profile(value, profile, remedy)
             elif peers is not None and name in peers.odd:
-                outcome = failed(value, peers.value, f"peers: {peers.source}", self.remedy)
+                outcome = failed(value, peers.value, f"peers: {peers.source}", remedy)
             else:
                 others = len(peers.nodes) - 1 if peers else 0
                 outcome = passed(value, f"peers: {others} have the same" if others else "no peer to compare with")
             yield name, outcome
 
-    def _against_profile(self, value: str, profile: Any) -> Outcome:
+    def _against_profile(self, value: str, profile: Any, remedy: Remedy | str) -> Outcome:
         allowed = [str(item) for item in profile] if isinstance(profile, list) else [str(profile)]
         expected, source = " or ".join(allowed), f"{PROFILE}.{self.key}"
-        return passed(value, source, expected) if value in allowed else failed(value, expected, source, self.remedy)
+        return passed(value, source, expected) if value in allowed else failed(value, expected, source, remedy)
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """A row of the table: a property, its value on most nodes, those nodes, and the values of the others."""
 

@@ -9,7 +9,6 @@ import dataclasses
 import shlex
 
 from .._cluster.node import Node
-from .._findings.remedy import playbook
 from .model import Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
 from .properties import IMAGE
 
@@ -45,17 +44,17 @@ def image(cluster: Cluster) -> Outcomes:
     if not ref or cluster.on_host:
         outcome = skipped(ON_HOST if cluster.on_host else "no image is named")
         return [(name, outcome) for name in cluster.nodes]
-    return [(name, _image(cluster.nodes[str(name)], ref, outcome)) for name, outcome in IMAGE.compare(cluster)]
+    return [(name, _image(cluster.nodes[str(name)], ref, outcome, cluster)) for name, outcome in IMAGE.compare(cluster)]
 
 
-def _image(node: Node, ref: str, compared: Outcome) -> Outcome:
+def _image(node: Node, ref: str, compared: Outcome, cluster: Cluster) -> Outcome:
     docker = node.facts.engine
     if docker is None or not docker.running:
         return skipped("the engine does not answer, which the check engine reports")
     if ref not in docker.images:
         return unavailable(f"the image {ref} could not be looked up", "engine", docker.why)
     if docker.images[ref] is None:
-        remedy = f"load or pull it: {playbook('setup', '--tags', 'container')}"
+        remedy = f"load or pull it: {cluster.launch.invocation.playbook('setup', '--tags', 'container')}"
         return failed(f"{ref} was not found", "the image on every node", "container_image", remedy)
     # The digest alone does not identify the image to a reader.
     source = f"container_image {ref}; {compared.source}"

@@ -12,6 +12,8 @@ from .._cluster.node import Node
 from .._cluster.peers import usual
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed, skipped, unavailable
 
+YAML = (".yaml", ".yml")
+
 
 def files(cluster: Cluster) -> Outcomes:
     """Find nodes where script or configuration is missing or different."""
@@ -65,11 +67,11 @@ def check_file(facts: FactsByNode, kind: str, path: str, source: str) -> Outcome
 
 
 def check_config(facts: FactsByNode, source: str) -> Outcomes:
-    """Find a configuration that is not a YAML mapping; the script judges its tags and values."""
+    """Find a YAML configuration that is not a mapping; the script judges its tags and values, and other formats."""
     faults: dict[str, str | None] = {}
     remedy = "correct the file, or name another with -e config=PATH"
     for name, node in facts.items():
-        if node.config is None:
+        if node.config is None or not node.config.path.endswith(YAML):
             continue
         text = node.config.text
         if text is None:

@@ -160,31 +160,6 @@ def fabric_manager(node: Node, cluster: Cluster) -> Outcome:
     )
 
 
-def processes(node: Node, cluster: Cluster) -> Outcome:
-    """Find processes on the GPUs that belong to no run."""
-    if node.gpu is not None and not node.gpu.count:
-        return skipped(NO_GPU)
-    using = node.facts.processes.gpu if node.facts.processes else None
-    if using is None:
-        return unavailable("the processes on the GPUs could not be listed", "processes")
-    foreign = [process for process in using if not process.run_id and not _is_allowed(process.command, cluster)]
-    if not foreign:
-        return passed("no other process uses the GPUs", "/proc/PID/fd")
-    texts = sorted({f"pid {process.pid} {process.command or f'of uid {process.uid}'}" for process in foreign})
-    return failed(
-        f"processes outside any run use GPUs: {'; '.join(texts[:5])}",
-        "none, except those of preflight_allowed_processes",
-        "/proc/PID/fd",
-        "end them, wait for them, or allow them in preflight_allowed_processes",
-    )
-
-
-def _is_allowed(command: str | None, cluster: Cluster) -> bool:
-    program = (command or "").split(" ")[0].rpartition("/")[2]
-    # The kernel cuts a command's name at 15 characters.
-    return any(program in (name, name[:15]) for name in cluster.checks.allowed_processes)
-
-
 def pcie(node: Node, cluster: Cluster) -> Iterator[Outcome]:
     """Find GPUs and adapters with fewer lanes than they can have; a GPU's generation drops when it is idle."""
     rdma, health = node.rdma, node.facts.gpu_health

@@ -19,12 +19,19 @@ from .properties import GPU_COUNT
 from .registry import BY_NAME, level_of, lowered, run
 
 # The subsets of facts of roles/launch/vars/main.yml.
-GATHERED = ("net", "rdma", "gpu", "code", "files", "slot", "versions", "container", "limits", "disk", "inherited")
+GATHERED = (
+    *("net", "rdma", "gpu", "code", "files", "slot", "versions"),
+    *("container", "limits", "disk", "inherited", "gpu_processes"),
+)
+# Others may use a node's GPUs on purpose, so that only a level that users set stops a launch. What they do is not known
+# from the inventory: the launch shows it.
+SHOWN = ("gpu processes",)
 
 
 def fast(cluster: Cluster) -> list[Finding]:
     """Return the problems that the checks find in the facts of a launch."""
     findings = [_unknown_code_warns(result.finding) for result in run(cluster, GATHERED)]
+    findings = [lowered(item, "warn") if _by_default(item, cluster.checks) else item for item in findings]
     # Different numbers of GPUs are the plan's own finding, where it counts ranks.
     skipped = set() if GPU_COUNT.key in cluster.checks.expected else {GPU_COUNT.name}
     return [finding for finding in findings if finding.status in ("warn", "fail") and finding.check not in skipped]
@@ -34,6 +41,10 @@ def _unknown_code_warns(finding: Finding) -> Finding:
     """Warn if the code could not be read: ranks with different code fail late, or never."""
     unknown = finding.check == "code" and finding.status == "error"
     return dataclasses.replace(finding, status="warn") if unknown else finding
+
+
+def _by_default(finding: Finding, policy: CheckPolicy) -> bool:
+    return finding.check in SHOWN and finding.check not in policy.levels
 
 
 def with_levels(decided: Iterable[Finding], policy: CheckPolicy) -> list[Finding]:

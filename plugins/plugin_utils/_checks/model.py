@@ -12,11 +12,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._cluster.node import Node, NodeAnswer, Silent, UserLayer
 from .._cluster.policy import ClusterPolicy
+from .._cluster.script import is_program_name
 from .._findings.finding import Finding, Status
+from .._findings.invocation import Invocation
 from .._findings.origin import LAUNCH_DEFAULTS
 from .._findings.remedy import NODE_WARNINGS, Remedy
 from .._nccl.environments import Users, decide_for
@@ -26,37 +29,36 @@ NO_GPU = "there is no GPU"
 IN_CONTAINER = "the ranks run in containers"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Launch:
-    """The parameters of a launch on which checks depend.
-
-    call is how the user calls ansible-playbook, options are those of it by which Ansible reaches the nodes.
-    """
+    """The parameters of a launch on which checks depend, and how the user called the verb."""
 
     launcher: str = "torchrun"
     port: int | None = None
     port_origin: str = "default"
     nonce: str = "0"
     restarts: int = 0
-    files: Mapping[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
-    call: str | None = None
-    options: Sequence[str] = ()
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    invocation: Invocation = field(default_factory=Invocation)
 
     @classmethod
-    def by_default(cls, defaults: Mapping[str, Any], call: str | None, options: Sequence[str]) -> Launch:
+    def by_default(cls, defaults: Mapping[str, Any], invocation: Invocation) -> Launch:
         """Return a launch without parameters, with these launch_defaults; a real launch refuses what is wrong there."""
         port, label = str(defaults.get("master_port") or ""), LAUNCH_DEFAULTS.label
+        launcher = str(defaults.get("launcher") or "torchrun")
+        files = {kind: (str(defaults[kind]), label) for kind in ("script", "config") if defaults.get(kind)}
+        if is_program_name(launcher, defaults.get("script")):
+            files.pop("script")
         return cls(
-            launcher=str(defaults.get("launcher") or "torchrun"),
+            launcher=launcher,
             port=int(port) if port.isdigit() else None,
             port_origin=label,
-            files={kind: (str(defaults[kind]), label) for kind in ("script", "config") if defaults.get(kind)},
-            call=call,
-            options=options,
+            files=files,
+            invocation=invocation,
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Cluster:
     """The nodes that answered in node-rank order, by name; silent: why the others did not.
 
@@ -65,15 +67,15 @@ class Cluster:
     """
 
     nodes: Mapping[str, Node]
-    silent: Mapping[str, Silent] = dataclasses.field(default_factory=dict)
-    addresses: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    silent: Mapping[str, Silent] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict)
     checks: CheckPolicy = BY_DEFAULT
-    policy: ClusterPolicy = dataclasses.field(default_factory=ClusterPolicy)
-    launch: Launch = dataclasses.field(default_factory=Launch)
+    policy: ClusterPolicy = field(default_factory=ClusterPolicy)
+    launch: Launch = field(default_factory=Launch)
     received: float | None = None
     decided: Sequence[Finding] = ()
-    chosen: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    gids: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gids: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     fabric: str | None = None
     layers: Sequence[UserLayer] = ()
 
@@ -109,7 +111,7 @@ class Cluster:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Outcome:
     """The result of a check for a node or the cluster: a finding without the names of check and node."""
 

@@ -8,16 +8,17 @@ A test keeps the role's defaults the same. A finding names the variable and the 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 
 Level = Literal["fail", "warn", "off"]
 LEVELS: tuple[Level, ...] = ("fail", "warn", "off")
 PROFILE = "preflight_expected"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Threshold:
     """A number that a check compares with; source is where the default comes from."""
 
@@ -41,17 +42,22 @@ THRESHOLDS = (
     Threshold("symbol_error", 120, "times", "NVIDIA/NVSentinel, symbol_error in an hour"),
     Threshold("other_errors", 0, "times", "NVIDIA/NVSentinel, integrity and overrun errors: any is fatal"),
 )
+# Programs that use GPUs beside runs: the desktop, and what watches the GPUs.
+ALLOWED_PROCESSES = (
+    *("Xorg", "gnome-shell", "nvidia-persistenced", "nv-hostengine"),
+    *("dcgm-exporter", "amd-smi", "rocm-smi"),
+)
 _DEFAULTS = {threshold.name: threshold for threshold in THRESHOLDS}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class CheckPolicy:
     """Levels by check, what to expect of every node, and the thresholds that the inventory sets."""
 
-    levels: Mapping[str, Level] = dataclasses.field(default_factory=dict)
-    expected: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    thresholds: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    allowed_processes: tuple[str, ...] = ()
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    allowed_processes: tuple[str, ...] = ALLOWED_PROCESSES
 
     def threshold(self, name: str) -> float:
         return self.thresholds.get(name, _DEFAULTS[name].default)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Code
 
 from .._cluster.node import Node
-from .._findings.remedy import HARD_LIMIT, SAME_STATE, playbook
-from .code import changes
+from .._findings.remedy import HARD_LIMIT, SAME_STATE, playbook, sentence
+from .code import state
 from .comparison import Property, joined, ranks_hcas, ranks_ports
 from .model import Cluster
 
@@ -88,6 +88,10 @@ def _code(read: Callable[[Code], str | None]) -> Callable[[Node, Cluster], str |
     return of
 
 
+def _changes(node: Node, _cluster: Cluster) -> str | None:
+    return state(node.facts.code) if node.facts.code else ""
+
+
 def _kernel(node: Node, _cluster: Cluster) -> str | None:
     return None if node.facts.kernel is None else node.facts.kernel.release
 
@@ -149,8 +153,11 @@ IMAGE = Property(
     "image",
     "engine",
     _image,
-    remedy=f"pull it again: {playbook('setup', '--tags', 'container', '-e', 'container_pull=always')}; if it is loaded "
-    "or built there, remove it first (docker rmi)",
+    remedy=sentence(
+        "pull it again: ",
+        playbook("setup", "--tags", "container", "-e", "container_pull=always"),
+        "; if it is loaded or built there, remove it first (docker rmi)",
+    ),
 )
 PROPERTIES = (
     GPU_COUNT,
@@ -235,5 +242,5 @@ OTHERS = (
     MEMLOCK,
     Property("commit", "code", _code(lambda code: code.commit and code.commit[:12])),
     Property("branch", "code", _code(lambda code: code.branch)),
-    Property("changes", "code", _code(lambda code: changes(code) if code.commit else "")),
+    Property("changes", "code", _changes),
 )

@@ -8,15 +8,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+
 from .._cluster.node import Node
 from .._findings.finding import Finding
 from . import code, container, files, gpu, host, kernel, network, nodes, rdma, start, trust
+from .gpu_processes import gpu_processes
 from .model import Cluster, Judge, NodeJudge, Outcome, on_nodes
 from .policy import CheckPolicy, Level
 from .properties import IMAGE, PROPERTIES
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Check:
     """A check: needs are the subsets of facts that it reads, blind is its default level if it could not be made."""
 
@@ -28,7 +31,7 @@ class Check:
     blind: Level = "fail"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Result:
     """A finding, and the level of its check: with the level warn it never stops anything."""
 
@@ -63,7 +66,7 @@ CHECKS: tuple[Check, ...] = (
     Check("work directory", "it can be written, and locks work there", nodes.work_directory),
     _node_check("work directory path", "no other user can replace it", trust.work_directory_path),
     _node_check("code directory", "the directory with the code exists", code.code_directory, ("code",)),
-    Check("code", "one commit, one branch, the same changes", code.code, ("code",)),
+    Check("code", "one commit, one branch, the same changes and files", code.code, ("code",)),
     Check("files", "script and configuration exist and are the same", files.files, ("files",)),
     _node_check("python interpreter", "the training interpreter exists", start.python),
     _node_check("torch installed", "PyTorch is installed, for torchrun", start.torch, ("versions",)),
@@ -83,7 +86,7 @@ CHECKS: tuple[Check, ...] = (
     _node_check("throttling", "no GPU is slowed by heat or power", gpu.throttle, ("gpu", "gpu_health"), "warn"),
     _node_check("persistence", "the driver stays loaded", gpu.persistence, ("gpu", "gpu_health"), "warn"),
     _node_check("pcie", "links of GPUs and adapters have their full width", gpu.pcie, ("gpu", "rdma", "gpu_health")),
-    _node_check("gpu processes", "no other process uses the GPUs", gpu.processes, ("gpu", "processes")),
+    _node_check("gpu processes", "no other process uses the GPUs", gpu_processes, ("gpu", "slot", "gpu_processes")),
     _node_check("device files", "device nodes can be opened", rdma.device_files, ("devices", "gpu", "rdma")),
     _rule_check(
         "rdma ports",

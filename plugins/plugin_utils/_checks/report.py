@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.finding import Finding
@@ -29,7 +30,7 @@ INDENT = 4
 _DIGEST = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Report:
     """All results, and the table of properties; code is the exit code: 0, 1 or 2."""
 

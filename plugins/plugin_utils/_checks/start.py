@@ -11,7 +11,6 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 
 from .._cluster.node import Node
 from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
-from .._request.hints import command
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
 
@@ -46,8 +45,10 @@ def torch(node: Node, cluster: Cluster) -> Outcome:
         return unavailable("the versions could not be read", "versions")
     if versions.torch:
         return passed(versions.torch, versions.sources.get("torch", "facts versions"))
-    # Variables such as PYTHONPATH send Python to directories that the facts do not cover.
-    elsewhere = any(name.startswith("PYTHON") for name in cluster.environment(node))
+    # Such variables send Python to directories that the facts do not cover, except the PYTHONPATH that they were given.
+    covered = ("PYTHONPATH", versions.python_path)
+    variables = cluster.environment(node).items()
+    elsewhere = any(name.startswith("PYTHON") and (name, str(value)) != covered for name, value in variables)
     if path is None or not versions.site_packages or elsewhere:
         return skipped("not known: the ranks search other directories, or there is no interpreter")
     return failed(
@@ -111,16 +112,21 @@ def _linger(node: Node) -> str:
 
 
 def slot(node: Node, cluster: Cluster) -> Outcome:
-    """Find slots that another run holds."""
+    """Find slots that another run holds; the words are the same on all nodes of that run, which makes one line."""
     slot, holder = cluster.policy.slot, node.facts.holder
     if holder is None:
         return passed(f"slot {slot} is free", "launch_slot")
     observed = f"slot {slot} is held by {holder.run_id or 'an unidentified run'}"
-    observed += f" as node {holder.node}" if holder.node else ""
-    observed += f" since {holder.since}" if holder.since else ""
+    observed += f" as node {holder.node}" if holder.node and holder.node != node.name else ""
+    # The runners of one run took it within seconds of each other.
+    others = [other.facts.holder for other in cluster.nodes.values()]
+    since = min(
+        (other.since for other in others if other and other.since and other.run_id == holder.run_id), default=""
+    )
+    observed += f" since {since}" if since else ""
     remedy = "wait for its end"
     if holder.run_id:
-        remedy += f", or stop it: {command('stop', holder.run_id, cluster.launch.call)}"
+        remedy += f", or stop it: {cluster.launch.invocation.playbook('stop', '-e', f'run_id={holder.run_id}')}"
     return failed(observed, "a free slot", "launch_slot", remedy)
 
 
@@ -152,11 +158,12 @@ def leftovers(node: Node, cluster: Cluster) -> Outcome:
         return passed("no process of an earlier run")
     runs = sorted({process.run_id or "an unidentified run" for process in remaining})
     pids = ", ".join([*(str(process.pid) for process in remaining[:5]), *(["…"] if len(remaining) > 5 else [])])
+    stop = cluster.launch.invocation.playbook("stop", "-e", f"run_id={runs[0]}")
     return failed(
         f"{len(remaining)} processes of {', '.join(runs)} (pid {pids})",
         "no leftover processes: they hold memory and ports",
         "MUSTER_RUN_ID in /proc/PID/environ",
-        f"unless it is a run of another slot or work directory: {command('stop', runs[0], cluster.launch.call)}",
+        f"unless it is a run of another slot or work directory: {stop}",
     )
 
 

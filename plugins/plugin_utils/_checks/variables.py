@@ -15,7 +15,7 @@ from .._findings.finding import Finding
 from .._findings.remedy import correct
 from .._request.memory_limit import EXPECTED, parse_limit
 from . import rdma
-from .policy import LEVELS, PROFILE, THRESHOLDS, CheckPolicy, Level
+from .policy import ALLOWED_PROCESSES, LEVELS, PROFILE, THRESHOLDS, CheckPolicy, Level
 from .properties import MEMLOCK, PROPERTIES
 from .registry import NAMES
 
@@ -34,7 +34,7 @@ def read_checks(variables: Mapping[str, Any]) -> tuple[CheckPolicy, list[Finding
         _levels(variables.get(LEVELS_VARIABLE) or {}, refused),
         _profile(variables.get(PROFILE) or {}, refused),
         _thresholds(variables, refused),
-        tuple(map(str, variables.get(ALLOWED_VARIABLE) or ())),
+        tuple(map(str, variables.get(ALLOWED_VARIABLE, ALLOWED_PROCESSES) or ())),
     )
     return policy, refused
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net, Route, Rule, is_ipv6
 
 from .._findings.finding import Finding
@@ -20,7 +20,7 @@ _LABEL = "[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
-@dataclass(frozen=True)
+@frozen
 class HeadAddress:
     """The address at which all nodes reach the head, and why it was chosen."""
 
@@ -28,7 +28,7 @@ class HeadAddress:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class HeadInterface:
     """The interface that a node uses towards the head, and why."""
 

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
@@ -23,7 +23,7 @@ from .._text.table import one_line
 UserLayer = tuple[Any, Origin]  # what users set, names to values, and where
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Node:
     """A node that answered; rdma and gpu are None where they could not be read or were not asked for.
 
@@ -37,7 +37,7 @@ class Node:
     gpu: Gpu | None = None
     address: str = ""
     layers: Sequence[UserLayer] = ()
-    policy: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    policy: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_facts(
@@ -55,7 +55,7 @@ class Node:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Silent:
     """A node that returned no facts, and why; asked is False if no task gathered them.
 
@@ -92,11 +92,16 @@ def _answer(name: str, variables: Mapping[str, Any], register: str, layers: Mapp
         return Silent(name, "its facts were not gathered", address, asked=False)
     facts = result.get("ansible_facts")
     if not isinstance(facts, Mapping) or not facts.get("node"):
-        message = one_line(task_message(result, ""))
-        why = message or "it returned no facts"
+        message, why = text_of(result), one_line(task_message(result, "")) or "it returned no facts"
         return Silent(name, why, address, message=message, reason_key=module_reason_key(result))
     environment = [(native(variables, variable), origin) for variable, origin in layers.items()]
     return Node.from_facts(name, plain(facts), address, environment)
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """Return all that Ansible and the module said in a failed result: the cause may be in any of it."""
+    words = [task_message(result, ""), *(str(result.get(name) or "") for name in ("module_stderr", "module_stdout"))]
+    return "\n".join(filter(None, words))
 
 
 def module_reason_key(result: Mapping[str, Any]) -> str | None:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._text.table import names
 
 PeerValue = TypeVar("PeerValue", bound=Hashable)
 
 
-@dataclass(frozen=True)
+@frozen
 class Usual(Generic[PeerValue]):
     """The value of most nodes; in a tie, that of the first node."""
 

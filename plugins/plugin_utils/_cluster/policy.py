@@ -8,10 +8,11 @@ Their defaults are the role's (`roles/launch/defaults`); its argument specificat
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 
 from .._findings.errors import display
 from .._findings.finding import Finding
@@ -21,9 +22,12 @@ from .ports import DEFAULT_RANGE, read_range
 
 DAY = 86400
 LEAST_LOST_AFTER_S = 6
+# Checkpoints: of any program by the directory's name, of HF, safetensors, PyTorch, Lightning and torch's DCP.
+NOT_COLLECTED = ("checkpoints", "checkpoint-*", "*.safetensors", "*.pt", "*.pth", "*.ckpt", "*.distcp")
 
 VARIABLES = (
     Parameter("launch_slot", "label"),
+    Parameter("launch_cwd", "choice", choices=("code", "run")),
     Parameter("launch_runtime", "choice", choices=("host", "docker")),
     Parameter("launch_compose_file", "path"),
     Parameter("launch_compose_service", "label"),
@@ -36,12 +40,16 @@ VARIABLES = (
     Parameter("launch_lost_after", "int", minimum=0, maximum=DAY),
     Parameter("launch_disk_wait", "int", minimum=1, maximum=DAY),
     Parameter("launch_log_limit_mib", "int", minimum=1, maximum=1 << 20),
+    # The plan does not need these, but a run that was made should be collected.
+    Parameter("launch_collect_exclude", "arguments"),
+    Parameter("launch_collect_limit_mib", "int", minimum=0, maximum=1 << 20),
 )
 CHECKPOINT_DIR = Parameter("launch_checkpoint_dir", "path")
+SHARED_OUTPUT_DIR = Parameter("launch_shared_output_dir", "path")
 HEAD_ADDRESS = Parameter("launch_head_address", "node")
 NAMES = (
     *(variable.name for variable in VARIABLES),
-    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, "launch_port_range", "launch_env"),
+    *(HEAD_ADDRESS.name, CHECKPOINT_DIR.name, SHARED_OUTPUT_DIR.name, "launch_port_range", "launch_env"),
 )
 # Variables of other roles, for verbs that show what a launch would do.
 OF_LIBRARY = ("nccl_env_library", "nccl_env_version")
@@ -49,22 +57,23 @@ OF_ENVIRONMENT = ("launch_env", HEAD_ADDRESS.name, *OF_LIBRARY)
 OF_CONTAINER = ("container_image", "container_privileged")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ClusterPolicy:
     """What the cluster's owner decided, read from the head's variables; the defaults are the roles'. Times are seconds.
 
     library is nccl, rccl or empty, version as in 2.23.4 or empty: if empty, each node's facts decide.
     """
 
-    env: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    env: Mapping[str, Any] = field(default_factory=dict)
     head_address: str = ""
     head_address_origin: str = HEAD_ADDRESS.name
     port_range: tuple[int, int] = DEFAULT_RANGE
     slot: str = "default"
+    cwd: str = "code"
     runtime: str = "host"
     compose_file: str = "~/muster/container/compose.yaml"
     compose_service: str = "train"
-    docker: list[str] = dataclasses.field(default_factory=lambda: ["docker"])
+    docker: list[str] = field(default_factory=lambda: ["docker"])
     starter: str = "auto"
     stop_grace: int = 60
     abort_grace: int = 10
@@ -73,7 +82,10 @@ class ClusterPolicy:
     lost_after: int = 12
     disk_wait: int = 300
     checkpoint_dir: str = ""
+    shared_output_dir: str = ""
     log_limit_mib: int = 256
+    collect_exclude: list[str] = field(default_factory=lambda: list(NOT_COLLECTED))
+    collect_limit_mib: int = 1024
     library: str = ""
     version: str = ""
     image: str = ""
@@ -120,6 +132,14 @@ def _address(raw: object) -> str:
     return text
 
 
+def _shared_directory(raw: object) -> str:
+    """Return the path unchanged; a relative one would be another directory for each user and program."""
+    text = "" if raw == "" else str(read(SHARED_OUTPUT_DIR, raw))
+    if text and text[0] not in "/~$":
+        raise ValueError
+    return text
+
+
 _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
     *((variable.name, functools.partial(read, variable), expected(variable)) for variable in VARIABLES),
     (HEAD_ADDRESS.name, _address, "an address or a host name, or nothing"),
@@ -128,6 +148,7 @@ _READERS: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda raw: "" if raw == "" else read(CHECKPOINT_DIR, raw),
         "a path on the nodes, or nothing",
     ),
+    (SHARED_OUTPUT_DIR.name, _shared_directory, "an absolute path on the nodes, or nothing"),
     ("launch_port_range", lambda raw: read_range(str(raw)), ""),
     ("launch_env", _env, "a mapping of names to values"),
 ]

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net, PortHolder
 
 from .._findings.finding import Finding
@@ -15,7 +15,7 @@ from .._findings.finding import Finding
 DEFAULT_RANGE = (29400, 29999)  # as the role launch has it
 
 
-@dataclass(frozen=True)
+@frozen
 class RendezvousPort:
     """A TCP port of the head, and why this one."""
 

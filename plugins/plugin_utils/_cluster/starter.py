@@ -9,8 +9,7 @@ does not linger leaves behind (logind.conf(5), KillUserProcesses), and a unit ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 AUTO, SETSID, SYSTEM_UNIT, USER_UNIT = "auto", "setsid", "systemd", "systemd-user"
@@ -18,7 +17,7 @@ UNITS = (SYSTEM_UNIT, USER_UNIT)
 ORIGIN = "launch_starter"
 
 
-@dataclass(frozen=True)
+@frozen
 class StarterChoice:
     """A starter, the reason for it, and the one that replaces it if it fails (a systemd that accepts no units)."""
 

@@ -14,8 +14,8 @@ import errno
 import re
 import shlex
 import socket
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.oldest_python import EXPECTED_PYTHON
 
 from .._findings.finding import Finding
@@ -39,7 +39,7 @@ class ReasonKey(enum.StrEnum):
     NO_HOME = "no_home"
 
 
-@dataclass(frozen=True)
+@frozen
 class Reason:
     """The texts of a reason: `check` is its name for people, `pattern` matches foreign messages about it."""
 
@@ -107,7 +107,10 @@ REASONS = (
     Reason(
         ReasonKey.OLD_PYTHON,
         "python",
-        r"requires a minimum of python|future feature annotations is not defined|python 2\.",
+        r"requires a minimum of python|future feature annotations is not defined|python 2\."
+        # Ansible's own code, which an interpreter that is older than Ansible allows cannot read.
+        r'|(?:<stdin>|AnsiballZ_\w+\.py|ansible/module_utils/[^"\s]*)", line [0-9]+\s'
+        r"(?s:.{1,300}?)SyntaxError: invalid syntax",
         "the Python of {host} is too old",
         EXPECTED_PYTHON,
         "install python3 there, or name a newer one with ansible_python_interpreter",
@@ -162,7 +165,7 @@ ERRNOS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class ConnectionAttempt:
     """A connection attempt: the node, its host, port and user; the known_hosts file and the name in it."""
 
@@ -176,10 +179,19 @@ class ConnectionAttempt:
 
 def why(message: str, tried: ConnectionAttempt, source: str, key: str | None = None) -> Finding:
     """Return the finding for a foreign message; source is the program that wrote it, key the one a module named."""
+    reason = _reason(message, key)
+    return _unknown(message, tried, source) if reason is None else _finding(reason, tried, source)
+
+
+def is_known(message: str, key: str | None = None) -> bool:
+    """Return whether `why` recognizes the reason."""
+    return _reason(message, key) is not None
+
+
+def _reason(message: str, key: str | None) -> Reason | None:
     named = (reason for reason in REASONS if reason.key == key)
     matching = (reason for reason in REASONS if re.search(reason.pattern, message, re.IGNORECASE))
-    reason = next(named, None) or next(matching, None)
-    return _unknown(message, tried, source) if reason is None else _finding(reason, tried, source)
+    return next(named, None) or next(matching, None)
 
 
 def explain(key: ReasonKey, tried: ConnectionAttempt, source: str) -> Finding:

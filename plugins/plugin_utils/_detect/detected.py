@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
@@ -30,7 +31,7 @@ from .._nccl.view import Fabric, NotSet
 SCHEMA = 1
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DetectedNode:
     """A node's facts and the environment of its ranks; without an answer only `name`, `why` and `findings` are set.
 
@@ -45,11 +46,11 @@ class DetectedNode:
     facts: NodeFacts | None = None
     library: Library | None = None
     interface: head_address.HeadInterface | None = None
-    hcas: list[str] = dataclasses.field(default_factory=list)
-    gids: dict[str, int] = dataclasses.field(default_factory=dict)
-    environment: list[Variable] = dataclasses.field(default_factory=list)
-    not_set: list[NotSet] = dataclasses.field(default_factory=list)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
+    hcas: list[str] = field(default_factory=list)
+    gids: dict[str, int] = field(default_factory=dict)
+    environment: list[Variable] = field(default_factory=list)
+    not_set: list[NotSet] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
     @property
     def answered(self) -> bool:
@@ -67,7 +68,7 @@ class DetectedNode:
         return {"name": self.name, "answered": self.answered, **data, "facts": facts}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ClusterReport:
     """All nodes in node-rank order; findings are those of the whole cluster."""
 

@@ -9,7 +9,8 @@ Lengths are CSS pixels. A shape has a class, and the page chooses its colors. Te
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .topology import Chip, Group, Nic, PciCluster, Socket
 
@@ -25,7 +26,7 @@ ROOM = CELL - 2  # width for text in a box
 _WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Box:
     """A rectangle; `title` is its tooltip, and its text for a screen reader."""
 
@@ -37,7 +38,7 @@ class Box:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Wire:
     """A straight line."""
 
@@ -48,7 +49,7 @@ class Wire:
     style: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """One line of text, `anchor` as in SVG."""
 
@@ -62,7 +63,7 @@ class Text:
 Shape = Box | Wire | Text
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """Shapes in the order in which they are painted."""
 
@@ -71,7 +72,7 @@ class Picture:
     shapes: tuple[Shape, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Heights:
     """Heights of the parts of a row; a part that is missing, such as GPUs, has none."""
 

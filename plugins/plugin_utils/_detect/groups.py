@@ -10,8 +10,8 @@ GUIDs and serial numbers are not among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
@@ -23,7 +23,7 @@ from .detected import DetectedNode
 ABSENT = "none"
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """Features in which a group differs from the largest group; features with the same two values are one difference.
 
@@ -36,7 +36,7 @@ class Difference:
     node: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Alike:
     """Nodes with the same features; differences from the largest group, which has none."""
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import RELATIONS, Device, Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Port, Rdma
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
@@ -27,7 +27,7 @@ _FUNCTION = re.compile(r"\.[0-7]$")
 _MAKERS = re.compile(r"^(?:NVIDIA|AMD|Advanced Micro Devices,? Inc\.?)\s+(?:Instinct\s+|GeForce\s+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@frozen
 class Chip:
     """One physical GPU; its partitions are the logical GPUs `indexes`."""
 
@@ -48,7 +48,7 @@ class Chip:
         return f"GPU {first}-{last}" if together else f"GPU {', '.join(map(str, self.indexes))}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Nic:
     """One RDMA device: `speed` and `layer` of its link, `state` for a job, `why` if it is not used.
 
@@ -66,7 +66,7 @@ class Nic:
     relation: str
 
 
-@dataclass(frozen=True)
+@frozen
 class PciCluster:
     """GPUs and NICs with at most one PCI bridge between them (PIX), or a single device."""
 
@@ -79,7 +79,7 @@ class PciCluster:
         return max(len(self.chips), len(self.nics))
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """Devices that reach each other without the CPU: `relation` is PIX or PXB, or empty for devices that do not."""
 
@@ -92,7 +92,7 @@ class Group:
         return sum(cluster.columns for cluster in self.clusters)
 
 
-@dataclass(frozen=True)
+@frozen
 class Socket:
     """A NUMA node; None is for devices without a known NUMA node."""
 

@@ -11,7 +11,8 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._request.host_list import SSH_PORT
 
@@ -21,7 +22,7 @@ SHORT_NAME = re.compile(r"(?:sk-)?(?:ssh-|ecdsa-sha2-)([a-z0-9]+)")
 SETTINGS = ("hostname", "port", "user", "proxyjump", "proxycommand", "hostkeyalias")
 
 
-@dataclass(frozen=True)
+@frozen
 class HostKey:
     """A public host key: `where` is the name that ssh looks it up by, blob its base64."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import jinja2
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Rdma
@@ -44,7 +45,7 @@ ANY = "<any words, 5f0c7e>"
 MAKERS = {"nvidia": "NVIDIA", "amd": "AMD"}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NamedHost:
     """A host that the user named: how it is reached, and the node, or the finding that explains why there is none."""
 
@@ -57,7 +58,7 @@ class NamedHost:
     finding: Finding | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Choice:
     """A value of the policy (None: it is not written) and the reason."""
 
@@ -65,7 +66,7 @@ class Choice:
     why: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Discovered:
     """The new inventory: rows with the columns HEADERS, one for nodes that are alike, and the policy by name."""
 

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._text.table import names
@@ -19,7 +20,7 @@ from .remedy import Option, Remedy
 Status = Literal["pass", "warn", "fail", "skip", "error"]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Finding:
     """One result of a check. Node None is the whole cluster; error means that it could not be checked, never a pass.
 

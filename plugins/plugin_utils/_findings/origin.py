@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Mapping
 from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 
 class Layer(enum.StrEnum):
@@ -30,7 +31,7 @@ class Layer(enum.StrEnum):
 FOR_ONE_RUN = (Layer.EARLIER, Layer.ENVIRONMENT, Layer.EXTRA_VARS)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Origin:
     """A layer, and what people call the place in it; nothing reads the label back."""
 

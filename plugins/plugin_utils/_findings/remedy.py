@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 
 class Option(enum.Enum):
@@ -21,10 +20,11 @@ class Option(enum.Enum):
     ENV = "launch_env"
     NODE_ENV = "launch_node_env"
     HEAD_ADDRESS = "launch_head_address"
+    CALL = "ansible-playbook"  # with the options of the command that is answered
     NODES = "nodes"  # those that the finding is about: findings that differ in nothing else are shown as one
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Remedy:
     """A sentence in parts; its text is made where it is shown."""
 
@@ -44,15 +44,9 @@ def sentence(*parts: str | Option | Remedy) -> Remedy:
     return Remedy(tuple(part for group in flat for part in group))
 
 
-def playbook(verb: str, *arguments: str, call: str | None = None) -> str:
-    """Return the command of a playbook; `call` is how ansible-playbook has to be called, None: by its name alone."""
-    return clean(f"{call or 'ansible-playbook'} {shlex.join([f'muster.train.{verb}', *arguments])}")
-
-
-def on_nodes(argv: Sequence[str], options: Sequence[str]) -> Remedy:
-    """Return the ad-hoc command that runs a command on the nodes; options are those by which Ansible reaches them."""
-    words = [*options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)]
-    return Remedy(("ansible ", Option.NODES, f" {shlex.join(words)}"))
+def playbook(verb: str, *arguments: str) -> Remedy:
+    """Return the command of a playbook, whose call `Invocation.fill` knows."""
+    return Remedy((Option.CALL, f" {shlex.join([f'muster.train.{verb}', *arguments])}"))
 
 
 def correct(variable: str) -> str:
@@ -60,6 +54,7 @@ def correct(variable: str) -> str:
 
 
 CODE = ("setup", "--tags", "code")
+DELETE = (*CODE, "-e", "code_rsync_delete=true")
 NODE_WARNINGS = "look at the warnings of node_facts for this node (-vv shows the commands)"
 SAME_STATE = "make the nodes agree, or remove this one from the group nodes"
 RESET_GPU = "reset the GPU (nvidia-smi --gpu-reset -i N) or restart the node; if it happens again, replace the GPU"

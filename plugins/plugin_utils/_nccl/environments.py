@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 
 from .._cluster.head_address import choose_address, interface_towards, is_reachable, rules_towards
@@ -35,14 +36,14 @@ from .view import Fabric
 UNTUNED: variable_layers.Settings = {name: {"value": None, **DEFAULT.to_dict()} for name in ("channels", "threads")}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Users:
     """What users set for all nodes: the fabric, the layers below and above those of a node, channels and threads."""
 
     fabric: FabricPolicy
     cluster: Sequence[UserLayer] = ()
     run: Sequence[UserLayer] = ()
-    tuning: variable_layers.Settings = dataclasses.field(default_factory=lambda: UNTUNED)
+    tuning: variable_layers.Settings = field(default_factory=lambda: UNTUNED)
 
     def values(self, node: Node) -> dict[str, Any]:
         """Return what users set for the ranks of a node, or the ranks inherit as real variables, by name."""
@@ -50,7 +51,7 @@ class Users:
         return {name: value for values in layers if isinstance(values, Mapping) for name, value in values.items()}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Environments:
     """The fabric of all nodes, and by node the resolver's input, and what is set and not set."""
 

@@ -14,6 +14,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Gid, choose_gid
 
@@ -32,7 +33,7 @@ TOLERANT = (2, 26, 2)  # EINVAL of an entry's type is skipped
 Networks = Mapping[Network, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class AddressFilter:
     """The addresses that a user allows, by family (4 or 6) and network; None is any."""
 
@@ -40,7 +41,7 @@ class AddressFilter:
     network: Network | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Source:
     """The GID entry that a port should send from."""
 
@@ -50,14 +51,14 @@ class Source:
     network: Network | None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Gids:
     """The decision for a node; indexes are of the entries its RoCE ports should send from, by the ports' labels."""
 
-    variables: list[Variable] = dataclasses.field(default_factory=list)
-    not_set: list[NotSet] = dataclasses.field(default_factory=list)
-    findings: list[Finding] = dataclasses.field(default_factory=list)
-    indexes: dict[str, int] = dataclasses.field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    not_set: list[NotSet] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    indexes: dict[str, int] = field(default_factory=dict)
 
 
 def networks(nodes: Mapping[str, tuple[NodeView, Sequence[HcaPort]]]) -> Counter[Network]:

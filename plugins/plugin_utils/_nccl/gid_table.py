@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import ipaddress
 from collections.abc import Sequence
 from typing import Any, cast
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import ROCE_V2, Gid
 
@@ -47,7 +47,7 @@ def v2_entries(gids: Sequence[Gid], family: int, inside: Network | None = None) 
     ]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Search:
     """NCCL's search for an entry; unreadable: on the way it reads a type that the kernel refuses to give (EINVAL)."""
 

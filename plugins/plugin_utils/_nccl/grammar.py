@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 EMPTY_PORT_IS_ANY = (2, 30)
 ANY_PORT = -1
 MOST_HCAS = 32  # MAX_IB_DEVS: later entries of NCCL_IB_HCA are not read
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """One name of a list; port None is any port."""
 
@@ -29,7 +30,7 @@ class Entry:
         return self.name if self.port is None else f"{self.name}:{self.port}"
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceList:
     """A parsed list."""
 

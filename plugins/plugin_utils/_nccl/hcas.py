@@ -10,8 +10,8 @@ Ethernet. The compute ports are the fastest group of one link layer and rate, ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
@@ -27,7 +27,7 @@ NAME = "NCCL_IB_HCA"
 NEAR = ("PIX", "PXB")  # one class: NCCL flattens two-level switches, so nvidia-smi's PXB can be its PIX
 
 
-@dataclass(frozen=True)
+@frozen
 class HcaChoice:
     """The chosen ports in natural order, and why the others were left out."""
 

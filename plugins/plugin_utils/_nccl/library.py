@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 from ansible_collections.muster.train.plugins.module_utils._records.system import Versions
@@ -19,7 +19,7 @@ RCCL_OF_ROCM = """
     6.0:2.18.3 6.1:2.18.6 6.2:2.20.5 6.3:2.21.5 6.4:2.22.3 7.0:2.26.6 7.1:2.27.7 7.2:2.27.7"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Library:
     """A library and its version, (major, minor, patch) or None if unknown; source is where the version is from."""
 

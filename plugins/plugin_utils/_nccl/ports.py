@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import AMAZON, Hca, Port, Rdma
 
 ACTIVE = "ACTIVE"
@@ -16,7 +16,7 @@ INFINIBAND, ETHERNET = "InfiniBand", "Ethernet"
 _NUMBERS = re.compile(r"[0-9a-f:.]*[0-9][0-9a-f:.]*")
 
 
-@dataclass(frozen=True)
+@frozen
 class HcaPort:
     """One port together with its device."""
 

@@ -25,7 +25,8 @@ MOST_OMP_THREADS = 16  # more threads gain little and compete with the data load
 CORRECT = "correct it there"
 PRINTABLE = "no control characters, such as the ends of lines from Windows"
 
-_ENVIRONMENT = Parameter("env", "environment")
+_ENVIRONMENT = Parameter("env", "environment", expanded=True)
+_INHERITED = Parameter("env", "environment")
 
 
 def variable(name: str, value: str, origin: Origin, reason: str = "", rule: str = "") -> Variable:
@@ -62,7 +63,7 @@ def inherited_layer(
     values: Mapping[str, str], origin: Origin, node: str | None
 ) -> tuple[list[Variable], list[Finding]]:
     """Read what a node's ranks inherit; a value that no user may set has its effect all the same, as it is."""
-    layer, refused = user_layer({name: clean(value) for name, value in values.items()}, origin, node)
+    layer, refused = user_layer({name: clean(value) for name, value in values.items()}, origin, node, _INHERITED)
     layer = [dataclasses.replace(item, value=values[item.name]) for item in layer]
     refused += [
         Finding("environment", node, "warn", f"{item.name} is {display(item.value)}", PRINTABLE, origin.label, CORRECT)
@@ -72,7 +73,9 @@ def inherited_layer(
     return layer, [dataclasses.replace(finding, status="warn") for finding in refused]  # no launch has set it
 
 
-def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Variable], list[Finding]]:
+def user_layer(
+    values: Any, origin: Origin, node: str | None, parameter: Parameter = _ENVIRONMENT
+) -> tuple[list[Variable], list[Finding]]:
     """Read what a user set; each entry that cannot be a rank's variable is a finding."""
     layer: list[Variable] = []
     errors: list[str] = []
@@ -81,7 +84,7 @@ def user_layer(values: Any, origin: Origin, node: str | None) -> tuple[list[Vari
         values = {}
     for name, value in values.items():
         try:
-            read(_ENVIRONMENT, {name: value})
+            read(parameter, {name: value})
         except ValueError as error:
             errors.append(str(error))
         else:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.job import Variable
 from ansible_collections.muster.train.plugins.module_utils._records.node import Net
@@ -22,7 +22,7 @@ from .library import Library
 from .variable_layers import variable
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NodeView:
     """What the resolver knows about a node; None is unknown.
 
@@ -42,7 +42,7 @@ class NodeView:
     inherited: Sequence[UserLayer] = ()
     machine: Sequence[Variable] = ()
     interface: HeadInterface | None = None
-    user_values: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    user_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_gpus(self) -> bool:
@@ -50,7 +50,7 @@ class NodeView:
         return self.gpu is None or self.gpu.count > 0
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Fabric:
     """What the ranks communicate over, and why."""
 
@@ -58,7 +58,7 @@ class Fabric:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class FabricPolicy:
     """The parameter mode (auto, rdma or tcp) and its origin."""
 
@@ -66,7 +66,7 @@ class FabricPolicy:
     origin: Origin
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NotSet:
     """A variable that is deliberately not set, by which rule and why."""
 
@@ -75,7 +75,7 @@ class NotSet:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NodeEnvironment:
     """What the resolver decided for a node.
 
@@ -86,10 +86,10 @@ class NodeEnvironment:
     variables: list[Variable]
     not_set: list[NotSet]
     hcas: list[str]
-    gids: dict[str, int] = dataclasses.field(default_factory=dict)
+    gids: dict[str, int] = field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Resolution:
     """What the resolver decided for all nodes."""
 

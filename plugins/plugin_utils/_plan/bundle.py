@@ -18,7 +18,10 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 # What the runner needs of the nodes' side besides its own package.
 _BESIDE = (
-    *(f"_records/{name}.py" for name in ("__init__", "cause", "document", "job", "known", "layout", "likeness", "run")),
+    *(
+        f"_records/{name}.py"
+        for name in ("__init__", "cause", "document", "frozen", "job", "known", "layout", "likeness", "run")
+    ),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )
 _MAIN = f"""\

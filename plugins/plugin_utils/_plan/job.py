@@ -6,28 +6,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records import layout
-from ansible_collections.muster.train.plugins.module_utils._records.job import GangSettings, Job, Rendezvous, Variable
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.job import (
+    GangSettings,
+    Job,
+    Rendezvous,
+    Variable,
+    open_node_rank,
+)
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
 
 from .._cluster import ports
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy
-from .._findings.origin import MUSTER
+from .._cluster.script import is_program_name
+from .._findings.origin import FOR_ONE_RUN, MUSTER, Layer
 from .._nccl import variable_layers
+from .._text.placeholders import expand
+from . import outputs
 from .launchers.base import Program, Start
 from .launchers.registry import LAUNCHERS
 from .runtimes.base import Part
 from .runtimes.registry import RUNTIMES
 
 SCHEMA = 1
+# Who may write a placeholder: what a machine or a container sets is taken as it is.
+OF_USERS = (Layer.CLUSTER, Layer.NODE, *FOR_ONE_RUN)
 MIB = 1 << 20
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """What is the same on every node of the run."""
 
@@ -49,6 +61,15 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     settings, policy, facts = run.request["parameters"], run.policy, node.facts
     run_id, nonce, first_rank = run.request["run_id"], run.request["nonce"], node_rank * run.nproc
     run_dir = layout.run_dir(facts.workdir.path, node.name, run_id)
+    output_dir = outputs.output_dir(policy.shared_output_dir, facts, run_dir, run_id)
+    placeholders = {
+        "run_dir": run_dir,
+        "output_dir": output_dir,
+        "run_id": run_id,
+        "node_rank": str(node_rank) if node_rank < len(run.nodes) else open_node_rank(nonce),
+        "nnodes": str(len(run.nodes)),
+        "master_addr": run.rendezvous.address,
+    }
     topology_file = node.gpu.topology_file.path if node.gpu and node.gpu.topology_file else None
     part = Part(run_id, nonce, node.name, node_rank, run_dir, topology_file)
     execution = RUNTIMES[policy.runtime].execution(policy, facts, part)
@@ -58,7 +79,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             run_id=run_id,
             run_dir=run_dir,
             python=execution.python,
-            program=_program(settings, facts.files or {}),
+            program=_program(settings, facts.files or {}, placeholders),
             nnodes=len(run.nodes),
             nproc=run.nproc,
             node_rank=node_rank,
@@ -73,11 +94,16 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         "MUSTER_NONCE": (nonce, ""),
         "MUSTER_NODE": (node.name, ""),
         "MUSTER_RUN_DIR": (run_dir, ""),
-        "MUSTER_OUTPUT_DIR": (f"{run_dir}/outputs", ""),
+        "MUSTER_OUTPUT_DIR": (output_dir, ""),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": (str(max(1, policy.stop_grace - 5)), "launch_stop_grace, less 5 s"),
         **command.environment,
     }
     layer = [variable_layers.variable(name, value, MUSTER, reason) for name, (value, reason) in run_variables.items()]
+    users = [
+        replace(item, value=expand(item.value, placeholders)) if item.layer in OF_USERS else item
+        for item in environment
+    ]
+    code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(
         schema=SCHEMA,
         run_id=run_id,
@@ -92,8 +118,9 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         launcher=launcher,
         workdir=facts.workdir.path,
         run_dir=run_dir,
-        output_dir=f"{run_dir}/outputs",
-        code_dir=facts.code.path if facts.code else facts.workdir.path,
+        output_dir=output_dir,
+        code_dir=code_dir,
+        cwd=output_dir if policy.cwd == "run" else code_dir,
         checkpoint_dir=policy.checkpoint_dir,
         slot=policy.slot,
         rendezvous=run.rendezvous,
@@ -104,7 +131,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
             nodes=[*run.nodes, *run.spares] if node_rank == 0 else [],
         ),
         argv=command.argv,
-        environment=variable_layers.merge([environment, layer]),
+        environment=variable_layers.merge([users, layer]),
         starter=execution.starter.name,
         starter_reason=execution.starter.reason,
         starter_fallback=execution.starter.fallback,
@@ -121,16 +148,20 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
     )
 
 
-def _program(settings: variable_layers.Settings, files: Mapping[str, File]) -> Program:
+def _program(settings: variable_layers.Settings, files: Mapping[str, File], placeholders: Mapping[str, str]) -> Program:
     """Return what the ranks run; relative paths become absolute as each node resolved them."""
 
     def absolute(path: str) -> str:
         return files[path].path if path in files else path
 
-    arguments = list(settings["script_args"]["value"] or [])
+    arguments = [expand(argument, placeholders) for argument in settings["script_args"]["value"] or []]
     config, module = settings["config"]["value"], settings["module"]["value"]
+    config = settings["config_name"]["value"] if config is None else absolute(config)
     if config is not None:
-        arguments += ["--config", absolute(config)]
+        option = expand(settings["config_option"]["value"], placeholders)
+        arguments += [f"{option}{config}"] if option.endswith("=") or not option else [option, config]
     if module is not None:
         return Program("module", module, tuple(arguments))
-    return Program("script", absolute(settings["script"]["value"]), tuple(arguments))
+    launcher, script = settings["launcher"]["value"], settings["script"]["value"]
+    name = script if is_program_name(launcher, script) else absolute(script)
+    return Program("script", name, tuple(arguments))

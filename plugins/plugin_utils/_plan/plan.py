@@ -9,7 +9,6 @@ A pure function of all nodes' facts, the cluster's policy and the run's paramete
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,10 +24,12 @@ from .._cluster.machines import machine as machine_of
 from .._cluster.machines import share_network
 from .._cluster.node import Node
 from .._cluster.policy import ClusterPolicy, check_alike
+from .._cluster.script import is_program_name
 from .._findings.finding import Finding, PlanError
+from .._findings.invocation import Invocation
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
-from . import ranks
+from . import outputs, ranks
 from .job import Run, job_of
 from .launchers.registry import LAUNCHERS
 from .runtimes.registry import RUNTIMES
@@ -97,7 +98,8 @@ def make_plan(
         "fabric": dataclasses.asdict(environments.fabric),
         "master_port": port.number,
         "port_reason": port.reason,
-        "code": code and {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes")},
+        "code": code
+        and {name: getattr(code, name) for name in ("path", "commit", "branch", "dirty", "changes", "tree")},
         "findings": [finding.to_dict() for finding in findings],
         "not_set": {
             name: [dataclasses.asdict(item) for item in environment.not_set]
@@ -116,13 +118,17 @@ def _check(
         what: (str(setting["value"]), setting["origin"])
         for what in ("script", "config")
         if (setting := settings[what])["value"] is not None
+        and not (what == "script" and is_program_name(settings["launcher"]["value"], setting["value"]))
     }
     findings = [] if nodes else [_no_nodes()]
     if settings["launcher"]["value"] not in LAUNCHERS:
         findings.append(_unknown_launcher(settings["launcher"]))
     findings += check_alike({node.name: node.policy for node in nodes})
     needed = ("net", "code", *(["files"] if files else []))
-    findings += [_unknown(node, part) for node in nodes for part in needed if getattr(node.facts, part) is None]
+    findings += [
+        _unknown(node, part, request) for node in nodes for part in needed if getattr(node.facts, part) is None
+    ]
+    findings += outputs.check(policy.shared_output_dir, nodes)
     users, port = users_of(settings, policy.env), settings["master_port"]
     cluster = Cluster(
         nodes={node.name: node for node in nodes},
@@ -136,8 +142,7 @@ def _check(
             nonce=request["nonce"],
             restarts=settings["max_restarts"]["value"],
             files=files,
-            call=request["call"],
-            options=request["options"],
+            invocation=Invocation.of(request),
         ),
     )
     return findings + launch.fast(cluster)
@@ -149,9 +154,8 @@ def _stop_at(findings: Sequence[Finding]) -> None:
         raise PlanError(stopping)
 
 
-def _unknown(node: Node, part: str) -> Finding:
-    workdir = shlex.quote(f"workdir={node.facts.workdir.path}")
-    remedy = f"gather the facts with ansible {shlex.quote(node.name)} -m muster.train.node_facts -a {workdir}"
+def _unknown(node: Node, part: str, request: Mapping[str, Any]) -> Finding:
+    remedy = f"see why: {Invocation.of(request).playbook('preflight')}"
     return Finding("facts", node.name, "error", f"{part} is unknown", f"facts {part}", "module node_facts", remedy)
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._cluster.peers import Usual, usual
 from .._findings.finding import Finding
@@ -17,7 +18,7 @@ from .._findings.finding import Finding
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
-@dataclass(frozen=True)
+@frozen
 class Count:
     """How many ranks every node starts, and why."""
 

@@ -59,6 +59,7 @@ def plan_with_spares(
         plan, refusals = _with_waiting(lambda waiting: plan_of(nodes, waiting), spares, plan)
         left_out.update(refusals)
     warnings = [_without(finding, substitutes.get(name)) for name, finding in left_out.items()]
+    plan["replaced"] = {node: spare for node, spare in substitutes.items() if node != spare}
     plan["findings"] = [finding.to_dict() for finding in warnings] + plan["findings"]
     return plan, warnings
 

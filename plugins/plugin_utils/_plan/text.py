@@ -59,6 +59,8 @@ def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     ]
     if code and code["commit"]:
         rows.append(("code", f"{code['commit'][:12]}{', with changes' if code['dirty'] else ''}", code["branch"] or ""))
+    elif code and code["tree"]:
+        rows.append(("code", f"files {code['tree'][:12]}", ""))
     return rows
 
 
@@ -97,6 +99,7 @@ def _node(job: Mapping[str, Any], head: str) -> list[str]:
         ("run directory", job["run_dir"], ""),
         ("outputs", job["output_dir"], ""),
         ("code directory", job["code_dir"], ""),
+        *([("ranks start in", job["cwd"], "launch_cwd")] if job["cwd"] != job["code_dir"] else []),
         ("starter", job["starter"], job["starter_reason"]),
         *_container(job["container"]),
         ("to stop", f"{job['stop_grace']} s", ""),

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import UserError, display
@@ -41,7 +42,7 @@ class HostsError(UserError):
         super().__init__("\n".join(self.lines))
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Target:
     """A host as the user wrote it, None for what was not written; `name` is the node's name."""
 

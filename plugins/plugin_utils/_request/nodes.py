@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._findings.errors import display
 from .host_list import SSH_PORT
@@ -18,7 +19,7 @@ ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%@-]{0,254}")
 PORT = re.compile(r"[0-9]{1,5}")
 
 
-@dataclass(frozen=True)
+@frozen
 class InventoryHost:
     """A host of these groups before it is contacted; without an address, the name is the address."""
 
@@ -32,7 +33,7 @@ class InventoryHost:
         return f"{(self.address or self.name).lower()} port {self.port or SSH_PORT}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Inventory:
     """The group `nodes` in node-rank order, the group `spares`, their sources, and the value of `--limit`."""
 

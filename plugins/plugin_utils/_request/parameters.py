@@ -16,18 +16,20 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+
 from .._findings.errors import display
+from .._text import placeholders
 from . import host_list, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """One parameter of a verb."""
 
@@ -40,6 +42,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     environment: str | None = None
     per_run: bool = False  # not allowed in a cluster's launch_defaults
+    expanded: bool = False  # its placeholders are replaced in the plan
 
     def built_in(self) -> Value:
         """Return a copy of the built-in default."""
@@ -50,6 +53,7 @@ class Parameter:
 CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
 PATH_MAX = 4096  # limits.h
 ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
+CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -58,7 +62,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # wh
 # Set by Muster, set by torchrun's agent (local_elastic_agent.py: _start_workers), read by torchrun (argparse_util.py).
 OWNED = re.compile(
     r"(MUSTER|PET|TORCHELASTIC)_.*|RANK|(LOCAL|GROUP|ROLE)_RANK|((LOCAL|GROUP|ROLE)_)?WORLD_SIZE|ROLE_NAME"
-    r"|MASTER_(ADDR|PORT)|TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+    r"|NODE_RANK|NNODES|NPROC_PER_NODE|MASTER_(ADDR|PORT)|TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 )
 SECRET = re.compile(
     r"(.*_)?(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS|(API|ACCESS|PRIVATE|SECRET)_?KEY)", re.IGNORECASE
@@ -68,6 +72,13 @@ SECRET = re.compile(
 LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"
 PATH_HINT = ", not beginning with '-' and without control characters"
 STRING_HINT = "a string (in quotes) without control characters"
+# What to use instead of variables that only the launch sets.
+INSTEAD = {
+    "NPROC_PER_NODE": "use -e nproc=N",
+    "NNODES": "use -e nnodes=N",
+    "MASTER_PORT": "use -e master_port=PORT",
+    "MASTER_ADDR": "use launch_head_address",
+}
 
 
 def owned(name: str) -> bool:
@@ -92,6 +103,8 @@ def expected(parameter: Parameter) -> str:
         "file": f"a path on the controller{PATH_HINT}",
         "path": f"a path on the node{PATH_HINT}",
         "module": "a dotted Python name such as package.train",
+        "config_name": f"a name{PATH_HINT}",
+        "config_option": "an option such as --config or --config=, or nothing",
         "node": "the name of a node",
         "run_id": f"a run ID such as {run_id.EXAMPLE}",
         "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
@@ -105,7 +118,10 @@ def expected(parameter: Parameter) -> str:
 def read(parameter: Parameter, raw: object) -> Value:
     """Return the value of `raw`, or raise ValueError with the expected and the observed value, in one line."""
     try:
-        return READERS[parameter.type](parameter, raw)
+        value = READERS[parameter.type](parameter, raw)
+        if parameter.expanded:
+            _refuse_unknown_placeholders(value)
+        return value
     except _Explained as error:
         raise ValueError(str(error)) from None
     except (ValueError, RecursionError):
@@ -114,6 +130,17 @@ def read(parameter: Parameter, raw: object) -> Value:
 
 class _Explained(ValueError):
     """A refusal that is more specific than `expected`."""
+
+
+def _refuse_unknown_placeholders(value: Value) -> None:
+    texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [str(value or "")]
+    for text in texts:
+        for name in placeholders.unknown_names(text):
+            known = ", ".join(f"{{{known}}}" for known in placeholders.NAMES)
+            raise _Explained(
+                f"{{{name}}} in {display(text)} is not a placeholder; expected one of {known}, "
+                f"or {{{{{name}}}}} for the text {{{name}}}"
+            )
 
 
 def _int(parameter: Parameter, raw: object) -> int:
@@ -224,7 +251,7 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
         if not isinstance(name, str) or not ENVIRONMENT_NAME.fullmatch(name):
             raise _Explained(f"{display(name)} is not a valid environment variable name (letters, digits and '_')")
         if owned(name):
-            raise _Explained(f"{name} is set by Muster for each rank; leave it out")
+            raise _Explained(f"{name} is set by Muster; {INSTEAD.get(name, 'leave it out')}")
         if SECRET.fullmatch(name):
             raise _Explained(f"{name} looks like a secret and would be saved as plain text; set it in launch_secrets")
         try:
@@ -255,6 +282,8 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "file": _path,
     "path": _path,
     "module": _matching(MODULE),
+    "config_name": _path,
+    "config_option": _matching(CONFIG_OPTION),
     "node": _path,
     "run_id": _run_id,
     "arguments": _arguments,

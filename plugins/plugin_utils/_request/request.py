@@ -12,10 +12,10 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.errors import UserError, display
@@ -31,7 +31,7 @@ from .verbs import VERBS
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Situation:
     """When, where, by whom and with what command the verb was called."""
 
@@ -175,6 +175,11 @@ def _launch_errors(settings: Mapping[str, Setting], inventory: Inventory) -> lis
     if "script" in given and "module" in given:
         lines.append(
             f"script: expected a script or a module, {observed['script']} and {observed['module']}; give one of them"
+        )
+    if "config" in given and "config_name" in given:
+        lines.append(
+            f"config_name: expected config or config_name, {observed['config']} and {observed['config_name']}; give "
+            "only one (an empty -e config= or -e config_name= removes the cluster's)"
         )
     # Without nodes there is no cluster whose launch_defaults could name a script.
     if inventory.nodes and all(name in settings and name not in given for name in ("script", "module")):

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._findings.errors import display
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
@@ -23,9 +24,9 @@ OF_ONE_LAUNCH = ("run_id", "follow")
 # Other programs' names of parameters.
 OTHER_NAMES = {"launch": {"timeout": "time_limit", "args": "script_args", "port": "master_port"}}
 PROGRAM = ("script", "module")
-OF_A_PROGRAM = (*PROGRAM, "config", "script_args")
+OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
-CLEARABLE = ("label", "path", "module", "arguments", "environment")
+CLEARABLE = ("label", "path", "module", "config_name", "arguments", "environment")
 
 
 class Setting(TypedDict):
@@ -36,7 +37,7 @@ class Setting(TypedDict):
     layer: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Refusal:
     """What is wrong with a parameter; without an origin, problem names the place."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import (
@@ -19,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
     message_of,
     split_exception,
 )
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
@@ -30,7 +30,7 @@ from .._text.table import one_line
 _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 
 
-@dataclass(frozen=True)
+@frozen
 class Cause:
     """Why a run ended, as data: a rank, else a launcher or a node; exception is its type.
 
@@ -51,7 +51,7 @@ class Cause:
         return {**dataclasses.asdict(self), "traceback": list(self.traceback)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Failure:
     """One failure on a node, as a line and as data. Time: unix seconds, None where it is not known.
 

@@ -18,11 +18,14 @@ LOG = re.compile(r"logs/(node|rank_(\d+))(?:\.first|\.previous)?\.log")
 KEPT_PER_NODE = ("job.json", "state.json", "heartbeat.json", "runner.log")
 
 
-def target(path: str, node_rank: int, ranks: range) -> str | None:
+def target(
+    path: str, node_rank: int, ranks: range, of_outputs: range | None = None, starts_ranks: bool = False
+) -> str | None:
     """Return the path below the experiment for a file of a run directory; None for one that is not kept.
 
     The path comes from the host: one that leaves the experiment, or belongs to another rank, is refused. The plan is
-    the controller's.
+    the controller's. of_outputs: the ranks whose outputs are there, all of the run if the nodes share them. Where a
+    program starts the ranks itself, a file of another rank stays in the folder of its node.
     """
     if not is_text(path) or path.startswith("/") or ".." in path.split("/") or posixpath.normpath(path) != path:
         return None
@@ -31,8 +34,11 @@ def target(path: str, node_rank: int, ranks: range) -> str | None:
         return f"nodes/{node_rank}/{path}"
     if folder in ("logs", "outputs") and rest.startswith("rank_"):
         rank = RANK.match(rest)
-        if rank is None or int(rank.group(1)) not in ranks:
-            return None
+        owned = ranks if folder == "logs" or of_outputs is None else of_outputs
+        if rank is None or int(rank.group(1)) not in owned:
+            if rank is None or not starts_ranks:
+                return None
+            return f"nodes/{node_rank}/{rest}" if folder == "logs" else f"outputs/node_{node_rank}/{rest}"
         # Files named by rank do not collide.
         return f"ranks/{rest}" if folder == "logs" else f"outputs/{rest}"
     if folder == "logs":

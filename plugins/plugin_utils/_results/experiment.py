@@ -7,24 +7,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import yaml
 
-from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, SILENT
+from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._findings.origin import FOR_ONE_RUN
 from .._request.run_id import RUN_ID_FORMAT, label_in, settings_in
 from .._text.table import GAP, one_line, table
+from .events import attempts_data, gang_of
+from .ranks import place_silent, planned
 from .report import duration, first_progress, number
-from .verdict import Verdict, members
+from .verdict import Verdict, count_ranks, members
 
 SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys that you add are kept.\n"
 # What a later look may know less of: a node whose work directory was emptied remembers nothing.
-OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss", "cause")
+OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss", "cause", "silent")
 # What is kept of an earlier launch of the same run.
 ATTEMPT = (
     "created",
@@ -67,7 +71,9 @@ def record(
         if setting["value"] not in (None, [], {})
     }
     known = next((run for run in runs if run.created), RunRecord())
-    progress = first_progress(runs)
+    progress, gang = first_progress(runs), gang_of(members(runs))
+    replaced = {**source.get("replaced", {}), **gang.replaced}
+    runs = place_silent(runs, planned(plan) or {}, replaced)
     loss = {"first": _rounded(progress and progress.first_loss), "last": _rounded(progress and progress.loss)}
     return {
         "schema": SCHEMA,
@@ -83,7 +89,11 @@ def record(
         "ended": verdict.ended if verdict else None,
         "elapsed_s": verdict.elapsed_s if verdict else None,
         "exit_codes": verdict.exit_codes if verdict else {},
-        "world_size": source.get("world_size") or known.world_size,
+        "ended_attempts": attempts_data(gang.ended_attempts),
+        "replaced": replaced,
+        "silent": [_silent(run) for run in members(runs) if run.phase in SILENT],
+        "warnings": [warning.to_dict() for warning in verdict.warnings] if verdict else [],
+        "world_size": _reported_ranks(runs) or source.get("world_size") or known.world_size,
         "loss": loss if any(value is not None for value in loss.values()) else None,
         "command": source.get("command"),
         "parameters": parameters,
@@ -94,6 +104,15 @@ def record(
         "controller": source.get("controller"),
         "nonce": source.get("nonce") or known.nonce,
     }
+
+
+def _silent(run: RunRecord) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in ("node", "node_rank", "first_rank", "nproc", "why")}
+
+
+def _reported_ranks(runs: Sequence[RunRecord]) -> int:
+    """Return how many ranks programs that start them have reported; 0 where the plan has the number."""
+    return count_ranks(run for run in members(runs) if run.ranks is not None)
 
 
 def _rounded(loss: object) -> float | None:
@@ -112,7 +131,9 @@ def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     if old.get("verdict") in ENDED and new["verdict"] not in ENDED:
         merged.update({key: old.get(key) for key in OUTCOME})
     elif new["verdict"] is not None:
-        merged.update({key: new[key] for key in ("why", "cause", "looked", "ended")})
+        merged.update({key: new[key] for key in ("why", "cause", "looked", "ended", "silent")})
+    # A head that is silent now may have named spares before.
+    merged["replaced"] = {**as_dict(old.get("replaced")), **new["replaced"]}
     return {**merged, **extra}
 
 
@@ -137,7 +158,7 @@ def dump(document: Mapping[str, Any]) -> str:
     return HEADER + body
 
 
-@dataclass(frozen=True)
+@frozen
 class ExperimentSummary:
     """One experiment of the list. A problem says why `run.yml` could not be read.
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
+from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
 from .._findings.errors import task_message
@@ -27,7 +29,7 @@ RESULT_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Info:
     """One node's answer; without one, the run has the phase `unreachable` or `unknown`."""
 
@@ -36,7 +38,9 @@ class Info:
     runs: list[ListedRun] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
     answered: bool = True
+    hidden: HiddenRuns | None = None
     changed: bool = False
+    remaining: RemainingFiles | None = None  # of a node whose files were collected
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -70,7 +74,15 @@ def _read(node: str, result: Any) -> Info:
         why = one_line(result.get("why") or result.get("msg") or run.why) if result.get("failed") else run.why
         run = dataclasses.replace(run, node=run.node or node, why=why)
         runs = [ListedRun.from_dict(listed) for listed in result.get("runs") or []]
-        return Info(node, run, runs, result.get("log") or [], changed=bool(result.get("changed")))
+        return Info(
+            node,
+            run,
+            runs,
+            result.get("log") or [],
+            hidden=HiddenRuns.optional(result.get("hidden")),
+            changed=bool(result.get("changed")),
+            remaining=RemainingFiles.optional(result.get("remaining")),
+        )
     why = result.get("why") or task_message(result, "no reason given")
     phase = "unreachable" if result.get("unreachable") else "unknown"
     # A module that crashed has its traceback on the standard error.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
@@ -53,7 +54,21 @@ def pick(
     what = f"no run {requested} on any node" if requested else "no run on any node"
     if verb == "stop":
         what = f"nothing to stop: no node knows {requested or 'a run'}"
+    hidden: dict[HiddenRuns, list[str]] = {}
+    for info in infos:
+        if info.hidden is not None:
+            hidden.setdefault(info.hidden, []).append(info.node)
+    if hidden:
+        missing = f"{requested} was not found" if requested else "no run was found that this user can read"
+        raise NoRun("; ".join([missing, *(_hidden(*item) for item in hidden.items())]))
     where = f"searched {names(searched)}" + (f"; no answer from {names(silent)}" if silent else "")
     if newest:
         raise NoRun(f"{what} ({where}); the newest are: {', '.join(newest[:NEWEST])}")
     raise NoRun(f"{what} ({where}); to start one: {command('launch', None, call)}")
+
+
+def _hidden(hidden: HiddenRuns, nodes: Sequence[str]) -> str:
+    return (
+        f"{names(nodes)}: {hidden.describe()}: run the command as {hidden.owner}, or set launch_workdir to the work "
+        "directory of your own runs"
+    )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
@@ -22,7 +22,7 @@ from .._text.table import one_line
 from .verdict import NO_METRICS
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample:
     """One read of the head: seconds since the launcher's start, and the workload's progress if it has any.
 
@@ -100,6 +100,16 @@ def eta_s(first: Sample, now: Sample) -> float | None:
         return None
     remaining = (total - step) * seconds / (step - begun)
     return max(0.0, remaining) if math.isfinite(remaining) else None
+
+
+def begins_anew(first: Sample | None, now: Sample) -> bool:
+    """Return whether what is left is counted from this sample on: the first one, and those that begin an attempt."""
+    if first is None or first.attempt != now.attempt:
+        return True
+    if first.progress is None or now.progress is None:
+        return first.progress is None and now.progress is not None
+    # A heartbeat of the attempt before was read together with the state of this one.
+    return (now.progress.step or 0) < (first.progress.step or 0)
 
 
 def stall_text(stalled: Sequence[StalledNode]) -> str:

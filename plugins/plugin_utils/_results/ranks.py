@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_NODES, as_integer
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._text.table import names
+from .events import stand_in
 from .infos import Info
 from .verdict import has_runner
 
@@ -23,7 +26,7 @@ MOST_RANKS = 1024
 _NONE_TAKEN = ", so no files of ranks are taken from there; collect from the controller that launched the run"
 
 
-@dataclass(frozen=True)
+@frozen
 class NodeRanks:
     """A node's part of a run of nnodes nodes with nproc ranks each; first_rank is None for a spare.
 
@@ -60,6 +63,24 @@ def confirm_spares(parts: Mapping[str, NodeRanks], head: RunRecord) -> dict[str,
         node: part if part.first_rank is not None else replace(part, replaces=replaced_ranks if node in ranked else ())
         for node, part in parts.items()
     }
+
+
+def place_silent(
+    runs: Sequence[RunRecord], parts: Mapping[str, NodeRanks], replaced: Mapping[str, str]
+) -> list[RunRecord]:
+    """Return the runs; a node that does not answer gets the ranks that the plan gives it, or a spare those it took."""
+    planned_ranks = {stand_in(node, replaced): part for node, part in parts.items() if part.first_rank is not None}
+    return [_placed(run, planned_ranks.get(str(run.node))) if run.phase in SILENT else run for run in runs]
+
+
+def _placed(run: RunRecord, part: NodeRanks | None) -> RunRecord:
+    if part is None or part.first_rank is None or run.nproc is not None:
+        return run
+    nproc, nnodes = part.nproc, part.nnodes
+    ranks = {"node_rank": part.first_rank // nproc, "first_rank": part.first_rank}
+    return RunRecord.from_dict(
+        {**run.to_dict(), **ranks, "nproc": nproc, "nnodes": nnodes, "world_size": nproc * nnodes}
+    )
 
 
 def head_candidates(infos: Sequence[Info], run_id: str, group: Sequence[str], spares: Sequence[str]) -> list[str]:

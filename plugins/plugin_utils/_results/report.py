@@ -20,9 +20,10 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._cluster.starter import UNITS
 from .._text.table import names, one_line, table
 from .causes import ordered
+from .events import replaced_by
 from .infos import Info
 from .progress import stall_text
-from .verdict import NO_METRICS, Verdict, is_idle_spare, members
+from .verdict import NO_METRICS, Verdict, count_ranks, is_idle_spare, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -64,9 +65,22 @@ def losses(progress: Progress | None) -> str:
 
 def _ranks(run: RunRecord) -> str:
     first, count = run.first_rank, run.nproc
+    if run.ranks is not None:
+        return spans(run.ranks)
     if first is None or not count or is_idle_spare(run):
         return ""
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Return ``0-3, 6``: sorted numbers, those that follow one another as one span."""
+    parts: list[list[int]] = []
+    for value in sorted(set(numbers)):
+        if parts and parts[-1][1] == value - 1:
+            parts[-1][1] = value
+        else:
+            parts.append([value, value])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def _step(progress: Progress) -> str:
@@ -97,8 +111,9 @@ def _remarks(run: RunRecord) -> str:
     return "; ".join(remarks)
 
 
-def status_table(runs: Sequence[RunRecord], width: int) -> list[str]:
-    """Return one row for each node."""
+def status_table(runs: Sequence[RunRecord], width: int, replaced: Mapping[str, str] | None = None) -> list[str]:
+    """Return one row for each node; replaced has the spare that took a node's ranks, by node."""
+    nodes = replaced_by(replaced or {})
     rows = []
     for run in runs:
         progress = run.progress or Progress()
@@ -106,7 +121,7 @@ def status_table(runs: Sequence[RunRecord], width: int) -> list[str]:
         rows.append(
             (
                 str(run.node),
-                "" if rank is None else "spare" if is_idle_spare(run) else str(rank),
+                "" if rank is None else "spare" if is_idle_spare(run) else f"{rank}{_for(nodes.get(str(run.node)))}",
                 str(run.phase),
                 _ranks(run),
                 _step(progress),
@@ -119,21 +134,35 @@ def status_table(runs: Sequence[RunRecord], width: int) -> list[str]:
     return table(STATUS_HEADERS, rows, width)
 
 
+def _for(node: str | None) -> str:
+    return f" (for {one_line(node)})" if node else ""
+
+
 def first_progress(runs: Iterable[RunRecord]) -> Progress | None:
     """Return the progress of the lowest rank that reported one."""
     return next((run.progress for run in runs if run.progress), None)
 
 
-def summary(run_id: str | None, verdict: Verdict, runs: Sequence[RunRecord]) -> str:
-    """Return ``<run id>  succeeded · 4 ranks on 2 nodes · loss 5.55 -> 1.93 · 31 s``."""
+def summary(
+    run_id: str | None, verdict: Verdict, runs: Sequence[RunRecord], replaced: Mapping[str, str] | None = None
+) -> str:
+    """Return ``<run id>  succeeded · 4 ranks on 2 nodes · attempt 2 · n3 for n2 · loss 5.55 -> 1.93 · 31 s``.
+
+    The ranks are the run's, whether or not their nodes answer.
+    """
     parts = [run for run in members(runs) if run.nproc]
-    ranks = sum(run.nproc or 0 for run in parts)
+    ranks, reported = count_ranks(parts), any(run.ranks is not None for run in parts)
+    nodes = max([len(parts), *(run.nnodes or 0 for run in parts)])
+    spares = replaced_by(replaced or {}).items()
     attempt = max((run.attempt or 0 for run in parts), default=0)
     loss = losses(first_progress(runs))
     facts = [
         verdict.verdict + (NO_METRICS if verdict.verdict == "succeeded" and not first_progress(runs) else ""),
-        f"{ranks} rank{'s' * (ranks != 1)} on {len(parts)} node{'s' * (len(parts) != 1)}" if ranks else "",
+        f"{ranks or 'no reported'} rank{'s' * (ranks != 1)} on {nodes} node{'s' * (nodes != 1)}"
+        if ranks or reported
+        else "",
         f"attempt {attempt + 1}" if attempt else "",
+        names([f"{one_line(spare)} for {one_line(node)}" for spare, node in spares]),
         f"loss {loss}" if loss else "",
         duration(verdict.elapsed_s),
     ]
@@ -221,7 +250,10 @@ def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None,
 def no_such_rank(runs: Iterable[RunRecord], setting: Mapping[str, Any] | None) -> str | None:
     """Return why the run does not have the rank of this setting; None if it has, or if its size is not known."""
     rank = number((setting or {}).get("value"))
-    world_size = max((run.world_size or 0 for run in runs), default=0)
+    parts = list(runs)
+    world_size = max((run.world_size or 0 for run in parts), default=0)
+    if any(run.ranks is not None for run in parts):
+        world_size = max((rank + 1 for run in parts for rank in run.ranks or ()), default=0)
     if setting is None or rank is None or not world_size or rank < world_size:
         return None
     last = f"0 to {world_size - 1}, the ranks of this run" if world_size > 1 else "0, the only rank of this run"

@@ -9,25 +9,33 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import ACTIVE, ENDED, NOT_BEGUN, SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
-from ansible_collections.muster.train.plugins.module_utils._records.run import End, NodeReport, RankFailure, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import (
+    End,
+    NodeReport,
+    RankFailure,
+    RunRecord,
+    RunWarning,
+)
 
 from .._text.table import names, one_line
 from . import causes
 from .causes import Cause, Failure
+from .events import disk_text
 
 DRAINING = ("stopping", "drained")
 # After `succeeded`, for a script that wrote none.
 NO_METRICS = ", no metrics reported"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Verdict:
     """How a run ended or goes on. Times are UTC (2026-11-20T14:30:52Z), elapsed_s is the seconds of its longest part.
 
     verdict: succeeded, failed, stopped, lost, running or waiting; partial (begun on some nodes only), prepared
-    (begun on none), not_found (no node knows it) or unknown (nodes do not answer).
+    (begun on none), not_found (no node knows it) or unknown (nodes do not answer). warnings are the nodes'.
     """
 
     verdict: str
@@ -42,6 +50,7 @@ class Verdict:
     started: str | None
     ended: str | None
     elapsed_s: float | None
+    warnings: list[RunWarning] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -73,6 +82,16 @@ def members(runs: Iterable[RunRecord]) -> list[RunRecord]:
 def _precedence(run: RunRecord) -> tuple[int, bool]:
     """Of two nodes with one rank, the one with the later attempt has it; one that never started lost it to a spare."""
     return run.attempt or 0, bool(run.started)
+
+
+def count_ranks(parts: Iterable[RunRecord]) -> int:
+    """Return how many ranks a run has, whether or not their nodes answer: as planned, or as their program reports."""
+    runs = list(parts)
+    reported = {rank for run in runs for rank in run.ranks or ()}
+    planned = sum(run.nproc or 0 for run in runs if run.ranks is None)
+    if any(run.ranks is not None for run in runs):
+        return len(reported) + planned
+    return max([planned, *(run.world_size or 0 for run in runs)])
 
 
 def has_runner(run: RunRecord) -> bool:
@@ -108,6 +127,11 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     note = f"; {one_line(end.note)}" if end is not None and end.note and cause else ""
     consequences += [f"{run.node}: {one_line(run.why)}" for run in parts if run.phase == "succeeded" and run.why]
     active = [run for run in parts if run.phase in ACTIVE]
+    full = disk_text(parts)
+    if full and verdict == "succeeded":
+        why = f"succeeded, but {full}"
+    elif full:
+        consequences.append(full)
     if verdict in ENDED:
         consequences += [f"{run.node}: still {run.phase}" for run in active]
     started = [run.started for run in parts if run.started]
@@ -126,6 +150,7 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
         started=min(started, default=None),
         ended=max(ended) if parts and len(ended) == len(parts) else None,
         elapsed_s=round(max(elapsed), 1) if elapsed else None,
+        warnings=[warning for run in parts for warning in run.warnings],
     )
 
 

@@ -9,13 +9,13 @@ docker inspect does not show them.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import Gpu
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
@@ -44,7 +44,7 @@ IMAGE = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9\[\]_.:/@+-]*")
 APPENDED = ("cap_add", "devices", "group_add", "security_opt", "volumes")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Options:
     """The policy of a node's container, as in the role's variables container_NAME; paths are absolute."""
 
@@ -52,7 +52,7 @@ class Options:
     image: str
     workdir: str
     code_dir: str
-    build: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    build: Mapping[str, Any] = field(default_factory=dict)
     data_dirs: Sequence[str] = ()
     mounts: Sequence[Any] = ()
     topology_file: str = ""
@@ -68,7 +68,7 @@ class Options:
     capabilities: Sequence[str] = ("IPC_LOCK",)
     profiling: bool = False
     user: str = ""
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def render(options: Options, facts: NodeFacts, gpu: Gpu | None) -> str:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
 from .._text.table import names, one_line, table
 
@@ -16,7 +17,7 @@ KINDS = {"container": "containers", "run": "run directories"}
 SHOWN = 6
 
 
-@dataclass(frozen=True)
+@frozen
 class PruneAnswer:
     """What a node answered to `run_prune`; result is None if it did not answer, and why is the reason."""
 

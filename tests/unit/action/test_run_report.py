@@ -15,8 +15,10 @@ import pytest
 
 from ansible_collections.muster.train.plugins.action import run_report as show
 from ansible_collections.muster.train.plugins.plugin_utils._action import screen
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, TRAP, failing, info
+from ansible_collections.muster.train.tests.support.unprivileged import as_nobody, needs_root, open_folder
 
 Show = Callable[..., tuple[list[str], dict[str, Any]]]
 
@@ -251,3 +253,48 @@ def test_list(run: Show, tmp_path: Path) -> None:
         "as last seen, at 2026-11-20 14:31 UTC; to update it: "
         "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
     ]
+
+
+@needs_root
+def test_experiments_of_another_user_are_said_to_be_unreadable() -> None:
+    with open_folder() as folder:
+        (folder / "experiments").mkdir(mode=0o700)
+
+        def refused() -> str:
+            with pytest.raises(UserError) as caught:
+                show._list({"experiments": str(folder / "experiments")})
+            return str(caught.value)
+
+        assert as_nobody(refused) == (
+            f"the controller: {folder}/experiments cannot be read, because it or a directory above it belongs to "
+            "another user: run the command as that user, or set launch_experiments_dir to the directory of your own "
+            "experiments"
+        )
+
+
+def test_a_node_that_does_not_answer_keeps_its_ranks_in_the_table_and_in_the_count(run: Show, tmp_path: Path) -> None:
+    home = tmp_path / "experiments" / RUN_ID
+    home.mkdir(parents=True)
+    plan = {"nodes": ["node0", "node1"], "spares": ["node2"], "nproc": 2, "replaced": {}}
+    (home / "plan.json").write_text(json.dumps(plan))
+    silent = {"launch__info": {"unreachable": True, "msg": "no route"}}
+    printed, _result = run("status", {"node0": info("node0", "running", nnodes=2), "node1": silent})
+    assert printed[3].split()[:4] == ["node1", "1", "unreachable", "2-3"]
+    assert printed[5].startswith(f"{RUN_ID}  running · 4 ranks on 2 nodes")
+
+
+def test_attempts_and_spares_are_told(run: Show) -> None:
+    ended = {"attempt": 0, "ended": "2026-11-20T14:03:22Z", "verdict": "lost", "why": "node1: its runner is gone"}
+    gang = {"ended_attempts": [ended], "replaced": {"node1": "node2"}}
+    spare = {"node_rank": 1, "first_rank": 2}
+    hosts = {
+        "node0": info("node0", "running", nnodes=2, attempt=1, started="2026-11-20T14:00:00Z", gang=gang),
+        "node1": info("node1", "lost", nnodes=2, started="2026-11-20T14:00:00Z"),
+        "node2": info("node2", "running", nnodes=2, attempt=1, started="2026-11-20T14:03:30Z", **spare),
+    }
+    printed, result = run("status", hosts)
+    row = next(line for line in printed if line.startswith("node2"))
+    assert row.split()[:4] == ["node2", "1", "(for", "node1)"]
+    assert f"{RUN_ID}  running · 4 ranks on 2 nodes · attempt 2 · node2 for node1 · 31 s" in printed
+    assert "  attempt 1 ended at 14:03:22 UTC: node1: its runner is gone" in printed
+    assert result["verdict"]["verdict"] == "running"

@@ -34,7 +34,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import mak
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import render as render_text
 from ansible_collections.muster.train.plugins.plugin_utils._request import memory_limit
 from ansible_collections.muster.train.plugins.plugin_utils._setup import compose, memlock
-from ansible_collections.muster.train.tests.support.injection import ask, attempt, findings_against
+from ansible_collections.muster.train.tests.support.injection import ask, attempt, escaped, findings_against
 from ansible_collections.muster.train.tests.support.plan_parts import facts, node, policy, request
 
 pytestmark = pytest.mark.slow
@@ -68,7 +68,8 @@ def test_what_is_taken_is_one_word_and_the_same_bytes(launcher: str, texts: dict
     taken = [text for text in texts.values() if text and accepted("script", text)]
     assert len(taken) > 40
     for text in taken:
-        job = planned(launcher=launcher, script=text, config=f"{text}.yml", script_args=[text], env={"X": text})
+        given = escaped(text)
+        job = planned(launcher=launcher, script=text, config=f"{text}.yml", script_args=[given], env={"X": given})
         assert job.argv[-4:] == [f"/code/{text}", text, "--config", f"/code/{text}.yml"]
         usual = planned(launcher=launcher, script="train.py", config="x.yml", script_args=["x"], env={"X": "x"})
         assert job.argv[:-4] == usual.argv[:-4]

@@ -39,7 +39,8 @@ from ansible_collections.muster.train.plugins.module_utils._net.network import (
 )
 from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target
 from ansible_collections.muster.train.plugins.module_utils._net.rules import parse_rules
-from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
+from ansible_collections.muster.train.plugins.module_utils._software.code import parse_excludes, parse_status
+from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by
 from ansible_collections.muster.train.plugins.module_utils._software.site_packages import (
     parse_pth,
     parse_pyvenv,
@@ -51,6 +52,7 @@ from ansible_collections.muster.train.plugins.module_utils._software.versions im
     parse_torch_version,
 )
 from ansible_collections.muster.train.plugins.module_utils._system.disks import parse_mountinfo
+from ansible_collections.muster.train.plugins.module_utils._system.gpu_processes import parse_users
 from ansible_collections.muster.train.plugins.module_utils._system.kernel import parse_chosen, parse_command_line
 from ansible_collections.muster.train.plugins.module_utils._system.kernel_log import (
     errors_of,
@@ -64,11 +66,7 @@ from ansible_collections.muster.train.plugins.module_utils._system.limits import
 )
 from ansible_collections.muster.train.plugins.module_utils._system.machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
-from ansible_collections.muster.train.plugins.module_utils._system.processes import (
-    parse_mark,
-    parse_switches,
-    parse_users,
-)
+from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
@@ -111,6 +109,8 @@ SAMPLES = [
     "Docker version 24.0.7, build afdd53b\n",
     "BOOT_IMAGE=/vmlinuz iommu=pt pci=realloc\n",
     "always [madvise] never\n",
+    '{"commit": null, "excludes": ["/a/**", "[!a-z]?*", 7]}\n',
+    "/a/**\n[!a-z]?*\n*.py[co]\n",
     "CapEff:\t000001ffffffffff\n",
     *(
         text
@@ -131,6 +131,10 @@ def parse_version_of_docker(text: str) -> object:
 
 def parse_errors(text: str) -> object:
     return errors_of([*parse_dmesg(text), *parse_journal(text)])
+
+
+def parse_patterns(text: str) -> object:
+    return excluded_by(text.splitlines())("a/b.py", True)
 
 
 def mutate(text: str, chance: random.Random) -> str:
@@ -159,7 +163,15 @@ PARSERS = [
         parse_hypervisor,
         parse_topology_setting,
     ),
-    *(parse_pth, parse_pyvenv, parse_rccl_header, parse_torch_version, parse_version_of_docker),
+    *(
+        parse_excludes,
+        parse_patterns,
+        parse_pth,
+        parse_pyvenv,
+        parse_rccl_header,
+        parse_torch_version,
+        parse_version_of_docker,
+    ),
 ]
 
 

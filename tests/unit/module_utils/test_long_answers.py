@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import sm
 from ansible_collections.muster.train.plugins.module_utils._gpu.nvidia import topology as nvidia_topology
 from ansible_collections.muster.train.plugins.module_utils._software import tools
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_status
-from ansible_collections.muster.train.plugins.module_utils._system import kernel_log, processes
+from ansible_collections.muster.train.plugins.module_utils._system import gpu_processes, kernel_log
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +111,7 @@ PARSERS = [
     ),
     *(nvidia_smi_output.parse_xml, nvidia_topology.parse_topology, topology.parse_tables, smi_output.parse_topology),
     *(smi_output.parse_names, parse_version, parse_status, health.parse_states, health.parse_nvlinks),
-    *(engine_output.parse_gpu_containers, processes.parse_users, parse_errors),
+    *(engine_output.parse_gpu_containers, gpu_processes.parse_users, parse_errors),
 ]
 
 

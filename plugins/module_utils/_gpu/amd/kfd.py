@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from ..._host.host import Host
+from ..._records.frozen import frozen
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
 # include/uapi/linux/kfd_sysfs.h: HSA_IOLINK_TYPE_*, HSA_MEM_HEAP_TYPE_*
@@ -22,7 +23,7 @@ FRAME_BUFFERS = (1, 2)
 LIMIT = 65536
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class KfdLink:
     """A link from one node to another; weight is 15 per xGMI hop, 20 per PCIe segment, 13 inside one package."""
 
@@ -31,7 +32,7 @@ class KfdLink:
     weight: int
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class KfdNode:
     """A GPU, a partition of one, or (without SIMDs) the processors of a NUMA node. 0 is a missing value."""
 
@@ -75,7 +76,7 @@ class KfdNode:
         return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}" if version else None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Kfd:
     """All nodes in KFD's order, which is that of ROCm's device numbers, and those that could not be read."""
 

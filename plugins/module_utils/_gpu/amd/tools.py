@@ -11,12 +11,12 @@ rocm-smi, where amd-smi is missing or fails: all in one call.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Callable
 
 from ..._host.budget import Budget
 from ..._host.host import Host
+from ..._records.frozen import field, frozen
 from . import smi_output
 from .topology import ToolTables, link_types, parse_tables
 
@@ -31,12 +31,12 @@ LINK_TABLES = ("amd-smi", "topology")
 ROCM_SMI = ("rocm-smi", "--showbus", "--showproductname", "--showtopotype")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ToolAnswer:
     """Market names by PCI address, and XGMI or PCIE by sorted pair of addresses."""
 
-    names: dict[str, str] = dataclasses.field(default_factory=dict)
-    links: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    links: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class _Hung(Exception):

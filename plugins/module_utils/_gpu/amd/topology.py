@@ -9,8 +9,9 @@ and a line for each GPU; it is read by words, never by columns, because rocm-smi
 
 from __future__ import annotations
 
-import dataclasses
 import re
+
+from ..._records.frozen import field, frozen
 
 # rocm_smi.py: showType, showWeight, …; amdsmi_commands.py: topology
 _RULE_HEADING = re.compile(r"=+ (\S.*\S) =+")
@@ -25,18 +26,18 @@ LINK_WORDS = ("XGMI", "PCIE")
 Table = dict[tuple[int, int], str]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ToolTables:
     """What a tool printed: its GPUs by its own numbers, its tables (heading -> pair -> cell) and its complaints.
 
     devices has the `GPU[n] : name: value` lines, names in lower case.
     """
 
-    gpus: list[int] = dataclasses.field(default_factory=list)
-    addresses: dict[int, str] = dataclasses.field(default_factory=dict)
-    tables: dict[str, Table] = dataclasses.field(default_factory=dict)
-    devices: dict[int, dict[str, str]] = dataclasses.field(default_factory=dict)
-    complaints: list[str] = dataclasses.field(default_factory=list)
+    gpus: list[int] = field(default_factory=list)
+    addresses: dict[int, str] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    devices: dict[int, dict[str, str]] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
 
 
 def parse_tables(text: str) -> ToolTables:

@@ -9,12 +9,12 @@ A value that the tool does not have is printed in words ("[N/A]", "[GPU is lost]
 from __future__ import annotations
 
 import csv
-import dataclasses
 import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ..._host.pci import normalize
+from ..._records.frozen import field, frozen
 
 # MIG decides how many devices there are. Drivers before 450 refuse mig.mode.current.
 QUERY = ("index", "name", "uuid", "pci.bus_id", "memory.total", "mig.mode.current", "driver_version")
@@ -30,7 +30,7 @@ _MIG_LINE = re.compile(r"\s*MIG\s+(\S+)\s+Device\s+[0-9]+:\s*\(UUID:\s*(MIG-[^)\
 _NOT_THERE = ("", "N/A", "Not Supported", "Not Available", "Insufficient Permissions", "Not Applicable")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SmiGpu:
     """One whole GPU by nvidia-smi's index; trouble is what it prints instead of values ("GPU is lost")."""
 
@@ -43,11 +43,11 @@ class SmiGpu:
     trouble: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SmiAnswer:
     """The answer of one call; versions are None where it does not contain them."""
 
-    gpus: list[SmiGpu] = dataclasses.field(default_factory=list)
+    gpus: list[SmiGpu] = field(default_factory=list)
     driver_version: str | None = None
     runtime_version: str | None = None
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from ..._records.frozen import frozen
 
 # From the nearest to the farthest; SOC is SYS of drivers before 375. PSB and PIX are one board or one switch.
 PCI_RELATIONS = {"PSB": "PIX", "PIX": "PIX", "PXB": "PXB", "PHB": "PHB", "NODE": "NODE", "SYS": "SYS", "SOC": "SYS"}
@@ -44,7 +45,7 @@ _UNNAMED = "?"
 _NIC_NAME = re.compile(r"\b(NIC[0-9]{1,4})\s*:\s*([A-Za-z0-9_.:-]+)", re.ASCII)
 
 
-@dataclass(frozen=True)
+@frozen
 class Affinity:
     """CPUs and NUMA nodes as printed ("0-31,64-95", "0,3-9"), the NUMA node of the GPU's own memory, or why not."""
 
@@ -54,7 +55,7 @@ class Affinity:
     why: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Topology:
     """The table: relations by (row, column) in the tool's own words; vendor nvidia, or None (unknown)."""
 
@@ -75,7 +76,7 @@ class Topology:
         return self.legend.get(nic, nic)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Row:
     label: str
     words: list[str]

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import selectors
 import signal
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ..._records.cause import judge_launcher, judge_rank, likeliest_first
+from ..._records.frozen import frozen
 from ..._records.job import Job
 from ..._records.likeness import Likeness
-from ..._records.run import Progress
-from .. import files, process_tree
+from ..._records.run import Progress, RankFailure
+from .. import files, process_tree, shared_outputs
 from ..disk import DiskThread
 from . import launcher_failure, progress
 from .child import Child
 from .memory import KernelMemory
 from .output import Output, make_pipes
+from .program import find_program
+from .workers import Workers
 
+# Launchers that give the ranks no pipes of their own, and report no failed rank.
+WITHOUT_TORCHRUN = ("python", "exec")
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
 REPORTED_FAILURES = 32
 # What torchrun may need beside the grace of the ranks that it ends.
@@ -34,29 +41,33 @@ RANKS_S = 1.0
 MEMORY_SAMPLE_S = 30.0
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Prepared:
-    """What an attempt needs of the storage: the ranks' pipes, and the stamps of what earlier ones wrote."""
+    """What an attempt needs of the storage: its program, the ranks' pipes, and the stamps of earlier files."""
 
+    program: str
     pipes: list[int]
     earlier: progress.Stamps
 
 
-def lay_out(job: Job, run_dir: str) -> Prepared:
-    """Make what an attempt needs in the run directory. Waits for the storage."""
-    for path in (job.code_dir, job.argv[0]):
+def lay_out(job: Job, run_dir: str, environment: Mapping[str, str]) -> Prepared:
+    """Make what an attempt needs in the run directory, and find its program. Waits for the storage."""
+    program = find_program(job.argv[0], environment)
+    for path in (job.code_dir, program):
         with contextlib.suppress(OSError):  # its start says what is wrong
             os.stat(path)
+    if job.shares_outputs:
+        shared_outputs.check(job)
     errors = os.path.join(run_dir, "errors")
     files.remove_tree(errors)
     files.make_dir(errors)
-    pipes = make_pipes(run_dir, 0 if job.launcher == "python" else job.nproc)
-    return Prepared(pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job)))
+    pipes = make_pipes(run_dir, 0 if job.launcher in WITHOUT_TORCHRUN else job.nproc)
+    return Prepared(program, pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job)))
 
 
 def _checkpoint_dirs(job: Job) -> list[str]:
     """Return where checkpoints are saved: below the outputs, and where the cluster's policy says."""
-    declared = [os.path.join(job.code_dir, os.path.expanduser(job.checkpoint_dir))] if job.checkpoint_dir else []
+    declared = [os.path.join(job.cwd, os.path.expanduser(job.checkpoint_dir))] if job.checkpoint_dir else []
     return [os.path.join(job.output_dir, progress.CHECKPOINTS), *declared]
 
 
@@ -83,6 +94,7 @@ class Attempt:
         # The ranks that SIGKILL ended at a stop; None: a process that is not a rank.
         self._killed: list[str | None] = []
         self.why: str | None = None  # of the stop request
+        self._asked_at = math.inf  # when it came, in seconds since the epoch
         self._orphans_asked = False
         self._background_until: float | None = None
         self._background_stop: str | None = None  # why it was stopped after its launcher had ended
@@ -90,13 +102,17 @@ class Attempt:
         self._given_up: str | None = None
         self.progress: Progress | None = None
         self.saved = False
+        # Those that a program which starts them itself has reported, None where the plan gives them.
+        self.ranks: list[int] | None = [] if job.launcher == "exec" else None
         self.began = time.monotonic()
         self._earlier = prepared.earlier
         self._memory = KernelMemory()
         self._next_sample = self.began + MEMORY_SAMPLE_S
-        ranks = range(job.first_rank, job.first_rank + job.nproc)
-        self.output = Output(run_dir, ranks, self._own_rank, prepared.pipes, job.log_limit, disk, selector)
-        passed_files = () if self._own_rank is not None else (self.output.report_end,)
+        self._ranks = range(job.first_rank, job.first_rank + job.nproc)
+        self._workers = Workers() if job.launcher == "exec" else None
+        watch = self._workers.feed if self._workers else None
+        self.output = Output(run_dir, self._ranks, self._own_rank, prepared.pipes, job.log_limit, disk, selector, watch)
+        passed_files = () if job.launcher in WITHOUT_TORCHRUN else (self.output.report_end,)
         environment = {**environment, **place_of(job, number)}
         if passed_files:
             environment["MUSTER_REPORT_FD"] = str(self.output.report_end)
@@ -105,7 +121,8 @@ class Attempt:
         mark = process_tree.open_mark(job.run_id, run_dir, job.nonce)
         marks = () if mark is None else (mark,)
         try:
-            self.child = Child(job.argv, environment, job.code_dir, self.output.launcher_end, (*passed_files, *marks))
+            argv, descriptors = [prepared.program, *job.argv[1:]], (*passed_files, *marks)
+            self.child = Child(argv, environment, job.cwd, self.output.launcher_end, descriptors)
         except OSError:
             self.close()
             raise
@@ -126,11 +143,20 @@ class Attempt:
             return True
         if self.child.code is None:
             return self.why is None and launcher_failure.is_closing(self.output.report)
-        return self.child.code != 0 and (self.why is None or bool(launcher_failure.parse_report(self.output.report)))
+        return self.child.code != 0 and (self.why is None or bool(self._failures()))
+
+    def _failures(self) -> list[RankFailure]:
+        """Return the ranks that failed before a stop request, as torchrun or the program's output names them."""
+        if self._workers is None:
+            return launcher_failure.parse_report(self.output.report)
+        return self._workers.failures(self._job, self.ranks or [], self._asked_at)
 
     def look(self) -> Progress | None:
         """Read the progress that its ranks have written, None before the first record. Waits for the storage."""
-        self.progress = progress.read_progress(self._job.output_dir, self._earlier) or self.progress
+        ranks = self._ranks if self._job.shares_outputs else None
+        self.progress = progress.read_progress(self._job.output_dir, self._earlier, ranks) or self.progress
+        if self.ranks is not None:
+            self.ranks = progress.read_ranks(self._job.output_dir, self._earlier, ranks)
         return self.progress
 
     def look_at_end(self) -> None:
@@ -156,7 +182,7 @@ class Attempt:
         if self.child.code is not None:
             self._background_stop = self._background_stop or why
         elif self.why is None:
-            self.why = why
+            self.why, self._asked_at = why, time.time()
             self.child.terminate()
 
     def tick(self, now: float) -> None:
@@ -220,13 +246,14 @@ class Attempt:
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
         exit_code, number = launcher_failure.split_status(code)
         fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": self.output.dropped()}
+        fields["ranks"] = self.ranks
         stuck = self.child.tree() if self._killed_at is not None else []
         if stuck:
             names = ", ".join(str(process.pid) for process in stuck)
             why = f"unkillable processes remain on this node (uninterruptible sleep?): PID {names}"
             fields.update(why=why, likeness=int(Likeness.UNCLEAR))
             return "failed", fields, True
-        failures = launcher_failure.parse_report(self.output.report)
+        failures = self._failures()
         # torchrun names failures only if it saw them before it was asked to end.
         if self.why is not None and not failures:
             ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
@@ -237,7 +264,8 @@ class Attempt:
         if self._own_rank is not None:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
             failures = [launcher_failure.describe(record)]
-        failures = [dataclasses.replace(failure, log_tail=self.output.tail(failure.rank)) for failure in failures]
+        if self._workers is None:
+            failures = [dataclasses.replace(failure, log_tail=self.output.tail(failure.rank)) for failure in failures]
         memory = self._memory.explain()
         if memory is not None:
             failures = launcher_failure.blame_memory(failures, self._memory.kills(), memory)
@@ -265,6 +293,8 @@ def place_of(job: Job, number: int) -> dict[str, str]:
     """
     port = job.rendezvous.port + number
     host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address
-    if job.launcher == "python":
-        return {"MASTER_PORT": str(port), "RANK": str(job.first_rank), "GROUP_RANK": str(job.node_rank)}
-    return {"PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}
+    node_rank = {"NODE_RANK": str(job.node_rank)}
+    if job.launcher in WITHOUT_TORCHRUN:
+        rank = {"RANK": str(job.first_rank)} if job.launcher == "python" else {}
+        return {**node_rank, **rank, "GROUP_RANK": str(job.node_rank), "MASTER_PORT": str(port)}
+    return {**node_rank, "PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}

@@ -11,6 +11,7 @@ import functools
 import os
 import re
 import time
+from collections.abc import Callable
 
 from .. import files
 from ..disk import DiskThread
@@ -40,8 +41,11 @@ class CappedLog:
     The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped.
     """
 
-    def __init__(self, path: str, limit: int, disk: DiskThread) -> None:
+    def __init__(
+        self, path: str, limit: int, disk: DiskThread, watch: Callable[[str, float], None] | None = None
+    ) -> None:
         self.path = path
+        self._watch = watch  # gets each line and its time
         self._disk = disk
         self.dropped = 0
         self.step: int | None = None  # the last one that a line names
@@ -72,6 +76,9 @@ class CappedLog:
 
     def _write_lines(self, lines: list[bytes], now: float) -> None:
         prefix = stamp(now).encode() + b" "
+        if self._watch is not None:
+            for line in lines:
+                self._watch(_shown(line).decode("utf-8", "replace"), now)
         for line in lines[-TAIL_LINES:]:
             self.tail.append(_shown(line).decode("utf-8", "replace"))
             self.step = step_in(self.tail[-1], self.step)

@@ -9,15 +9,18 @@ import contextlib
 import dataclasses
 import glob
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 
+from ..._records.frozen import frozen
 from ..._records.known import parse_json
 from ..._records.run import Progress
 from ..._text.order import natural
 
 TAIL_BYTES = 16 * 1024
 CHECKPOINTS = "checkpoints"
+_RANK = re.compile(r"/rank_([0-9]{1,9})_metrics\.jsonl$")
 # A checkpoint is a file here, a directory of files, or one more below; only so many entries are looked at.
 CHECKPOINT_DEPTH, MAX_ENTRIES = 3, 10_000
 
@@ -34,7 +37,7 @@ def _read(path: str, offset: int, size: int) -> str:
         return stream.read(size).decode("utf-8", "replace")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Stamps:
     """What a directory's file system recorded of its files, by path.
 
@@ -65,12 +68,15 @@ def read_stamps(output_dir: str, checkpoints: Sequence[str] = ()) -> Stamps:
     return Stamps(files)
 
 
-def read_progress(output_dir: str, earlier: Stamps = NO_STAMPS) -> Progress | None:
+def read_progress(output_dir: str, earlier: Stamps = NO_STAMPS, ranks: range | None = None) -> Progress | None:
     """Return the last record of the lowest rank here, with the first one's loss; None before the first.
 
-    A file that was not written since `earlier` is an earlier launch's.
+    A file that was not written since `earlier` is an earlier launch's. In a directory that the nodes share, only the
+    files of this node's ranks count.
     """
     paths = _metrics(output_dir)
+    if ranks is not None:
+        paths = [path for path in paths if (rank := _RANK.search(path)) and int(rank[1]) in ranks]
     if not paths:
         return None
     try:
@@ -86,6 +92,20 @@ def read_progress(output_dir: str, earlier: Stamps = NO_STAMPS) -> Progress | No
 
 def _metrics(output_dir: str) -> list[str]:
     return sorted(glob.glob(os.path.join(glob.escape(output_dir), "rank_*_metrics.jsonl")), key=natural)
+
+
+def read_ranks(output_dir: str, earlier: Stamps = NO_STAMPS, planned: range | None = None) -> list[int]:
+    """Return the ranks whose metrics were written since `earlier`: those that a program says it has started.
+
+    In a directory that the nodes share, only the planned ranks of this node count.
+    """
+    ranks = set()
+    for path in _metrics(output_dir)[:MAX_ENTRIES]:
+        match = _RANK.search(path)
+        with contextlib.suppress(OSError):
+            if match and (planned is None or int(match[1]) in planned) and earlier.differ(path, os.stat(path)):
+                ranks.add(int(match[1]))
+    return sorted(ranks)
 
 
 def has_saved(checkpoints: Sequence[str], earlier: Stamps = NO_STAMPS) -> bool:

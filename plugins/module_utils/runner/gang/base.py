@@ -9,6 +9,7 @@ import collections
 import math
 from typing import Any
 
+from ..._records.job import Job
 from ..._records.likeness import Likeness
 from ..._records.run import StalledNode
 from .frames import short
@@ -17,6 +18,8 @@ from .frames import short
 BEATS, LARGE_BEATS, LARGE = (2.0, 3), (5.0, 2), 256
 # A storage that does not answer for so many seconds is reported.
 STALLED_S = 5
+# How long the head waits for the members' goodbye: a connection that is closed too early may lose the last order.
+GOODBYE_S = 10.0
 # Limits of a report, in bytes of JSON: a frame holds 4 KiB.
 MAX_WHY_BYTES = 900
 MAX_TRACEBACK_BYTES = 1500
@@ -66,6 +69,11 @@ class Gang:
 
     def close(self) -> None:
         raise NotImplementedError
+
+
+def launch_identity(job: Job) -> str:
+    """Return what the proofs are bound to: this launch, not only its run."""
+    return f"{job.run_id} {job.nonce}"
 
 
 def heartbeat_s(nnodes: int, lost_after: float) -> float:

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ..._records.frozen import frozen
 from .frames import short
 from .ranks import ABSENT, DRAINED, JOINED, LOST, RUNNING, RankAssignment
 from .reports import Reports
@@ -27,7 +28,7 @@ MAX_WHY_BYTES = 1500
 GATHER, RUN, DRAIN, OVER = "gather", "run", "drain", "over"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class EndCause:
     """Why an attempt ended early: verdict failed, lost or stopped, and the node and rank where it began.
 
@@ -208,8 +209,10 @@ class Coordinator:
         """Return the summary of all nodes for the head's state."""
         if self.phase == OVER:
             origin = None if self.cause is None else self.cause.node
-            return self._reports.final_summary(self._ranks.ranked_nodes(), self.attempt, origin)
-        return self._reports.summary(self._ranks.ranked_nodes(), self.attempt)
+            summary = self._reports.final_summary(self._ranks.ranked_nodes(), self.attempt, origin)
+        else:
+            summary = self._reports.summary(self._ranks.ranked_nodes(), self.attempt)
+        return {**summary, "replaced": dict(self._ranks.replaced)}
 
     def missing_nodes(self) -> list[str]:
         """Return the names of the nodes that have a rank and have not joined."""
@@ -274,7 +277,7 @@ class Coordinator:
 
     def _restart(self, cause: EndCause) -> None:
         self._restarts.replace_unavailable_nodes()
-        self._reports.drop_all_but_cause(self.attempt, cause.node)
+        self._reports.end_attempt(self.attempt, cause.verdict, cause.why, cause.node, cause.rank)
         self.attempt += 1
         self.cause = None
         for node in self._ranks.ranked_nodes():

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..._records.job import Job
 from ..._records.run import StalledNode
-from .base import STALLED_S, Gang, heartbeat_s, is_pause
+from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
 from .coordinator import NAMES_SHOWN, OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from .link import Connection
@@ -32,16 +32,9 @@ EXTRA_PENDING = 1024
 ACCEPTED_AT_ONCE = 256
 # Files that the runner opens beside connections: logs and pipes of the ranks.
 RUNNER_FILES = 1024
-# How long the head waits for the members' goodbye: a connection that is closed too early may lose the last order.
-GOODBYE_S = 10.0
 BIND_S = 5.0
 # How often the head looks for silent nodes.
 SILENCE_CHECK_S = 1.0
-
-
-def launch_identity(job: Job) -> str:
-    """Return what the proofs are bound to: this launch, not only its run."""
-    return f"{job.run_id} {job.nonce}"
 
 
 class Head(Gang):

@@ -11,9 +11,8 @@ import time
 from typing import Any
 
 from ..._records.job import Job
-from .base import STALLED_S, Gang, end_order, heartbeat_s, is_pause
+from .base import GOODBYE_S, STALLED_S, Gang, end_order, heartbeat_s, is_pause, launch_identity
 from .frames import AUTHENTICATED_BYTES, FROM_MEMBER, Forged, Session, is_proof, new_nonce, parse, plain, proof, short
-from .head import GOODBYE_S, launch_identity
 from .link import Connection
 
 # Before the start, a member that hears nothing from its head for so long ends itself.

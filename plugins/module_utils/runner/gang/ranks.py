@@ -32,6 +32,7 @@ class RankAssignment:
 
     def __init__(self, names: Sequence[str], nnodes: int) -> None:
         self.nodes = [GangNode(name, number if number < nnodes else None) for number, name in enumerate(names)]
+        self.replaced: dict[str, str] = {}  # by node: the spare that has taken its rank
 
     def ranked_nodes(self) -> list[GangNode]:
         """Return the nodes that have a node rank."""
@@ -60,6 +61,7 @@ class RankAssignment:
         """Give the ranks of these nodes to spares."""
         for node, spare in zip(nodes, self._spares()):
             node.rank, spare.rank = None, node.rank
+            self.replaced[node.name] = spare.name
             if node.state == ABSENT:
                 node.state = LOST  # it may join too late
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the head keeps of how nodes ended: the first reports of those that did not succeed."""
+"""What the head keeps of how attempts ended, and of how nodes did: the first reports of those that did not succeed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.cause import likeliest_first
-from ..._records.run import NodeReport
+from ..._records.run import EndedAttempt, NodeReport
+from ..._text.stamps import utc
+from .frames import short
 from .ranks import ABSENT, DRAINED, LOST, RUNNING, GangNode
 
 # In a large cluster the first failures explain the others.
 MAX_REPORTS = 32
+# The last attempts that are remembered, and the bytes of why one ended.
+MAX_ATTEMPTS, MAX_ATTEMPT_BYTES = 32, 300
 
 
 class Reports:
@@ -21,6 +25,7 @@ class Reports:
 
     def __init__(self) -> None:
         self._reports: list[dict[str, Any]] = []
+        self._ended_attempts: list[dict[str, Any]] = []
 
     def add(self, node: GangNode, attempt: int, report: dict[str, Any]) -> None:
         """Add a node's report; it replaces the node's earlier report on the same attempt."""
@@ -42,9 +47,11 @@ class Reports:
         records = [NodeReport.from_dict({**report, "time": index}) for index, report in enumerate(failed)]
         return failed[int(likeliest_first(records)[0].time or 0)] if records else None
 
-    def drop_all_but_cause(self, attempt: int, node: str | None) -> None:
-        """Drop the reports on an attempt that is over, except that of the node where it began to fail."""
+    def end_attempt(self, attempt: int, verdict: str, why: str, node: str | None, rank: int | None) -> None:
+        """Note how an attempt ended; drop the reports on it, except that of the node where it began to fail."""
         self._reports = [report for report in self._reports if report["attempt"] < attempt or report["node"] == node]
+        ended = EndedAttempt(attempt, utc(), verdict, short(why, MAX_ATTEMPT_BYTES), node, rank)
+        self._ended_attempts = [*self._ended_attempts, ended.to_dict()][-MAX_ATTEMPTS:]
 
     def summary(self, nodes: Sequence[GangNode], attempt: int) -> dict[str, Any]:
         """Return the summary of these nodes while the run goes on: counts, and all reports."""
@@ -55,6 +62,7 @@ class Reports:
             "started": states.count(RUNNING) + states.count(DRAINED),
             "attempt": attempt,
             "reports": self._reports,
+            "ended_attempts": self._ended_attempts,
         }
 
     def final_summary(self, nodes: Sequence[GangNode], attempt: int, cause: str | None) -> dict[str, Any]:

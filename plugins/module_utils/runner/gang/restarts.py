@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+from ..._records.frozen import frozen
 from .base import heartbeat_s
 from .ranks import LOST, GangNode, RankAssignment
 
@@ -19,7 +19,7 @@ LONG_S = 3600.0
 SLACK_S = 1.0
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Limits:
     """The run's time limits in seconds (lost_after 0: a silent node is never lost) and its number of restarts."""
 

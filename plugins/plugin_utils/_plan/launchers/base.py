@@ -6,20 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Program:
-    """What the ranks run: an absolute path or a module's name, and its arguments."""
+    """What the ranks run: the path of a script, the name of a module or a program, and its arguments."""
 
     kind: Literal["script", "module"]
     name: str
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Start:
     """One node's part of a run, as far as a launcher needs it."""
 
@@ -36,9 +37,15 @@ class Start:
     port: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Command:
     """What the runner executes, and the launcher's environment variables: name -> (value, reason)."""
 
     argv: list[str]
     environment: Mapping[str, tuple[str, str]]
+
+
+def python_command(start: Start) -> list[str]:
+    """Return the command line that runs the program with the interpreter of the training."""
+    flag = ["-m"] if start.program.kind == "module" else []
+    return [start.python, *flag, start.program.name, *start.program.arguments]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .base import Command, Start
+from .base import Command, Start, python_command
 
 
 def command(start: Start) -> Command:
@@ -17,9 +17,10 @@ def command(start: Start) -> Command:
         "WORLD_SIZE": str(start.world_size),
         "LOCAL_WORLD_SIZE": "1",
         "GROUP_RANK": str(start.node_rank),
+        "GROUP_WORLD_SIZE": str(start.nnodes),
+        "NODE_RANK": str(start.node_rank),
+        "NNODES": str(start.nnodes),
         "MASTER_ADDR": start.address,
         "MASTER_PORT": str(start.port),
     }
-    flag = ["-m"] if start.program.kind == "module" else []
-    argv = [start.python, *flag, start.program.name, *start.program.arguments]
-    return Command(argv, {name: (value, reason) for name, value in environment.items()})
+    return Command(python_command(start), {name: (value, reason) for name, value in environment.items()})

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import python, torchrun
+from ..._cluster.script import EXEC
+from . import program, python, torchrun
 from .base import Command, Start
 
-LAUNCHERS: dict[str, Callable[[Start], Command]] = {"torchrun": torchrun.command, "python": python.command}
+LAUNCHERS: dict[str, Callable[[Start], Command]] = {
+    "torchrun": torchrun.command,
+    "python": python.command,
+    EXEC: program.command,
+}

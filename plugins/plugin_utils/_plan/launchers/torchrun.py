@@ -33,6 +33,8 @@ def command(start: Start) -> Command:
         argv.append("--module")
     environment = {
         "PET_NODE_RANK": (str(start.node_rank), "a spare takes that of a lost node"),
+        "NODE_RANK": (str(start.node_rank), "torchrun sets GROUP_RANK only"),
+        "NNODES": (str(start.nnodes), "torchrun does not set it"),
         "PET_RDZV_ENDPOINT": (f"{address}:{start.port}", "where the ranks connect; a restart takes the next port"),
     }
     return Command([*argv, start.program.name, *start.program.arguments], environment)

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import JobContainer
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
@@ -17,7 +17,7 @@ from ..._cluster.starter import StarterChoice
 ORIGIN = "launch_runtime"
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """One node's part of a run, as far as a runtime needs it; topology_file is the one that rule D8 may name."""
 
@@ -29,7 +29,7 @@ class Part:
     topology_file: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Execution:
     """How a node's command runs: the interpreter, the starter of its runner, and its container if any."""
 
@@ -38,7 +38,7 @@ class Execution:
     container: JobContainer | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Runtime:
     """A runtime: how a node's command runs, and the facts that are valid inside the runtime."""
 

@@ -36,7 +36,7 @@ def test_a_run_that_ends(make: Make, printed: list[str]) -> None:
 
 
 def test_the_end_is_not_waited_for_a_whole_second(make: Make) -> None:
-    """Once a second, oftener from three seconds before the end that the steps promise, and until it is there."""
+    """At first by a tenth of the run's age, and ten times a second from three seconds before the end on."""
     steps = [(seconds, min(seconds, 6)) for seconds in range(9)]
     texts = [
         reads("running", {"count": at, "elapsed_s": at, "progress": {"step": step, "total_steps": 6}})
@@ -44,7 +44,14 @@ def test_the_end_is_not_waited_for_a_whole_second(make: Make) -> None:
     ]
     action = make(texts, [reads("succeeded", {"count": 9})])
     assert outcome(action) == ended("succeeded")
-    assert action.pauses == [1.0] * 4 + [0.1] * 5
+    assert action.pauses == pytest.approx([0.1, 0.1, 0.2, 0.3] + [0.1] * 5)
+
+
+def test_a_run_of_ten_seconds_is_read_once_a_second(make: Make) -> None:
+    texts = [reads("running", {"count": at, "elapsed_s": elapsed}) for at, elapsed in enumerate([5, 9, 10, 5000])]
+    action = make(texts, [reads("succeeded", {"count": 9})])
+    assert outcome(action) == ended("succeeded")
+    assert action.pauses == pytest.approx([0.5, 0.9, 1.0, 1.0])
 
 
 def test_a_silent_runner_that_lives_is_followed_on(make: Make) -> None:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import repeat
 
 import pytest
 from ansible.errors import AnsibleActionFail
 
+from ansible_collections.muster.train.plugins.plugin_utils._results.progress import clock
 from ansible_collections.muster.train.tests.support.following import AWAY, Make, beating, ended, outcome, reads
 
 
@@ -63,6 +65,23 @@ def test_elsewhere_than_on_a_terminal_only_what_changed_is_printed(make: Make, p
         "running  step 3/9  0:41 elapsed",
         "succeeded, no metrics reported  0:46 elapsed",
     ]
+
+
+def test_what_is_left_is_estimated_from_the_steps_of_this_attempt(make: Make, printed: list[str]) -> None:
+    def at(seconds: int, attempt: int, step: int) -> str:
+        state = {"phase": "running", "attempt": attempt}
+        beat = {"count": seconds, "elapsed_s": seconds, "progress": {"step": step, "total_steps": 200}}
+        return f"{json.dumps(state)}\n{json.dumps(beat)}\n"
+
+    slow, fast = (
+        [at(second, 0, second // 2) for second in range(1, 200)],
+        [at(200 + n, 1, 99 + n) for n in range(1, 30)],
+    )
+    assert outcome(make(slow, fast, [reads("succeeded", {"count": 999, "elapsed_s": 300})])) == ended("succeeded")
+    line = printed[-2]
+    assert line.startswith("running, attempt 2")
+    left = 200 - int(line.partition("step ")[2].partition("/")[0])
+    assert line.endswith(f"ETA {clock(left)}"), "a step a second, and not one in two as before"
 
 
 def test_a_run_that_says_nothing_for_long_is_mentioned_now_and_then(make: Make, printed: list[str]) -> None:

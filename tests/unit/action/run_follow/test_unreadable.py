@@ -67,6 +67,14 @@ def test_a_start_of_which_nothing_is_readable_is_no_failure(make: Make) -> None:
     }
 
 
+def test_a_run_that_is_not_followed_fails_with_the_reason(make: Make) -> None:
+    action = make(repeat(TALK), why="it is not known whether the run has started")
+    with pytest.raises(AnsibleActionFail) as caught:
+        action.run(task_vars={})
+    assert str(caught.value) == "run1: it is not known whether the run has started"
+    assert (action.read, action.asked) == ([], [])
+
+
 def test_a_start_whose_reason_is_not_known(make: Make) -> None:
     """A reason is never None."""
     over = {"run": {"alive": False, "phase": "failed"}}

@@ -36,6 +36,7 @@ JOB: dict[str, Any] = {
     "run_dir": "/w/.muster/nodes/node0/runs/r",
     "output_dir": "/w/.muster/nodes/node0/runs/r/outputs",
     "code_dir": "/c",
+    "cwd": "/c",
     "slot": "default",
     "rendezvous": {"address": "10.0.0.1", "port": 29500},
     "gang": {"port": 29499, "lost_after": 12, "max_restarts": 0, "nodes": ["n1"]},

@@ -18,11 +18,14 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
 from ansible_collections.muster.train.plugins.module_utils._records.document import MOST_LINES, MOST_TEXT
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
+    EndedAttempt,
+    GangSummary,
     Heartbeat,
     JobOwner,
     NodeReport,
     Progress,
     RunRecord,
+    RunWarning,
     StopRequest,
 )
 from ansible_collections.muster.train.plugins.module_utils._runs.read import judge
@@ -31,7 +34,8 @@ from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progre
 from ansible_collections.muster.train.plugins.plugin_utils._results import verdict
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import read_sample
 
-NAMES = sorted({*RunRecord().to_dict(), *NodeReport().to_dict(), *Heartbeat().to_dict(), "grace", "container", "first"})
+RECORDS = (RunRecord(), GangSummary(), EndedAttempt(), RunWarning(), NodeReport(), Heartbeat())
+NAMES = sorted({*(name for record in RECORDS for name in record.to_dict()), "grace", "container", "first"})
 SCALARS = (
     st.none()
     | st.booleans()

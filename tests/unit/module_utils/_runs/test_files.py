@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFile, RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._runs import files
 
 TIMES = 2000
@@ -36,8 +37,8 @@ def run_dir(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def listed(run_dir: Path, limit: int = 0) -> dict[str, Any]:
-    entries = files.list_files(Host(), str(run_dir), limit)
+def listed(run_dir: Path) -> dict[str, Any]:
+    entries, _remaining = files.list_files(Host(), files.RunPaths(str(run_dir)))
     json.dumps(entries, ensure_ascii=False).encode()
     return {file["path"]: file for file in entries}
 
@@ -55,10 +56,38 @@ def test_a_name_that_cannot_be_copied_stays(run_dir: Path, name: bytes, shown: s
     assert entries["outputs/café"]["stays"] is None
 
 
-def test_a_large_file_stays(run_dir: Path) -> None:
-    (run_dir / "outputs" / "large").write_bytes(bytes(3 << 20))
-    assert listed(run_dir, 2 << 20)["outputs/large"]["stays"] == "3 MiB is above limit_mib"
-    assert listed(run_dir, 3 << 20)["outputs/large"]["stays"] is None
+def write(run_dir: Path, sizes: dict[str, int]) -> None:
+    for name, size in sizes.items():
+        (run_dir / "outputs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (run_dir / "outputs" / name).write_bytes(bytes(size))
+
+
+def test_outputs_beyond_the_limit_stay_the_largest_first(run_dir: Path) -> None:
+    write(run_dir, {"a": 30, "b/c": 20, "d": 60, "e": 10})
+    (run_dir / "runner.log").write_bytes(bytes(500))
+    entries, remaining = files.list_files(Host(), files.RunPaths(str(run_dir)), 60)
+    assert [file["path"] for file in entries] == ["runner.log", "outputs/a", "outputs/b/c", "outputs/e"]
+    largest = [RemainingFile("outputs/d", 60)]
+    assert remaining == RemainingFiles(large=1, large_bytes=60, largest=largest)
+    entries, remaining = files.list_files(Host(), files.RunPaths(str(run_dir)), 59)
+    assert (len(entries), remaining.large, remaining.large_bytes) == (3, 2, 90)
+    assert [file.path for file in remaining.largest] == ["outputs/d", "outputs/a"]
+    entries, remaining = files.list_files(Host(), files.RunPaths(str(run_dir)), 0)
+    assert (len(entries), remaining) == (5, RemainingFiles())
+
+
+def test_excluded_names_stay_and_are_counted(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(run_dir, {"checkpoint-5/a.bin": 5, "checkpoint-5/b/c": 7, "x/model.pt": 11, "x/model.pt.txt": 1, "y.json": 1})
+    (run_dir / "logs").mkdir()
+    (run_dir / "logs" / "odd.pt").write_text("")
+    (run_dir / "outputs" / "checkpoint-5" / "link").symlink_to("/etc/passwd")
+    exclude = ["checkpoint-*", "*.pt"]
+    entries, remaining = files.list_files(Host(), files.RunPaths(str(run_dir)), 0, exclude)
+    assert [file["path"] for file in entries] == ["logs/odd.pt", "outputs/x/model.pt.txt", "outputs/y.json"]
+    assert remaining == RemainingFiles(excluded=3, excluded_bytes=23)
+    monkeypatch.setattr(files, "MOST_COUNTED", 2)
+    _entries, remaining = files.list_files(Host(), files.RunPaths(str(run_dir)), 0, exclude)
+    assert remaining == RemainingFiles(excluded=2, excluded_bytes=12, uncounted=True)
 
 
 def test_the_digest_is_of_the_size(run_dir: Path) -> None:
@@ -72,7 +101,7 @@ def test_the_digest_is_of_the_size(run_dir: Path) -> None:
             return size
 
     (run_dir / "runner.log").write_text("first\n")
-    (file,) = files.list_files(Growing(), str(run_dir), 0)
+    (file,), _remaining = files.list_files(Growing(), files.RunPaths(str(run_dir)))
     assert file["sha256"] == hashlib.sha256(b"first\n").hexdigest()
     assert file["size"] == 6
 
@@ -82,7 +111,7 @@ def test_parts(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run_dir / "outputs" / "a").write_bytes(b"0123456789")
     contents = []
     for offset in (0, 4, 8, 12):
-        part = files.read_part(Host(), str(run_dir), "outputs/a", offset)
+        part = files.read_part(Host(), files.RunPaths(str(run_dir)), "outputs/a", offset)
         assert part is not None
         content = base64.b64decode(part["content"])
         assert part["sha256"] == hashlib.sha256(content).hexdigest()
@@ -90,11 +119,29 @@ def test_parts(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert contents == [(b"0123", False), (b"4567", False), (b"89", True), (b"", True)]
 
 
+def test_shared_outputs_are_those_of_the_run(run_dir: Path, tmp_path: Path) -> None:
+    run = files.RunPaths.of(str(run_dir), str(tmp_path / "shared"), "x")
+    (tmp_path / "shared" / "x" / "deep").mkdir(parents=True)
+    (tmp_path / "shared" / "x" / "deep" / "a").write_text("ours")
+    (tmp_path / "shared" / "other").write_text("another run's")
+    (run_dir / "outputs" / "b").write_text("not in the shared directory")
+    (run_dir / "runner.log").write_text("log")
+    entries, _remaining = files.list_files(Host(), run)
+    assert [file["path"] for file in entries] == ["runner.log", "outputs/deep/a"]
+    assert entries[1]["sha256"] == hashlib.sha256(b"ours").hexdigest()
+    part = files.read_part(Host(), run, "outputs/deep/a", 0)
+    assert part is not None and base64.b64decode(part["content"]) == b"ours"
+    assert files.read_part(Host(), run, "outputs/../other", 0) is None
+    (tmp_path / "shared" / "x").rename(tmp_path / "moved")
+    (tmp_path / "shared" / "x").symlink_to(tmp_path / "moved")
+    assert [file["path"] for file in files.list_files(Host(), run)[0]] == ["runner.log"]
+
+
 @pytest.mark.parametrize("path", ["absent", "outputs", "link", "../other", "/etc/passwd"])
 def test_files_outside_the_run_are_not_read(run_dir: Path, path: str) -> None:
     (run_dir.parent / "other").write_text("secret")
     (run_dir / "link").symlink_to("/etc/passwd")
-    assert files.read_part(Host(), str(run_dir), path, 0) is None
+    assert files.read_part(Host(), files.RunPaths(str(run_dir)), path, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -115,7 +162,7 @@ def test_a_link_that_comes_meanwhile_is_not_followed(run_dir: Path, tmp_path: Pa
     with subprocess.Popen(program) as exchanger:
         try:
             for _time in range(TIMES):
-                part = files.read_part(Host(), str(run_dir), path, 0)
+                part = files.read_part(Host(), files.RunPaths(str(run_dir)), path, 0)
                 contents.add(None if part is None else base64.b64decode(part["content"]))
                 digests.add(listed(run_dir).get(path, {}).get("sha256"))
         finally:

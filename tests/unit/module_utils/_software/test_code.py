@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,36 +15,23 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._host.command import CommandResult
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.node import Code
-from ansible_collections.muster.train.plugins.module_utils._software import changes as changes_module
 from ansible_collections.muster.train.plugins.module_utils._software.code import (
     MARKER,
     NAME,
     STATUS,
+    parse_excludes,
     parse_status,
     read_code,
 )
+from ansible_collections.muster.train.tests.support.checkouts import git, make_checkout
 from ansible_collections.muster.train.tests.support.machines import load
 
 COMMIT = "8f2c1d0e9b7a6f5e4d3c2b1a09f8e7d6c5b4a392"
 
 
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    return subprocess.run(
-        ["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    folder = tmp_path / "code with space"
-    folder.mkdir()
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    (folder / "train.py").write_text("1\n")
-    (folder / ".gitignore").write_text("*.log\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "first")
-    return folder
+    return make_checkout(tmp_path / "code with space")
 
 
 def refuse(warning: str) -> None:
@@ -74,10 +60,34 @@ def test_a_clean_checkout_and_a_folder_in_it(checkout: Path) -> None:
     assert read_code(Host(), f"{checkout}/deep", refuse).commit == commit
 
 
-@pytest.mark.parametrize(("name", "dirty"), [("train.py", True), ("new.py", True), ("new.log", False)])
-def test_dirty_is_changed_or_new_but_not_ignored(checkout: Path, name: str, dirty: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "dirty"),
+    [
+        ("train.py", True),
+        (".gitignore", True),
+        ("new.py", True),
+        ("new.log", False),
+        ("lightning_logs/version_0/hparams.yaml", False),
+        ("wandb/run-20261124_010203/files/code/train.py", False),
+        ("lib/parts.py", True),
+    ],
+)
+def test_dirty_is_changed_or_new_and_can_be_imported(checkout: Path, name: str, dirty: bool) -> None:
+    (checkout / name).parent.mkdir(parents=True, exist_ok=True)
     (checkout / name).write_text("2\n")
-    assert read_code(Host(), str(checkout), refuse).dirty is dirty
+    code = read_code(Host(), str(checkout), refuse)
+    assert (code.dirty, list(code.files), bool(code.changes)) == (dirty, [name] if dirty else [], dirty)
+
+
+def test_new_files_that_the_launch_names_count_and_modules_beside_them(checkout: Path) -> None:
+    recipes = checkout / "recipes-2"
+    recipes.mkdir()
+    for name in ("train-gpt.py", "base.yaml", "parts.py", "notes.txt"):
+        (recipes / name).touch()
+    assert not read_code(Host(), str(checkout), refuse).dirty
+    files = [f"{recipes}/train-gpt.py", f"{recipes}/base.yaml", "/elsewhere/parts.py"]
+    code = read_code(Host(), str(checkout), refuse, files)
+    assert list(code.files) == ["recipes-2/base.yaml", "recipes-2/parts.py", "recipes-2/train-gpt.py"]
 
 
 def test_looking_leaves_no_trace(checkout: Path) -> None:
@@ -94,7 +104,9 @@ def test_a_checkout_without_a_commit(tmp_path: Path) -> None:
 
 def test_no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, None, None)
+    code = read_code(Host(), str(tmp_path), refuse)
+    assert code == Code(str(tmp_path), True, None, None, None, tree=code.tree)
+    assert code.tree
 
 
 def test_no_folder_and_a_file(tmp_path: Path) -> None:
@@ -170,7 +182,10 @@ def test_machines(tmp_path: Path) -> None:
         "/home/me/code", True, COMMIT, "main", False, source="git"
     )
     hgx = load("hgx_h100", tmp_path / "b")
-    assert read_code(hgx, "/raid/muster", refuse) == Code("/raid/muster", True, "1" * 40, None, True, source="git")
+    why = "git rev-parse failed: not found"
+    assert read_code(hgx, "/raid/muster", refuse) == Code(
+        "/raid/muster", True, "1" * 40, None, True, source="git", uncompared=why
+    )
 
 
 # What the role `code` left beside code without .git.
@@ -185,7 +200,8 @@ def mark(folder: Path, text: str) -> None:
 def test_the_marker_describes_the_checkout(tmp_path: Path) -> None:
     mark(tmp_path, json.dumps(MARKED))
     expected = Code(str(tmp_path), True, COMMIT, "main", True, "3f1c9a0be2d47766", MARKER)
-    assert read_code(Host(), str(tmp_path), refuse) == expected
+    code = read_code(Host(), str(tmp_path), refuse)
+    assert code == dataclasses.replace(expected, tree=code.tree)
 
 
 def test_the_marker_wins_over_a_repository_further_up(checkout: Path) -> None:
@@ -212,89 +228,18 @@ def test_no_marker(tmp_path: Path, text: str) -> None:
 
 def test_a_marker_of_code_without_a_repository(tmp_path: Path) -> None:
     mark(tmp_path, json.dumps(dict.fromkeys(("commit", "branch", "dirty", "changes"))))
-    assert read_code(Host(), str(tmp_path), refuse) == Code(str(tmp_path), True, None, None, None, None, MARKER)
+    code = read_code(Host(), str(tmp_path), refuse)
+    assert code == Code(str(tmp_path), True, None, None, None, None, MARKER, tree=code.tree)
 
 
-def test_the_same_changes_have_the_same_digest(checkout: Path, tmp_path: Path) -> None:
-    def changes(folder: Path) -> str | None:
-        return read_code(Host(), str(folder), refuse).changes
-
-    other = tmp_path / "other"
-    git(tmp_path, "clone", "--quiet", str(checkout), str(other))
-    git(other, "config", "diff.noprefix", "true")
-    assert changes(checkout) is None
-    visible: set[str | None] = {None}
-
-    def both(work: Callable[[Path], object]) -> None:
-        work(checkout)
-        first = changes(checkout)
-        assert first not in visible
-        visible.add(first)
-        work(other)
-        assert changes(other) == first
-
-    both(lambda folder: (folder / "train.py").write_text("2\n"))
-    both(lambda folder: (folder / "train.py").write_text("3\n"))
-    both(lambda folder: (folder / "new file").write_text("a\n"))
-    both(lambda folder: (folder / "new file").write_text("b\n"))
-    both(lambda folder: (folder / "link").symlink_to("train.py"))
-    both(lambda folder: (folder / "train.py").chmod(0o755))
-    both(lambda folder: (folder / "train.py").unlink())
-    (checkout / "out.log").write_text("ignored\n")
-    assert changes(checkout) == changes(other)
-    (checkout / "sub").mkdir()
-    assert changes(checkout / "sub") == changes(other)
+def test_the_marker_has_what_was_not_copied(tmp_path: Path) -> None:
+    mark(tmp_path, json.dumps({**MARKED, "excludes": ["/old/", 7]}))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "a.py").touch()
+    (tmp_path / "new.py").touch()
+    assert list(read_code(Host(), str(tmp_path), refuse).files) == ["new.py"]
 
 
-def test_changes_that_are_too_many_or_too_large(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (checkout / "new").write_text("12345")
-    assert read_code(Host(), str(checkout), refuse).changes
-    monkeypatch.setattr(changes_module, "SIZE", 4)
-    assert read_code(Host(), str(checkout), refuse) == dataclasses.replace(
-        read_code(Host(), str(checkout), refuse), dirty=True, changes=None
-    )
-    monkeypatch.undo()
-    monkeypatch.setattr(changes_module, "FILES", 0)
-    assert read_code(Host(), str(checkout), refuse).changes is None
-    monkeypatch.undo()
-    monkeypatch.setattr(changes_module, "TIME_S", 0.0)
-    assert read_code(Host(), str(checkout), refuse).changes is None
-
-
-def test_a_repository_inside_is_its_commit(checkout: Path) -> None:
-    inner = checkout / "inner"
-    inner.mkdir()
-    git(inner, "init", "--quiet", "--initial-branch=main")
-    (inner / "a.py").write_text("1\n")
-    # Without a commit, and then with changes of its own: not known.
-    assert changes_of(checkout) is None
-    git(inner, "add", ".")
-    git(inner, "commit", "--quiet", "-m", "one")
-    first = changes_of(checkout)
-    git(inner, "commit", "--quiet", "--allow-empty", "-m", "two")
-    second = changes_of(checkout)
-    assert first and second and first != second
-    (inner / "a.py").write_text("2\n")
-    assert changes_of(checkout) is None
-    git(inner, "checkout", "--quiet", "a.py")
-    git(checkout, "add", "inner")
-    git(checkout, "commit", "--quiet", "-m", "as a submodule")
-    git(inner, "commit", "--quiet", "--allow-empty", "-m", "three")
-    third = changes_of(checkout)
-    assert third not in (None, first, second)
-
-
-def changes_of(folder: Path) -> str | None:
-    code = read_code(Host(), str(folder), refuse)
-    assert code.dirty
-    return code.changes
-
-
-def test_what_cannot_be_read_cannot_be_compared(checkout: Path) -> None:
-    class Closed(Host):
-        def sha256(self, path: str, size: int | None = None, below: str | None = None) -> str | None:
-            return None
-
-    (checkout / "new").write_text("1")
-    assert changes_module.read_changes(Host(), str(checkout))
-    assert changes_module.read_changes(Closed(), str(checkout)) is None
+@pytest.mark.parametrize("text", ["", "[]", '{"excludes": 7}', '{"excludes": [7]}', "{}"])
+def test_a_marker_without_patterns(text: str) -> None:
+    assert parse_excludes(text) == []

@@ -169,3 +169,16 @@ def test_parse_torch_version(text: str, parsed: dict[str, str]) -> None:
 @pytest.mark.parametrize(("text", "version"), [(RCCL_H, "2.20.5"), ("#define NCCL_MAJOR 2\n", None), ("", None)])
 def test_parse_rccl_header(text: str, version: str | None) -> None:
     assert parse_rccl_header(text) == version
+
+
+def test_torch_on_the_python_path_of_the_ranks(tmp_path: Path) -> None:
+    machine = Machine(
+        {"files": {**PYTHON, "/opt/torch/torch/version.py": CUDA, "/opt/x/x": ""}, "links": LINKS}, tmp_path
+    )
+    Path(machine.root, "usr/bin/python3.11").chmod(0o755)
+    present = read_versions(machine, "/code", "/v/bin/python", pytest.fail, "/opt/torch")
+    assert (present.torch, present.python_path) == ("2.6.0+cu124", "/opt/torch")
+    absent = read_versions(machine, "/code", "/v/bin/python", pytest.fail, "/opt/x")
+    assert absent.torch is None
+    assert absent.site_packages is not None
+    assert absent.site_packages[0] == "/opt/x"

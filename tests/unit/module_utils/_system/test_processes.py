@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes that matter to a run: on GPUs, of runs, hung."""
+"""Processes that matter to a run: of runs, hung."""
 
 from __future__ import annotations
 
@@ -13,25 +13,20 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.health import (
-    GpuProcess,
     HungProcess,
     Processes,
     RunProcess,
 )
 from ansible_collections.muster.train.plugins.module_utils._system import processes
 from ansible_collections.muster.train.plugins.module_utils._system.processes import (
-    KFD,
-    USERS,
     parse_mark,
     parse_switches,
-    parse_users,
     read_processes,
 )
 from ansible_collections.muster.train.tests.support.machines import Machine
-from ansible_collections.muster.train.tests.support.this_machine import OwnMachine, answer
+from ansible_collections.muster.train.tests.support.this_machine import OwnMachine
 
 RUN = "multinode_20261120_143052"
-SMI = " ".join(USERS)
 
 
 def process(
@@ -57,37 +52,7 @@ def test_leftovers_and_those_nobody_can_tell_of(tmp_path: Path) -> None:
     }
     errors = {"/proc/8/environ": "EACCES", "/proc/9/environ": "EACCES"}
     result = read_processes(Machine({"files": files, "errors": errors}, tmp_path))
-    assert result == Processes(gpu=[], runs=[RunProcess(7, os.geteuid(), "python", RUN)], hung=[], hidden=1)
-
-
-def test_users_of_nvidia_gpus(tmp_path: Path) -> None:
-    files = {**process(4242, "python3", environ=f"MUSTER_RUN_ID={RUN}\0"), "/dev/nvidia0": ""}
-    facts = "4242, 00000000:1B:00.0\n4243, 00000000:1B:00.0\n[Not Supported], 00000000:2C:00.0\n"
-    result = read_processes(OwnMachine({"files": files, "commands": {SMI: answer(facts)}}, tmp_path))
-    assert result.gpu == [
-        GpuProcess(4242, os.geteuid(), "python3", RUN, "0000:1b:00.0"),
-        GpuProcess(4243, None, None, None, "0000:1b:00.0"),
-    ]
-
-
-@pytest.mark.parametrize("hangs", [[], ["nvidia-smi"]], ids=["missing", "hangs"])
-def test_without_the_tool_the_users_of_nvidia_gpus_are_unknown(tmp_path: Path, hangs: list[str]) -> None:
-    host = OwnMachine({"files": {"/dev/nvidia0": "", **process(1, "init")}}, tmp_path, hangs)
-    result = read_processes(host)
-    assert (result.gpu, result.runs) == (None, [])
-
-
-def test_users_of_amd_gpus(tmp_path: Path) -> None:
-    gpu = {"/dev/kfd": "", "/dev/dri/renderD128": ""}
-    for name, text in {
-        "properties": "simd_count 304\ndrm_render_minor 128\nlocation_id 3072\n",
-        "gpu_id": "1\n",
-    }.items():
-        gpu[f"/sys/class/kfd/kfd/topology/nodes/0/{name}"] = text
-    files = {**process(55, "python"), **gpu, f"{KFD}/55/pasid": "32769\n", f"{KFD}/x/pasid": "1\n"}
-    assert read_processes(Machine({"files": files}, tmp_path)).gpu == [
-        GpuProcess(55, os.geteuid(), "python", None, "/dev/kfd")
-    ]
+    assert result == Processes(runs=[RunProcess(7, os.geteuid(), "python", RUN)], hung=[], hidden=1)
 
 
 def test_who_hangs_is_asleep_and_has_not_run_in_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +71,9 @@ def test_who_hangs_is_asleep_and_has_not_run_in_between(tmp_path: Path, monkeypa
 
 def test_below_another_root_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _seconds: pytest.fail("it waited"))
-    host = Machine({"files": {**process(21, "cp", "D"), "/dev/nvidia0": ""}}, tmp_path)
+    host = Machine({"files": process(21, "cp", "D")}, tmp_path)
     result = read_processes(host)
-    assert (result.hung, result.gpu, host.commands_run) == (None, None, [])
+    assert (result.hung, host.commands_run) == (None, [])
 
 
 def test_this_machine() -> None:
@@ -122,4 +87,3 @@ def test_parsers() -> None:
     assert parse_mark("XMUSTER_RUN_ID=a\0MUSTER_RUN_IDX=b") is None
     assert parse_switches("voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n") == 7
     assert parse_switches("") is None
-    assert parse_users("No running processes found\n1, 0000:3B:00.0\n") == [(1, "0000:3b:00.0")]

@@ -18,6 +18,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 from ansible_collections.muster.train.plugins.module_utils.runner import files
 from ansible_collections.muster.train.plugins.module_utils.runner.ownership import give_back
@@ -106,6 +107,30 @@ for number in range(20000):
     state = state_of(job)
     assert (state["phase"], state["exit_code"]) == ("succeeded", 0)
     assert state["log_dropped"] > 0
+
+
+def test_a_disk_that_was_full_is_a_warning_of_the_run(small_disk: Path) -> None:
+    """A rank that cuts its checkpoint short and ends with 0 succeeds, and its last heartbeat found no room."""
+    code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)"
+    job = make_job(small_disk, [sys.executable, "-c", code])
+    runner = spawn(job)
+    wait_for(lambda: state_of(job).get("gang"), "the job runs")
+    (small_disk / "wait").touch()
+    fill(small_disk)
+    (small_disk / "wait").rename(small_disk / "go")
+    assert runner.wait(60) == 0
+    state = state_of(job)
+    assert state["phase"] == "succeeded"
+    [warning] = RunRecord.from_dict(state).warnings
+    assert (warning.kind, warning.node) == ("disk_full", "node0")
+    assert warning.at is not None
+    assert state["started"] <= warning.at <= state["ended"]
+
+
+def test_a_disk_with_room_is_no_warning(tmp_path: Path) -> None:
+    job = make_job(tmp_path, [sys.executable, "-c", "pass"])
+    assert spawn(job).wait(60) == 0
+    assert state_of(job)["warnings"] == []
 
 
 @EXHAUST

@@ -14,6 +14,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.model import 
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.machines import machine, share_network
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line, lines
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.tests.support.plan_parts import facts, facts_dict, wrong
 
 SAME = {"machine_id": "m", "boot_id": "b"}
@@ -162,15 +163,33 @@ def test_torch_is_missed_only_where_it_could_be_looked_for(changes: dict[str, An
 def test_torch_is_not_missed_where_the_ranks_look_elsewhere() -> None:
     both = cluster({"versions": NO_TORCH}, {"versions": NO_TORCH})
     assert statuses(wrong("torch installed", both, {"node0": {"PYTHONPATH": "/opt"}})) == [("node1", "fail")]
+    searched = cluster({"versions": {**NO_TORCH, "python_path": "/opt"}})
+    assert statuses(wrong("torch installed", searched, {"node0": {"PYTHONPATH": "/opt"}})) == [("node0", "fail")]
+    assert wrong("torch installed", searched, {"node0": {"PYTHONPATH": "/srv"}}) == []
 
 
 def test_a_held_slot_names_the_holder_and_how_to_stop_it() -> None:
     holder = {"run_id": "multinode_1", "nonce": "f", "node": "gpu7", "pid": 4, "since": "2026-11-20T10:00:00Z"}
-    findings = wrong("slot", cluster({}, {"holder": holder}), launch=Launch(call="ansible-playbook -i lab"))
+    launch = Launch(invocation=Invocation("ansible-playbook -i lab"))
+    findings = wrong("slot", cluster({}, {"holder": holder}), launch=launch)
     assert statuses(findings) == [("node1", "fail")]
     text = line(findings[0])
     assert "slot default is held by multinode_1 as node gpu7 since 2026-11-20T10:00:00Z; expected" in text
     assert text.endswith("ansible-playbook -i lab muster.train.stop -e run_id=multinode_1")
+
+
+def test_a_slot_that_one_run_holds_on_all_nodes_is_one_line() -> None:
+    held = {"run_id": "multinode_1", "nonce": "f", "pid": 4}
+    holders = [{**held, "node": f"node{number}", "since": f"2026-11-20T10:00:0{2 - number}Z"} for number in (0, 1)]
+    findings = wrong("slot", cluster(*({"holder": holder} for holder in holders)))
+    assert statuses(findings) == [("node0", "fail"), ("node1", "fail")], "a spare can take the place of each"
+    [text] = lines(findings)
+    assert text.startswith("node0 and node1: slot: slot default is held by multinode_1 since 2026-11-20T10:00:01Z; ")
+
+
+def test_slots_that_two_runs_hold_are_two_lines() -> None:
+    holders = [{"run_id": f"multinode_{number}", "since": "2026-11-20T10:00:00Z"} for number in (0, 1)]
+    assert len(lines(wrong("slot", cluster(*({"holder": holder} for holder in holders))))) == 2
 
 
 def test_a_holder_without_a_name_is_still_a_holder() -> None:
@@ -220,8 +239,8 @@ def test_a_missing_file_is_not_an_odd_one_too() -> None:
     ]
 
 
-def config(text: str | None) -> dict[str, Any]:
-    return {"config": {"path": "/home/ann/code/big.yaml", "text": text}}
+def config(text: str | None, name: str = "big.yaml") -> dict[str, Any]:
+    return {"config": {"path": f"/home/ann/code/{name}", "text": text}}
 
 
 @pytest.mark.parametrize(
@@ -267,6 +286,11 @@ def test_a_configuration_that_is_not_a_yaml_mapping(text: str, observed: str) ->
     assert statuses(findings) == [("node0", "fail")]
     assert findings[0].observed.startswith(observed)
     assert "\n" not in line(findings[0])
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.toml", "[job]\nx = 1\n"), ("ds.json", '{\n\t"a": 1}'), ("a.py", None)])
+def test_a_configuration_of_another_format_is_the_scripts_business(name: str, text: str | None) -> None:
+    assert check_config(cluster(config(text, name))) == []
 
 
 def test_a_configuration_that_is_not_text_is_only_a_warning() -> None:

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
-from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
+from ansible_collections.muster.train.plugins.module_utils._records.node import LISTED_FILES, NodeFacts
+from ansible_collections.muster.train.plugins.plugin_utils._checks.code import state
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Launch
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, line
+from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.tests.support.plan_parts import facts, wrong
 
-BY_NAME, TYPED = Launch(), Launch(call="ansible-playbook -i inv", options=("-i", "inv"))
+BY_NAME, TYPED = Launch(), Launch(invocation=Invocation("ansible-playbook -i inv", ("-i", "inv")))
 DIRTY = {"code__dirty": True, "code__changes": "c" * 64}
 
 
@@ -57,10 +60,25 @@ def test_other_changes_stop() -> None:
     assert findings[0].expected == "the same changes on every node, no changes as on node0 and node2"
 
 
+def test_a_difference_in_changes_names_files() -> None:
+    changed = {**DIRTY, "code__files": {"a.py": "1", "b.py": "2", "c.py": "", "d.py": "4", "e\n.py": "5"}}
+    other = {"code__dirty": True, "code__changes": "d" * 64, "code__files": {"a.py": "1", "b.py": "3"}}
+    [finding] = check_code(cluster({}, changed, {}))
+    assert finding.observed == "changes cccccccccccc in a.py, b.py, c.py and 2 more"
+    [finding] = check_code(cluster(other, changed, other))
+    assert finding.observed == "changes cccccccccccc in b.py, c.py, d.py and 1 more"
+    assert finding.expected == "the same changes on every node, changes dddddddddddd as on node0 and node2"
+    [finding] = check_code(cluster(other, {}, other))
+    assert finding.observed == "no changes"
+    assert finding.expected.endswith(", changes dddddddddddd in a.py and b.py as on node0 and node2")
+
+
 def test_changes_that_cannot_be_compared_are_a_warning() -> None:
-    unknown = {"code__dirty": True}
+    unknown = {"code__dirty": True, "code__uncompared": "big.py is larger than 64 MiB"}
     findings = check_code(cluster(unknown, unknown), TYPED)
     assert [(finding.node, finding.status) for finding in findings] == [("node0", "warn"), ("node1", "warn")]
+    observed = "changed files that could not be compared: big.py is larger than 64 MiB"
+    assert {finding.observed for finding in findings} == {observed}
     anew = "ansible-playbook -i inv muster.train.setup --tags code"
     assert {str(finding.remedy) for finding in findings} == {f"commit them, or copy the code to all nodes: {anew}"}
     assert check_code(cluster(unknown)) == []
@@ -104,3 +122,65 @@ def test_unreadable_code_is_not_compared() -> None:
     assert check_code(cluster({}, {**NONE, "code__why": "git is not installed"}, {})) == []
     assert check_code(cluster({}, {"code__dirty": None, "code__why": "it took too long"}, {})) == []
     assert check_code(cluster({}, {**NONE, "code__exists": False}, {})) == []
+
+
+def tree(*names: str, **contents: str) -> dict[str, Any]:
+    """Return the facts of a copy without git: each of the names with the same content, the others with these."""
+    files = {**dict.fromkeys(names, "0"), **{f"{name}.py": content for name, content in contents.items()}}
+    return {
+        "code__source": ".muster-code.json",
+        "code__files": files,
+        "code__tree": sha256(str(sorted(files.items())).encode()).hexdigest(),
+    }
+
+
+def test_an_edited_file_of_a_copy_stops_and_is_named() -> None:
+    [finding] = check_code(cluster(tree(parts="1"), tree(parts="2"), tree(parts="1")), TYPED)
+    assert finding.stops
+    assert line(finding) == (
+        "node1: code: changed files: parts.py; expected the same files on every node, as on node0 and node2 "
+        "(launch_code_dir); copy the code to all nodes: ansible-playbook -i inv muster.train.setup --tags code"
+    )
+    assert check_code(cluster(tree(parts="1"), tree(parts="1"))) == []
+
+
+def test_files_that_only_some_copies_have() -> None:
+    [finding] = check_code(cluster(tree(a="1"), tree("b.py", "c.py", "d.py", "e\n.py"), tree(a="1")))
+    assert finding.observed == "additional files: b.py, c.py, d.py and 1 more; missing files: a.py"
+    assert str(finding.remedy) == (
+        "copy the code to all nodes: ansible-playbook muster.train.setup --tags code; to delete additional files: "
+        "ansible-playbook muster.train.setup --tags code -e code_rsync_delete=true"
+    )
+
+
+def test_a_list_that_was_cut_lacks_no_files() -> None:
+    names = [f"m{number:04}.py" for number in range(LISTED_FILES)]
+    [finding] = check_code(cluster(tree(*names), tree("a.py", *names[:-1])))
+    assert finding.observed == "additional files: a.py"
+    beyond = {"code__tree": "another", "code__files": dict.fromkeys(names, "0")}
+    [finding] = check_code(cluster(tree(*names), beyond))
+    assert finding.observed == "other files"
+
+
+def test_without_a_commit_files_are_compared_too() -> None:
+    [finding] = check_code(cluster({**NONE, **tree(a="1")}, {**NONE, **tree(a="2")}))
+    assert observations([finding]) == [("node1", "fail", "changed files: a.py")]
+
+
+def test_nodes_agree_in_changes_only_if_their_files_are_the_same() -> None:
+    copies = cluster(tree(a="1"), tree(a="2"), {**NONE, **tree(a="1")}, DIRTY, {"code__uncompared": "too large"})
+    states = [state(node.code) for node in copies.values() if node.code]
+    digest = copies["node0"].code.tree[:12] if copies["node0"].code and copies["node0"].code.tree else ""
+    assert states[0] == f"no changes, files {digest}"
+    assert states[1] not in (None, states[0])
+    assert states[2:] == [f"files {digest}", "changes cccccccccccc", None]
+
+
+def test_files_that_cannot_be_compared_are_a_warning() -> None:
+    large = {**NONE, "code__uncompared": "there are more than 7 files"}
+    findings = check_code(cluster(large, {**NONE, **tree(a="1")}))
+    assert observations(findings) == [
+        ("node0", "warn", "files that could not be compared: there are more than 7 files")
+    ]
+    assert findings[0].remedy == "keep data and outputs outside of launch_code_dir"
+    assert check_code(cluster(large)) == []

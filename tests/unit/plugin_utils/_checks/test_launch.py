@@ -78,8 +78,9 @@ def called_names() -> set[str]:
 
 
 def test_a_finding_has_the_name_of_its_check() -> None:
-    # No check is made of these: facts that the plan lacks, parameters and groups that are refused, what discover meets.
-    others = {"facts", "launcher", "nodes", "nproc", "spares", "file", "host key"}
+    # No check is made of these: facts that the plan lacks, parameters, groups and directories that are refused, what
+    # discover meets.
+    others = {"facts", "launcher", "nodes", "nproc", "outputs", "spares", "file", "host key"}
     assert called_names() - set(NAMES) == others
 
 

@@ -10,7 +10,11 @@ import json
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import THRESHOLDS, CheckPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import (
+    ALLOWED_PROCESSES,
+    THRESHOLDS,
+    CheckPolicy,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._checks.properties import PROPERTIES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import CHECKS
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
@@ -30,6 +34,7 @@ def test_the_roles_defaults_are_the_thresholds() -> None:
     defaults = yaml.safe_load((ROOT / "roles/preflight/defaults/main.yml").read_text(encoding="utf-8"))
     assert {f"preflight_{item.name}": item.default for item in THRESHOLDS}.items() <= defaults.items()
     assert all(item.source and item.unit for item in THRESHOLDS)
+    assert defaults["preflight_allowed_processes"] == list(ALLOWED_PROCESSES)
 
 
 def test_every_check_is_described_once() -> None:

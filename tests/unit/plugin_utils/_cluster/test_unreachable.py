@@ -57,6 +57,17 @@ MESSAGES = [
         "ansible_python_interpreter",
     ),
     ("python", "SyntaxError: future feature annotations is not defined", "ansible_python_interpreter"),
+    (
+        "python",
+        'File "<stdin>", line 40\n    zip_data: str,\n    ^\nSyntaxError: invalid syntax',
+        "ansible_python_interpreter",
+    ),
+    (
+        "python",
+        'File "/tmp/x.zip/ansible/module_utils/_internal/__init__.py", line 50\n    def import_controller_module'
+        "(_module_name: str, /) -> t.Any:\n  ^\nSyntaxError: invalid syntax",
+        "ansible_python_interpreter",
+    ),
     ("sudo", "Missing sudo password", "passwordless sudo"),
     ("sudo", "sudo: a password is required", "passwordless sudo"),
     (

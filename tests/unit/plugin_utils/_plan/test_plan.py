@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,14 @@ def test_two_cpu_nodes() -> None:
         "fabric": {"value": "tcp", "reason": "no node has RDMA devices"},
         "master_port": 29656,
         "port_reason": "free on node0, of launch_port_range 29400-29999",
-        "code": {"path": "/home/ann/code", "commit": "a" * 40, "branch": "main", "dirty": False, "changes": None},
+        "code": {
+            "path": "/home/ann/code",
+            "commit": "a" * 40,
+            "branch": "main",
+            "dirty": False,
+            "changes": None,
+            "tree": None,
+        },
         "findings": [],
         "not_set": {"node0": [], "node1": []},
     }
@@ -91,6 +99,8 @@ def test_two_cpu_nodes() -> None:
         "NCCL_MAX_NCHANNELS": ("42", "-e channels"),
         "NCCL_MIN_NCHANNELS": ("42", "-e channels"),
         "NCCL_SOCKET_IFNAME": ("=eth0", "fabric"),
+        "NNODES": ("2", "muster"),
+        "NODE_RANK": ("1", "muster"),
         "OMP_NUM_THREADS": ("8", "muster"),
         "PET_NODE_RANK": ("1", "muster"),
         "PET_RDZV_ENDPOINT": ("10.0.0.1:29656", "muster"),
@@ -113,6 +123,7 @@ def test_two_cpu_nodes() -> None:
         "run_dir": RUN_DIR,
         "output_dir": f"{RUN_DIR}/outputs",
         "code_dir": "/home/ann/code",
+        "cwd": "/home/ann/code",
         "slot": "default",
         "rendezvous": {"address": "10.0.0.1", "port": 29656},
         "gang": {"port": 29655, "lost_after": 12, "max_restarts": 0, "nodes": []},
@@ -249,19 +260,29 @@ def test_paths_are_expanded_per_node_and_the_config_comes_last() -> None:
     assert [job["argv"][0] for job in plan["jobs"].values()] == ["/usr/bin/python3", "/opt/python"]
 
 
+@pytest.mark.parametrize(
+    ("given", "tail"),
+    [
+        ({"config": "big.yaml"}, ["--config", "/home/ann/code/big.yaml"]),
+        (
+            {"config": "big.yaml", "config_option": "--deepspeed_config"},
+            ["--deepspeed_config", "/home/ann/code/big.yaml"],
+        ),
+        ({"config": "big.yaml", "config_option": "--cfg="}, ["--cfg=/home/ann/code/big.yaml"]),
+        ({"config": "big.yaml", "config_option": ""}, ["/home/ann/code/big.yaml"]),
+        ({"config_name": "llama3_debugmodel"}, ["--config", "llama3_debugmodel"]),
+        ({"config_name": "big.yaml", "config_option": "--config-name"}, ["--config-name", "big.yaml"]),
+        ({"config_option": "--deepspeed_config"}, []),
+    ],
+)
+def test_the_configuration_is_passed_as_the_program_takes_it(given: dict[str, Any], tail: list[str]) -> None:
+    argv = plan_of(script_args=["-x"], **given)["jobs"]["node0"]["argv"]
+    assert argv[argv.index("-x") + 1 :] == tail
+
+
 def test_a_module_needs_no_file() -> None:
     plan = plan_of(script=None, module="pkg.train", facts={"files": None})
     assert plan["jobs"]["node0"]["argv"][-2:] == ["--module", "pkg.train"]
-
-
-def test_the_launcher_python_passes_ranks_in_the_environment() -> None:
-    plan = plan_of(launcher="python", nproc=1, master_port=31000, facts={"gpu": NVIDIA})
-    assert plan["jobs"]["node1"]["argv"] == ["/usr/bin/python3", "/home/ann/code/train.py"]
-    assert plan["jobs"]["node1"]["launcher"] == "python"
-    expected = {"RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1", "GROUP_RANK": "1"}
-    expected |= {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "31000"}
-    assert expected.items() <= environment(plan, "node1").items()
-    assert variable(plan, "RANK", "node1") == ("1", "muster", "launcher python")
 
 
 def test_nothing_becomes_shell_text() -> None:

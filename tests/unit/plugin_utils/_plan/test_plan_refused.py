@@ -29,7 +29,7 @@ def test_no_node() -> None:
 
 def test_an_unknown_launcher_is_refused_with_the_known_ones() -> None:
     [line] = refusal(request(2, launcher="mpirun"), policy(), nodes(2))
-    assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python (-e launcher)")
+    assert line.startswith("cluster: launcher: mpirun is unknown; expected one of torchrun, python, exec (-e launcher)")
 
 
 def test_torchrun_without_torch_is_refused() -> None:

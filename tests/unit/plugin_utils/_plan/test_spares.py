@@ -39,7 +39,7 @@ def planned(
 def test_where_all_is_well_spares_wait_if_another_attempt_is_allowed() -> None:
     plan, left_out = planned(2, 2, max_restarts=1)
     assert (plan["nodes"], plan["spares"], left_out) == (["node0", "node1"], ["node2", "node3"], [])
-    assert (plan["nnodes"], plan["world_size"]) == (2, 2)
+    assert (plan["nnodes"], plan["world_size"], plan["replaced"]) == (2, 2, {})
     ranks = {name: (job["node_rank"], job["nnodes"], job["world_size"]) for name, job in plan["jobs"].items()}
     assert ranks == {"node0": (0, 2, 2), "node1": (1, 2, 2), "node2": (2, 2, 2), "node3": (3, 2, 2)}
     assert plan["jobs"]["node0"]["gang"]["nodes"] == ["node0", "node1", "node2", "node3"]
@@ -50,7 +50,7 @@ def test_where_all_is_well_spares_wait_if_another_attempt_is_allowed() -> None:
 @pytest.mark.parametrize("how", ["bad", "away"])
 def test_a_spare_takes_the_place_of_a_refused_node_and_the_others_keep_theirs(how: str) -> None:
     plan, left_out = planned(3, 1, **{how: (1,)})
-    assert plan["nodes"] == ["node0", "node3", "node2"]
+    assert (plan["nodes"], plan["replaced"]) == (["node0", "node3", "node2"], {"node1": "node3"})
     assert [plan["jobs"][name]["node_rank"] for name in plan["nodes"]] == [0, 1, 2]
     [line] = left_out
     assert line.startswith("node1: ") and line.endswith("so the spare node3 takes its place")

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.sockets import EXACTLY
 from ansible_collections.muster.train.plugins.plugin_utils._plan.plan import make_plan
 from ansible_collections.muster.train.plugins.plugin_utils._plan.text import header, render
@@ -64,6 +66,8 @@ node 0: node0 (head), ranks 0-1
     NCCL_MAX_NCHANNELS=42                     # -e channels D6: the minimum and the maximum set the number
     NCCL_MIN_NCHANNELS=42                     # -e channels D6: the minimum and the maximum set the number
     NCCL_SOCKET_IFNAME==eth0                  # fabric D4: has the head's address 10.0.0.1; {EXACTLY}
+    NNODES=1                                  # muster: torchrun does not set it
+    NODE_RANK=0                               # muster: torchrun sets GROUP_RANK only
     OMP_NUM_THREADS=4                         # muster: 8 cores for 2 ranks on the machine, at most 16
     PET_NODE_RANK=0                           # muster: a spare takes that of a lost node
     PET_RDZV_ENDPOINT=10.0.0.1:29656          # muster: where the ranks connect; a restart takes the next port
@@ -92,6 +96,18 @@ def test_every_node_is_shown_in_full() -> None:
         assert f"PET_NODE_RANK={number} " in section
         assert f"MUSTER_NODE=node{number} " in section
         assert "to stop         60 s\n  time limit      90 s\n" in section
+
+
+def test_where_ranks_start_is_shown_if_it_is_not_the_code() -> None:
+    plan = make_plan(request(1), policy(cwd="run"), nodes(1))
+    job = plan["jobs"]["node0"]
+    assert (job["code_dir"], job["cwd"]) == ("/home/ann/code", job["output_dir"])
+    assert f"\n  ranks start in  {job['output_dir']}  # launch_cwd\n" in render(plan)
+
+
+def test_code_without_git_is_shown_by_its_files() -> None:
+    code: dict[str, Any] = {"code__commit": None, "code__branch": None, "code__dirty": None, "code__tree": "c" * 64}
+    assert "\n  code        files cccccccccccc\n" in render(make_plan(request(1), policy(), [node(0, **code)]))
 
 
 def test_warnings_precede_the_nodes_and_equal_ones_are_one_line() -> None:

@@ -42,6 +42,8 @@ def test_the_whole_request() -> None:
         "nproc": {"value": None, "origin": "default", "layer": "default"},
         "nnodes": {"value": None, "origin": "default", "layer": "default"},
         "config": {"value": None, "origin": "default", "layer": "default"},
+        "config_name": {"value": None, "origin": "default", "layer": "default"},
+        "config_option": {"value": "--config", "origin": "default", "layer": "default"},
         "script": {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"},
         "module": {"value": None, "origin": "default", "layer": "default"},
         "script_args": {"value": [], "origin": "default", "layer": "default"},
@@ -250,6 +252,16 @@ def test_another_script_drops_the_cluster_s_config_and_arguments() -> None:
     assert kept["parameters"]["config"] == {"value": "mine.yaml", "origin": "-e config", "layer": "extra_vars"}
     from_environment = make({"script": "mine.py"}, {"CONFIG_FILE": "env.yaml"}, defaults)
     assert from_environment["parameters"]["config"]["value"] == "env.yaml"
+
+
+def test_the_option_of_a_configuration_belongs_to_its_program_and_may_be_nothing() -> None:
+    defaults = {"script": "example.py", "config_name": "tiny", "config_option": "--preset"}
+    values = make({"config_option": ""}, None, defaults)["parameters"]
+    assert (values["config_option"]["value"], values["config_name"]["value"]) == ("", "tiny")
+    values = make({"config_name": ""}, None, defaults)["parameters"]
+    assert (values["config_option"]["value"], values["config_name"]["value"]) == ("--preset", None)
+    values = make({"script": "mine.py"}, None, defaults)["parameters"]
+    assert (values["config_option"]["value"], values["config_name"]["value"]) == ("--config", None)
 
 
 def test_a_module_wins_over_the_cluster_s_script() -> None:

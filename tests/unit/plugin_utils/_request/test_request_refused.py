@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
@@ -256,3 +258,29 @@ def test_node_names_that_are_not_valid_file_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["gpu-01.example.org", "10.0.0.1", "gpu_1", "N0", "x" * 253])
 def test_names_of_nodes(name: str) -> None:
     assert make(nodes=inventory(name))["nodes"] == [name]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"script_args": ["--name", "x-{epoch}"]}, "script_args: {epoch} in 'x-{epoch}'"),
+        ({"script_args": "--name x-{epoch}"}, "script_args: {epoch} in 'x-{epoch}'"),
+        ({"env": {"NAME": "{epoch}"}}, "env: {epoch} in '{epoch}'"),
+    ],
+)
+def test_an_unknown_placeholder_is_refused_with_those_that_exist(parameters: dict[str, Any], where: str) -> None:
+    assert only_line(parameters) == (
+        f"{where} is not a placeholder; expected one of {{run_dir}}, {{output_dir}}, {{run_id}}, {{node_rank}}, "
+        f"{{nnodes}}, {{master_addr}}, or {{{{epoch}}}} for the text {{epoch}} (-e {next(iter(parameters))})"
+    )
+
+
+def test_a_configuration_has_a_path_or_a_name() -> None:
+    assert only_line({"config_name": "tiny"}, None, {"script": "train.py", "config": "c.yaml"}) == (
+        "config_name: expected config or config_name, saw 'c.yaml' (cluster (launch_defaults)) and saw 'tiny' "
+        "(-e config_name); give only one (an empty -e config= or -e config_name= removes the cluster's)"
+    )
+    assert only_line({"config_option": "none"}) == (
+        "config_option: expected an option such as --config or --config=, or nothing, saw 'none' (-e config_option)"
+    )
+    assert only_line({"config_option": "--{x}"}).startswith("config_option: {x} in '--{x}' is not a placeholder; ")

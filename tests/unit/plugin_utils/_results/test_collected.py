@@ -74,3 +74,19 @@ def test_merge_by_time() -> None:
         "T3Z rank0 | two words\n",
         "T4Z launcher | end\n",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("outputs/rank_03_metrics.jsonl", "outputs/rank_03_metrics.jsonl"),
+        ("outputs/rank_07_metrics.jsonl", "outputs/node_1/rank_07_metrics.jsonl"),
+        ("logs/rank_00.log", "nodes/1/rank_00.log"),
+        ("outputs/rank_x", None),
+        ("outputs/../rank_07_x", None),
+    ],
+)
+def test_a_file_of_a_rank_that_the_plan_gives_another_node_stays_in_the_folder_of_its_node(
+    path: str, expected: str | None
+) -> None:
+    assert target(path, 1, range(2, 4), starts_ranks=True) == expected

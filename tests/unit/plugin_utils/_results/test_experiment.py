@@ -28,6 +28,10 @@ def test_the_record_of_a_run() -> None:
         "ended": "2026-11-20T14:31:24Z",
         "elapsed_s": 31.0,
         "exit_codes": {"node0": 0, "node1": 0},
+        "ended_attempts": [],
+        "replaced": {},
+        "silent": [],
+        "warnings": [],
         "world_size": 4,
         "loss": {"first": 5.55, "last": 1.93},
         "command": PLAN["command"],
@@ -39,6 +43,34 @@ def test_the_record_of_a_run() -> None:
         "controller": PLAN["controller"],
         "nonce": "a" * 32,
     }
+
+
+def test_a_record_tells_of_attempts_spares_and_silent_nodes_and_a_later_look_forgets_none() -> None:
+    ended = {"attempt": 0, "ended": "2026-11-20T14:30:59Z", "verdict": "lost", "why": "node1: gone", "node": "node1"}
+    gang = {"ended_attempts": [{**ended, "rank": None}], "replaced": {"node1": "node2"}}
+    warnings = [{"kind": "disk_full", "node": "node0", "at": "2026-11-20T14:31:00Z"}]
+    head = run("node0", "running", node_rank=0, gang=gang, warnings=warnings)
+    silent = {"node": "node2", "phase": "unreachable", "why": "no route"}
+    plan = {**PLAN, "spares": ["node2"], "nproc": 2}
+    document = record([head, silent], plan)
+    assert document["ended_attempts"] == [{**ended, "attempt": 1, "rank": None}]
+    assert (document["replaced"], document["warnings"]) == ({"node1": "node2"}, warnings)
+    [missing] = document["silent"]
+    assert missing == {"node": "node2", "node_rank": 1, "first_rank": 2, "nproc": 2, "why": "no route"}
+    later = experiment.merge(document, record([run("node0", "running"), run("node2", "running", node_rank=1)], plan))
+    assert (later["ended_attempts"], later["silent"]) == (document["ended_attempts"], [])
+    assert (later["replaced"], later["warnings"]) == (document["replaced"], warnings)
+    planned = record([run("node0", "running")], {**plan, "replaced": {"node0": "node3"}})
+    assert experiment.merge(document, planned)["replaced"] == {"node1": "node2", "node0": "node3"}
+
+
+def test_only_the_head_of_the_newest_launch_tells_of_the_gang() -> None:
+    old = run(
+        "node2", "lost", node_rank=0, nonce="b" * 32, created="2026-11-19T00:00:00Z", gang={"replaced": {"a": "b"}}
+    )
+    member = run("node1", "running", node_rank=1, gang={"replaced": {"c": "d"}})
+    head = run("node0", "running", node_rank=0, gang={"replaced": {"node1": "node3"}})
+    assert record([old, member, head], PLAN)["replaced"] == {"node1": "node3"}
 
 
 def test_without_a_plan_the_nodes_know_the_least() -> None:

@@ -67,6 +67,20 @@ def test_nothing_to_stop() -> None:
         pick([info("node0")], None, None, {}, "stop")
 
 
+def test_runs_of_another_user_are_said_to_be_hidden_and_not_absent() -> None:
+    hidden = {"path": "/srv/muster/.muster", "owner": "ana", "user": "ben"}
+    answer = {"run": {"phase": "unknown", "why": "hidden"}, "runs": [], "hidden": hidden}
+    infos = read_infos([("node0", answer), ("node1", answer)])
+    with pytest.raises(NoRun) as caught:
+        pick(infos, None, "ansible-playbook -i lab", {}, "stop")
+    assert str(caught.value) == (
+        "no run was found that this user can read; node0 and node1: /srv/muster/.muster belongs to ana, and ben "
+        "cannot read it: run the command as ana, or set launch_workdir to the work directory of your own runs"
+    )
+    assert refused(infos, "run_x").startswith("run_x was not found; node0 and node1: /srv/muster/.muster belongs")
+    assert pick([*infos, info("node2", OLD)], None, None, {}) == "run_a"
+
+
 def test_the_run_that_was_asked_for() -> None:
     assert pick([info("node0", NEW), info("node1", NEW, OLD)], "run_a", None, {}) == "run_a"
 

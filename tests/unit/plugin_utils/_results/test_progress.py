@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
+    begins_anew,
     clock,
     eta_s,
     progress_line,
@@ -117,3 +119,14 @@ def test_storage_that_does_not_answer_is_named() -> None:
     sample = read_sample('{"phase": "running"}', json.dumps(beat))
     assert sample is not None
     assert status_text(sample) == "running  no step yet  storage does not answer: n3 for 37 s, n5 for 8 s"
+
+
+def test_what_is_left_is_counted_anew_in_each_attempt() -> None:
+    first, again = sample(10, 100), Sample("running", 1, 50, None, attempt=1)
+    assert begins_anew(None, first)
+    assert not begins_anew(first, sample(12, 101))
+    assert begins_anew(first, again)
+    steps = [dataclasses.replace(sample(elapsed, step), attempt=1) for elapsed, step in ((60, 100), (61, 80), (62, 81))]
+    assert begins_anew(again, steps[0])
+    assert begins_anew(steps[0], steps[1]), "the first heartbeat was of the attempt before"
+    assert not begins_anew(steps[1], steps[2])

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import
     claimed,
     confirm_spares,
     head_candidates,
+    place_silent,
     planned,
     ranks_of,
 )
@@ -31,6 +32,21 @@ def info(node: str, rank: int | None, **more: Any) -> Info:
     first = None if rank is None else 4 * rank
     fields = {"run_id": RUN_ID, "phase": "succeeded", "nonce": "n", "nproc": 4, "nnodes": 2, "first_rank": first}
     return Info(node, RunRecord(**{**fields, "node": node, "node_rank": rank, **more}))
+
+
+def test_a_node_that_does_not_answer_keeps_its_ranks() -> None:
+    parts = planned(PLAN)
+    assert parts is not None
+    silent = [RunRecord(node=name, phase="unreachable", why="no route") for name in ("b", "c")]
+    placed = place_silent(silent, parts, {})
+    assert [(run.node_rank, run.first_rank, run.nproc, run.world_size) for run in placed] == [
+        (1, 4, 4, 8),
+        (None, None, None, None),
+    ]
+    placed = place_silent(silent, parts, {"b": "c"})
+    assert [run.first_rank for run in placed] == [None, 4], "the spare has them now"
+    answered = info("b", 0).run
+    assert place_silent([answered], parts, {}) == [answered], "what a node says of itself stays"
 
 
 def test_ranks_by_the_plan() -> None:

@@ -135,6 +135,17 @@ def test_summary() -> None:
     assert report.summary(None, judge(nothing), nothing) == "no run  not_found"
 
 
+def test_ranks_that_a_program_starts_are_those_that_it_reports() -> None:
+    runs = [run("node0", "succeeded", ranks=[0, 1, 2, 5]), run("node1", "succeeded", 1, ranks=[3, 4])]
+    assert report.summary(RUN_ID, judge(runs), runs).startswith(f"{RUN_ID}  succeeded · 6 ranks on 2 nodes · ")
+    assert " 0-2, 5 " in report.status_table(runs, 120)[1]
+    assert report.spans([5, 0, 2, 1]) == "0-2, 5"
+    assert report.no_such_rank(runs, {"value": 5, "origin": "-e rank"}) is None
+    assert report.no_such_rank(runs, {"value": 6, "origin": "-e rank"}) is not None
+    silent = [run("node0", "succeeded", ranks=[], progress=None), run("node1", "succeeded", 1, ranks=[], progress=None)]
+    assert "no reported ranks on 2 nodes" in report.summary(RUN_ID, judge(silent), silent)
+
+
 def test_explanation_of_a_failure() -> None:
     tail = [f"line {number}" for number in range(30)]
     first = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "time": 2.0, "log_tail": tail}

@@ -134,6 +134,7 @@ def test_succeeded() -> None:
         "started": "2026-11-20T14:30:50Z",
         "ended": "2026-11-20T14:31:21Z",
         "elapsed_s": 31.3,
+        "warnings": [],
     }
 
 

@@ -30,7 +30,7 @@ KILLED = "stop requested; rank 0 did not exit after SIGTERM and was killed"
 def attempt(tmp_path: Path) -> Iterator[Attempt]:
     """An attempt whose launcher, which is rank 0, ignores SIGTERM and has been asked to stop at once."""
     job = make_job(tmp_path, DEAF, launcher="python")
-    prepared = lay_out(job, str(tmp_path))
+    prepared = lay_out(job, str(tmp_path), os.environ)
     attempt = Attempt(job, str(tmp_path), 0, dict(os.environ), prepared, DiskThread(), selectors.DefaultSelector())
     command = functools.partial(process_tree.command, attempt.child.pid)
     wait_for(lambda: command() == "sleep", "it ignores SIGTERM", PATIENCE_S)

@@ -115,7 +115,7 @@ def test_an_attempt_takes_samples_until_it_fails(tmp_path: Path, monkeypatch: py
     os.mkfifo(storage)
     disk = DiskThread()
     disk.add(storage.read_text)
-    prepared = lay_out(job, str(tmp_path))
+    prepared = lay_out(job, str(tmp_path), os.environ)
     attempt = Attempt(job, str(tmp_path), 0, dict(os.environ), prepared, disk, selectors.DefaultSelector())
     try:
         attempt.tick(time.monotonic())

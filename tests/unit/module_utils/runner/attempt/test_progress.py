@@ -15,6 +15,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.progress import (
     has_saved,
     read_progress,
+    read_ranks,
     read_stamps,
 )
 
@@ -55,6 +56,15 @@ def test_the_lowest_rank_is_the_lowest_number(tmp_path: Path) -> None:
         (tmp_path / f"rank_{rank}_metrics.jsonl").write_text(record(rank, 1.0) + "\n")
     progress = read_progress(str(tmp_path))
     assert progress is not None and progress.step == 96
+
+
+def test_ranks_are_those_whose_metrics_this_attempt_wrote(tmp_path: Path) -> None:
+    for name in ("rank_00_metrics.jsonl", "rank_10_metrics.jsonl", "rank_x_metrics.jsonl", "rank_2_notes.jsonl"):
+        (tmp_path / name).write_text(record(1, 1.0) + "\n")
+    assert read_ranks(str(tmp_path)) == [0, 10]
+    earlier = read_stamps(str(tmp_path))
+    (tmp_path / "rank_9_metrics.jsonl").write_text(record(1, 1.0) + "\n")
+    assert read_ranks(str(tmp_path), earlier) == [9]
 
 
 def test_no_progress_before_the_first_record(tmp_path: Path) -> None:
@@ -105,3 +115,11 @@ def test_an_entry_that_vanishes_does_not_hide_the_others(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(os, "stat", look_after_removal)
     assert has_saved([str(tmp_path)])
+
+
+def test_in_a_directory_of_all_nodes_only_the_ranks_of_this_one_count(tmp_path: Path) -> None:
+    for rank in (0, 1, 2, 10):
+        (tmp_path / f"rank_{rank:02d}_metrics.jsonl").write_text(json.dumps({"step": rank}) + "\n")
+    (tmp_path / "rank_x_metrics.jsonl").write_text('{"step": 99}\n')
+    steps = [read_progress(str(tmp_path), ranks=range(first, first + 2)) for first in (0, 2, 4, 10)]
+    assert [progress and progress.step for progress in steps] == [0, 2, None, 10]

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import EndedAttempt
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.coordinator import GATHER_S, Coordinator
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.reports import MAX_ATTEMPTS
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.restarts import LONG_S
 from ansible_collections.muster.train.tests.support.coordinators import end_of, go, kinds, make_coordinator, report
 
@@ -37,6 +39,14 @@ def test_attempts_without_a_new_step_end_the_run() -> None:
     assert fail(coordinator, 9)[0] == (0, "end")
     assert coordinator.cause is not None
     assert coordinator.cause.why == "n1: it broke; 2 attempts in a row completed no new step and saved no checkpoint"
+
+
+def test_what_is_remembered_of_attempts_is_bounded() -> None:
+    coordinator = make_coordinator(max_restarts=500)
+    for attempt in range(2 * MAX_ATTEMPTS):
+        assert fail(coordinator, attempt)[0] == (0, "go")
+    remembered = [ended["attempt"] for ended in coordinator.summary()["ended_attempts"]]
+    assert remembered == list(range(MAX_ATTEMPTS, 2 * MAX_ATTEMPTS)), "the last ones"
 
 
 def test_an_attempt_of_an_hour_is_progress() -> None:
@@ -80,6 +90,11 @@ def test_a_spare_takes_the_rank_of_a_lost_node_and_the_others_keep_theirs() -> N
     coordinator.tick(25.0)
     assert coordinator.take_orders() == [(0, go(1, 0)), (2, go(1, 2)), (3, go(1, 1))]
     assert not coordinator.on_join(1, 25.0), "a replaced node stays out"
+    assert coordinator.summary()["replaced"] == {"n1": "n3"}
+    [ended] = coordinator.summary()["ended_attempts"]
+    assert (ended["attempt"], ended["verdict"], ended["node"]) == (0, "lost", "n1")
+    assert (ended["why"], ended["rank"]) == ("n1: the connection was closed", None)
+    assert EndedAttempt.from_dict(ended).to_dict() == ended, "its time is one that readers take"
     coordinator.on_start(3)
     coordinator.on_loss(3, "the connection was closed")  # the last attempt
     for number in (0, 2):

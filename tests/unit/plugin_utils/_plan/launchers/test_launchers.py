@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+from typing import Literal
 
 import pytest
 
@@ -54,6 +55,8 @@ def test_torchrun() -> None:
     ]
     assert {name: value for name, (value, _reason) in command.environment.items()} == {
         "PET_NODE_RANK": "1",
+        "NODE_RANK": "1",
+        "NNODES": "2",
         "PET_RDZV_ENDPOINT": "10.0.0.1:29400",
     }
 
@@ -97,6 +100,9 @@ def test_python() -> None:
         "WORLD_SIZE": "2",
         "LOCAL_WORLD_SIZE": "1",
         "GROUP_RANK": "1",
+        "GROUP_WORLD_SIZE": "2",
+        "NODE_RANK": "1",
+        "NNODES": "2",
         "MASTER_ADDR": "10.0.0.1",
         "MASTER_PORT": "29400",
     }
@@ -104,3 +110,33 @@ def test_python() -> None:
 
 def test_python_with_a_module() -> None:
     assert LAUNCHERS["python"](MODULE).argv == ["/usr/bin/python3", "-m", "pkg.train", "--config", "/c.yaml"]
+
+
+def test_exec_sets_no_variable_of_a_rank() -> None:
+    """With LOCAL_RANK or RANK, Lightning, Accelerate and DeepSpeed take the process for a rank."""
+    command = LAUNCHERS["exec"](START)
+    assert {name: value for name, (value, _reason) in command.environment.items()} == {
+        "NODE_RANK": "1",
+        "NNODES": "2",
+        "GROUP_RANK": "1",
+        "GROUP_WORLD_SIZE": "2",
+        "NPROC_PER_NODE": "4",
+        "MASTER_ADDR": "10.0.0.1",
+        "MASTER_PORT": "29400",
+        "MUSTER_PYTHON": "/usr/bin/python3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "argv"),
+    [
+        ("script", "/code/train.py", ["/usr/bin/python3", "/code/train.py", "-x"]),
+        ("module", "accelerate.commands.launch", ["/usr/bin/python3", "-m", "accelerate.commands.launch", "-x"]),
+        ("script", "/code/run.sh", ["/code/run.sh", "-x"]),
+        ("script", "accelerate", ["accelerate", "-x"]),
+    ],
+)
+def test_exec_runs_scripts_and_modules_with_python_and_executes_the_rest(
+    kind: Literal["script", "module"], name: str, argv: list[str]
+) -> None:
+    assert LAUNCHERS["exec"](dataclasses.replace(START, program=Program(kind, name, ("-x",)))).argv == argv

@@ -51,6 +51,11 @@ with open(os.environ["MUSTER_OUTPUT_DIR"] + "/rank_00_metrics.jsonl", "a") as st
         assert (running.state(rank)["phase"], running.state(rank)["attempt"]) == ("succeeded", 2)
         lines = Path(running.jobs[rank].run_dir, "attempts").read_text().split()
         assert lines == [f"127.0.0.1:{port + number}" for number in range(3)]
+    ended = running.state(0)["gang"]["ended_attempts"]
+    assert [(attempt["attempt"], attempt["verdict"], attempt["node"]) for attempt in ended] == [
+        (0, "failed", "node1"),
+        (1, "failed", "node1"),
+    ]
     kept = running.state(0)["gang"]["reports"]
     assert [(report["node"], report["attempt"], report["exit_code"]) for report in kept] == [
         ("node1", 0, 5),

@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs that a user cannot see, because their directory is another user's."""
+
+from __future__ import annotations
+
+from .document import Document
+from .frozen import frozen
+
+
+@frozen
+class HiddenRuns(Document):
+    """A directory on the way to a node's runs, its owner, and the user who cannot read it."""
+
+    path: str | None = None
+    owner: str | None = None
+    user: str | None = None
+
+    def describe(self) -> str:
+        return f"{self.path} belongs to {self.owner}, and {self.user} cannot read it"

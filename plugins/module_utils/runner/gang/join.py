@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which side of the gang a runner is: only that one is imported, because a runner compiles its files at each start."""
+
+from __future__ import annotations
+
+import selectors
+
+from ..._records.job import Job
+from .base import Gang
+
+
+def join_gang(job: Job, key: bytes, selector: selectors.BaseSelector) -> Gang:
+    """Return the head's side on the node with node rank 0, a member's on any other; raise ValueError without a key."""
+    if job.nnodes > 1 and not key:
+        raise ValueError("a run on several nodes needs a key")
+    if job.node_rank == 0:
+        from .head import Head
+
+        return Head(job, key, selector)
+    from .member import Member
+
+    return Member(job, key, selector)

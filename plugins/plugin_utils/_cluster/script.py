@@ -1,0 +1,19 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the script of a launch is: a file, or with the launcher exec also the name of a program."""
+
+from __future__ import annotations
+
+EXEC = "exec"
+PYTHON_ENDINGS = (".py", ".pyz")
+
+
+def is_python(script: str) -> bool:
+    """Return whether the launcher exec runs a script with Python; any other it executes."""
+    return script.endswith(PYTHON_ENDINGS)
+
+
+def is_program_name(launcher: object, script: object) -> bool:
+    """Return whether a script names a program, which the node looks up when it starts it, instead of a file."""
+    return launcher == EXEC and isinstance(script, str) and "/" not in script and not is_python(script)

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A launch on a node whose Python is too old: for Muster alone, for Ansible as well, or for the ranks."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.tests.support.cluster import Cluster
+
+
+def interpreter(version: str) -> str:
+    """Return an interpreter of this version; skip where there is none."""
+    for path in sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python{version}")):
+        if subprocess.run([str(path), "-c", ""], check=False).returncode == 0:
+            return str(path)
+    pytest.skip(f"no Python {version} here: pyenv install {version}")
+
+
+@pytest.mark.parametrize(
+    ("version", "observed"),
+    [("3.8", "python3.8 is Python 3.8."), ("3.7", "the Python of node1 is too old"), ("2.7", "the Python of node1 is")],
+)
+def test_of_the_modules(cluster: Cluster, version: str, observed: str) -> None:
+    cluster.per_node["node1"] = {"ansible_python_interpreter": interpreter(version)}
+    cluster.write()
+    played = cluster.play("launch.yml")
+    assert played.rc != 0
+    [line] = played.messages
+    assert line.startswith("node1: answer: ")
+    assert observed in line
+    assert "expected Python 3.9 or newer" in line
+    assert "ansible_python_interpreter" in line
+
+
+def test_of_the_ranks(cluster: Cluster) -> None:
+    python = interpreter("3.8")
+    cluster.per_node["node1"] = {"launch_python": python}
+    cluster.write()
+    played = cluster.play("launch.yml")
+    assert played.rc != 0
+    [line] = played.messages
+    assert line.startswith(f"node1: python interpreter: {python} is Python 3.8.")

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A launch on a node that cannot be reached says which, what ssh said, and what to do, as preflight and discover do."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.tests.support import sshd
+from ansible_collections.muster.train.tests.support.cluster import Cluster, Played
+
+pytestmark = pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[sshd.Sshd]:
+    """An sshd for the tests of this file."""
+    base = Path(tempfile.mkdtemp(prefix="muster-"))
+    try:
+        with sshd.running(base) as started:
+            yield started
+    finally:
+        shutil.rmtree(base)
+
+
+def refused(server: sshd.Sshd, home: Path, node1: dict[str, Any]) -> tuple[str, str]:
+    """Launch on node0, which answers, and this node1; return all that was printed, and the last message."""
+    hosts = server.per_node()
+    hosts["node1"].update(node1)
+    cluster = Cluster(home, policy=server.policy(), per_node=hosts)
+    try:
+        played = cluster.play("launch.yml")
+        assert played.rc != 0, played.out
+        assert "Start the job" not in played.out
+        plan = Played(played.rc, played.out.partition("Plan the run]")[2])
+        return played.out, " ".join(plan.messages)
+    finally:
+        cluster.destroy()
+
+
+def test_a_port_that_refuses(server: sshd.Sshd, tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind((sshd.ADDRESSES[1], 0))
+        _out, message = refused(server, tmp_path, {"ansible_port": closed.getsockname()[1]})
+    assert re.fullmatch(
+        r"node1: answer: ssh: connect to host 127.0.1.2 port [0-9]+: Connection refused; "
+        r"expected an SSH server \(Ansible\); start sshd there, or set its port \(ansible_port; .*\)",
+        message,
+    )
+
+
+def test_another_host_key(server: sshd.Sshd, tmp_path: Path) -> None:
+    other = server.base / "login_key.pub"  # any key that is not the server's
+    known = tmp_path / "known_hosts"
+    known.write_text(f"[{sshd.ADDRESSES[1]}]:{server.port} {other.read_text()}")
+    options = server.policy()["ansible_ssh_common_args"].replace(str(server.base / "known_hosts"), str(known))
+    _out, message = refused(server, tmp_path, {"ansible_ssh_common_args": options})
+    changed = f"Host key for [{sshd.ADDRESSES[1]}]:{server.port} has changed and you have requested strict checking."
+    assert message.startswith(f"node1: answer: {changed} Host key verification failed.; ")
+    assert "expected the known key: the machine was reinstalled, or this is another machine" in message
+    assert f"ssh-keygen -R '[{sshd.ADDRESSES[1]}]:{server.port}' -f {known}" in message
+
+
+def test_no_host_key(server: sshd.Sshd, tmp_path: Path) -> None:
+    options = server.policy()["ansible_ssh_common_args"].replace(str(server.base / "known_hosts"), "/dev/null")
+    _out, message = refused(server, tmp_path, {"ansible_ssh_common_args": options})
+    assert message.startswith("node1: answer: ")
+    assert "host key is known for [127.0.1.2]:" in message
+    assert "expected a key that is in" in message
+
+
+def test_another_user(server: sshd.Sshd, tmp_path: Path) -> None:
+    out, message = refused(server, tmp_path, {"ansible_user": "nobody"})
+    assert message.startswith("node1: answer: nobody@127.0.1.2: Permission denied (publickey).; expected")
+    assert "expected a login by key (Ansible); install your public key there" in message
+    assert "ok: [node0]" in out

@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The launcher's environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.muster.train.plugins.module_utils.runner.environment import environment_of
+from ansible_collections.muster.train.tests.support.jobs import make_job
+
+
+def test_modules_of_the_code_are_imported_wherever_the_ranks_start(tmp_path: Path) -> None:
+    def python_path(cwd: str, **inherited: str) -> str | None:
+        job = make_job(tmp_path, ["python3"], code_dir="/code", cwd=cwd)
+        return environment_of(job, {"environment": inherited}).get("PYTHONPATH")
+
+    assert python_path("/code") is None
+    assert python_path("/code", PYTHONPATH="/lib") == "/lib"
+    assert python_path("/run") == "/code"
+    assert python_path("/run", PYTHONPATH="/lib") == "/code:/lib"

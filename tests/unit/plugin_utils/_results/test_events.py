@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of what happened in a run besides its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils._records.run import EndedAttempt, RunRecord, RunWarning
+from ansible_collections.muster.train.plugins.plugin_utils._results import events
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+
+AT = "2026-11-20T14:03:22Z"
+
+
+def full(node: str, phase: str = "succeeded") -> RunRecord:
+    warnings = [RunWarning("disk_full", node, AT).to_dict()]
+    return RunRecord.from_dict({"node": node, "phase": phase, "nproc": 1, "world_size": 1, "warnings": warnings})
+
+
+@pytest.mark.parametrize(
+    ("node", "holder"),
+    [("n0", "n0"), ("z1", "a2"), ("n3", "s3")],
+    ids=["not replaced", "replaced twice", "replaced"],
+)
+def test_who_has_a_nodes_ranks(node: str, holder: str) -> None:
+    replaced = {"a1": "a2", "n3": "s3", "z1": "a1"}  # as JSON sorts them, not as they were replaced
+    assert events.stand_in(node, replaced) == holder
+    assert events.replaced_by(replaced) == {"a2": "z1", "s3": "n3"}
+
+
+def test_a_circle_of_spares_ends() -> None:
+    assert events.stand_in("a", {"a": "b", "b": "a"}) in ("a", "b")
+    assert events.replaced_by({"a": "b", "b": "a"}) == {}
+
+
+def test_ended_attempts_are_lines_of_which_the_last_are_shown() -> None:
+    ended = [EndedAttempt(number, AT, "lost", "n1: gone\x1b[2J", "n1", None) for number in range(6)]
+    assert events.attempt_lines(ended[:1]) == ["  attempt 1 ended at 14:03:22 UTC: n1: gone"]
+    lines = events.attempt_lines(ended)
+    assert lines[0] == "  2 earlier attempts ended"
+    assert [line.split()[1] for line in lines[1:]] == ["3", "4", "5", "6"]
+    assert events.attempt_lines([]) == []
+    assert events.attempts_data(ended[:1])[0]["attempt"] == 1
+
+
+def test_a_success_on_a_full_disk_says_so() -> None:
+    verdict = judge([full("node0")])
+    why = "succeeded, but the disk of node0 was full at 14:03:22 UTC: check the last checkpoint"
+    assert (verdict.verdict, verdict.why, verdict.consequences) == ("succeeded", why, [])
+    assert verdict.warnings == [RunWarning("disk_full", "node0", AT)]
+
+
+def test_a_failure_on_a_full_disk_has_its_own_cause() -> None:
+    verdict = judge([full("node0", "failed")])
+    assert (verdict.verdict, verdict.why) == ("failed", "node0: failed")
+    assert verdict.consequences == ["the disk of node0 was full at 14:03:22 UTC: check the last checkpoint"]
+
+
+def test_disks_of_many_nodes_are_one_line() -> None:
+    text = "the disk of n0 was full at 14:03:22 UTC, that of n1 was full at 14:03:22 UTC: check the last checkpoint"
+    assert events.disk_text([full("n0"), full("n1")]) == text
+    assert str(events.disk_text([full(f"n{number}") for number in range(9)])).count("that of") == events.SHOWN - 1
+    assert events.disk_text([RunRecord(node="n0")]) is None
+    unknown = RunRecord.from_dict({"node": "n0", "warnings": [{"kind": "of another version", "at": AT}]})
+    assert events.disk_text([unknown]) is None
