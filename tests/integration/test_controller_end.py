@@ -9,8 +9,12 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
+from ansible_runner.interface import run
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 from ansible_collections.muster.train.tests.support.jobs import wait_for
@@ -84,3 +88,40 @@ def test_a_follower_ends_and_the_run_goes_on(cluster: Cluster) -> None:
         wait_for(lambda: cluster.controllers() == [], "no worker outlives the reader", 60)
     assert [cluster.state(node)["phase"] for node in cluster.names] == ["running", "running"]
     assert len(cluster.processes(RUN_ID)) >= 4
+
+
+def follow_and_cancel(cluster: Cluster, directory: Path) -> str:
+    """Follow by ansible-runner and cancel once there is progress; return the status that it ends with."""
+    progress: list[str] = []
+
+    def note(event: dict[str, Any]) -> bool:
+        if PROGRESS in event["stdout"]:
+            progress.append(event["stdout"])
+        return True
+
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    ended = run(
+        private_data_dir=str(directory),
+        project_dir=str(ROOT),
+        playbook=str(ROOT / "playbooks" / "follow.yml"),
+        inventory=str(cluster.inventory),
+        extravars={"run_id": RUN_ID},
+        envvars={name: value for name, value in cluster.environment(PATH=path).items() if name.startswith("ANSIBLE_")}
+        | {"PATH": path},
+        event_handler=note,
+        cancel_callback=lambda: bool(progress),
+        quiet=True,
+    )
+    assert progress, ended.stdout.read()
+    return str(ended.status)
+
+
+def test_a_cancel_by_ansible_runner_leaves_no_process(cluster: Cluster, tmp_path: Path) -> None:
+    launched = cluster.launch(script_args=["--seconds", "3000"])
+    assert launched.rc == 0, launched.out
+    for number in range(ROUNDS):
+        directory = tmp_path / f"runner{number}"
+        directory.mkdir()
+        assert follow_and_cancel(cluster, directory) == "canceled"
+        wait_for(lambda: cluster.controllers() == [], "no worker outlives the cancel", 60)
+    assert [cluster.state(node)["phase"] for node in cluster.names] == ["running", "running"]
