@@ -83,6 +83,23 @@ run:
         the plan gives the ranks.
       type: list
       elements: int
+    pids:
+      description: >-
+        The PIDs of the ranks on this node, in their order; with Docker, those in the container. Null if the run is not
+        active, and where the ranks are not started by torchrun or directly.
+      type: list
+      elements: int
+    exited_ranks:
+      description: The ranks on this node that had exited with code 0 when the launcher ended the others.
+      type: list
+      elements: int
+    running_ranks:
+      description: The ranks on this node that were still running when the launcher ended them.
+      type: list
+      elements: int
+    alone:
+      description: On the head, whether the run succeeded although no rank joined a process group. Only torchrun tells.
+      type: bool
     world_size: {description: Number of ranks on all nodes., type: int}
     created: {description: 'Time of the launch request in UTC, for example V(2026-11-20T14:30:52Z).', type: str}
     started: {description: "Time of the launcher's first start on this node, in UTC.", type: str}

@@ -29,6 +29,7 @@ _LOST = re.compile(
     r"|connectFullMesh failed|watchdog caught|operations have failed or timed out|no route to host|monitoredBarrier",
     re.IGNORECASE,
 )
+_TIMED_OUT = re.compile(r"time-?out|timed out", re.IGNORECASE)
 # Whose connection it was: a data loader's broken pipe does not mean a lost peer.
 _DISTRIBUTED = re.compile(
     r"gloo|nccl|c10d|TCPStore|Dist(?:Network|Backend|Store)Error|SocketImpl|client socket|waiting for clients"
@@ -57,6 +58,11 @@ def judge_text(text: str) -> Likeness:
     if not _LOST.search(text):
         return Likeness.OWN
     return Likeness.PEER if _DISTRIBUTED.search(text) else Likeness.UNCLEAR
+
+
+def has_timed_out(text: str) -> bool:
+    """Return whether a rank that lost its peers had waited for them until a time limit."""
+    return bool(_TIMED_OUT.search(text))
 
 
 def last_exception(lines: Iterable[str]) -> str | None:

@@ -37,7 +37,7 @@ class Heartbeat(Document):
     """`heartbeat.json`: a counter, the seconds since the launcher's start, and the bytes of log that were lost.
 
     stalled: on the head, the nodes whose storage does not answer. ranks: those that a program which starts them itself
-    has reported, None where the plan gives them.
+    has reported, None where the plan gives them. pids: of the ranks, in their order; None where they are not known.
     """
 
     count: int = 0
@@ -46,6 +46,7 @@ class Heartbeat(Document):
     log_dropped: int = 0
     stalled: list[StalledNode] = field(default_factory=list)
     ranks: list[int] | None = None
+    pids: list[int] | None = None
 
 
 @frozen
@@ -192,6 +193,8 @@ class RunRecord(Document):
     """One node's part of a run: `state.json`, and what a reader of its directory adds (`run_info` documents each).
 
     likeness is how much the failure of this part looks like the run's cause: that of `first`, else the launcher's.
+    exited_ranks and running_ranks: what the others here did when a rank failed or the node was stopped (exited: with
+    code 0). alone: no rank of the run joined a process group, as the head knows.
     """
 
     OWN_READERS = {"phase": as_phase, "created": as_stamp, "started": as_stamp, "ended": as_stamp}  # noqa: RUF012
@@ -216,6 +219,10 @@ class RunRecord(Document):
     nproc: int | None = None
     first_rank: int | None = None
     ranks: list[int] | None = None
+    pids: list[int] | None = None
+    exited_ranks: list[int] | None = None
+    running_ranks: list[int] | None = None
+    alone: bool = False
     created: str | None = None
     started: str | None = None
     ended: str | None = None

@@ -143,6 +143,7 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
         elapsed_s=max(0.0, until - started) if until is not None and started is not None else None,
         progress=beat.progress,
         ranks=beat.ranks if known.ranks is None else known.ranks,
+        pids=beat.pids if alive else None,
         stalled=beat.stalled if alive else [],
         heartbeat_age_s=_age(host, os.path.join(directory, HEARTBEAT)),
         log_dropped=beat.log_dropped or known.log_dropped,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import os
 import resource
@@ -14,7 +15,7 @@ from typing import Any
 
 from .._records.job import ENDED, Job
 from .._records.layout import HEARTBEAT, STATE
-from .._records.run import Heartbeat, Progress, RunWarning, StalledNode
+from .._records.run import Heartbeat, Progress, RunWarning
 from .._text.stamps import utc
 from . import files, process_tree
 
@@ -24,7 +25,8 @@ IDENTITY = ("run_id", "nonce", "node", "node_rank", "nnodes", "nproc", "first_ra
 
 # What an attempt that has not ended has of its end.
 NOT_ENDED: dict[str, Any] = {
-    **dict.fromkeys(("why", "exit_code", "signal", "likeness", "first", "ranks")),
+    **dict.fromkeys(("why", "exit_code", "signal", "likeness", "first", "ranks", "exited_ranks", "running_ranks")),
+    "alone": False,
     "failures": [],
     "log_tail": [],
 }
@@ -91,18 +93,9 @@ class State:
             self.fields["ended"] = self.fields["ended"] or utc()
         self._write()
 
-    def beat(
-        self,
-        read_progress: Callable[[], Progress | None],
-        elapsed_s: float,
-        log_dropped: int,
-        stalled: list[StalledNode],
-        ranks: list[int] | None = None,
-    ) -> None:
-        """Write the next heartbeat, and the state again if it could not be written."""
-        self._put(
-            HEARTBEAT, functools.partial(self._save_beat, read_progress, elapsed_s, log_dropped, stalled, ranks), False
-        )
+    def beat(self, read_progress: Callable[[], Progress | None], heartbeat: Heartbeat) -> None:
+        """Write the next heartbeat with its count and the progress, and the state again if it could not be written."""
+        self._put(HEARTBEAT, functools.partial(self._save_beat, read_progress, heartbeat), False)
         if self._unwritten:
             self._write()
 
@@ -114,18 +107,11 @@ class State:
     def _save(self, fields: dict[str, Any], last: bool) -> None:
         self._unwritten = not files.write_state(self._run_dir, STATE, {**fields, "warnings": self._warnings}, last)
 
-    def _save_beat(
-        self,
-        read_progress: Callable[[], Progress | None],
-        elapsed_s: float,
-        log_dropped: int,
-        stalled: list[StalledNode],
-        ranks: list[int] | None = None,
-    ) -> None:
+    def _save_beat(self, read_progress: Callable[[], Progress | None], heartbeat: Heartbeat) -> None:
         self._beats += 1
-        document = Heartbeat(self._beats, read_progress(), round(elapsed_s, 1), log_dropped, stalled, ranks).to_dict()
+        document = dataclasses.replace(heartbeat, count=self._beats, progress=read_progress())
         try:
-            files.write_json(os.path.join(self._run_dir, HEARTBEAT), document, durable=False)
+            files.write_json(os.path.join(self._run_dir, HEARTBEAT), document.to_dict(), durable=False)
         except OSError as error:  # a full disk costs this beat only
             if error.errno in files.NO_ROOM and not self._warnings:
                 # The ranks' files, such as a checkpoint, had no room either.

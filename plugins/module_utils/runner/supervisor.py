@@ -16,7 +16,7 @@ from typing import Any
 
 from .._records.job import Job
 from .._records.likeness import Likeness
-from .._records.run import StopRequest
+from .._records.run import Heartbeat, StopRequest
 from .._text.stamps import utc
 from . import files, process_tree
 from .attempt.attempt import Attempt, lay_out
@@ -261,12 +261,13 @@ class Supervisor:
         if now >= self._next_give_back:
             self._next_give_back = now + GIVE_BACK_S
             self._disk.put("give back", functools.partial(self._give_back, GIVE_BACK_LIMIT_S))
-        attempt = self._attempt
+        attempt, stalled = self._attempt, gang.stalled_nodes()
         if attempt is None:
-            state.beat(_nothing, 0.0, 0, gang.stalled_nodes())
+            state.beat(_nothing, Heartbeat(stalled=stalled))
         else:
-            elapsed_s = now - (self._started or now)
-            state.beat(attempt.look, elapsed_s, attempt.output.dropped(), gang.stalled_nodes(), attempt.ranks)
+            elapsed_s, dropped = round(now - (self._started or now), 1), attempt.output.dropped()
+            ranks, pids = attempt.ranks, attempt.pids
+            state.beat(attempt.look, Heartbeat(0, None, elapsed_s, dropped, stalled, ranks, pids))
 
     def _give_back(self, seconds: float = math.inf) -> None:
         for path in (os.path.join(self.run_dir, "errors"), self.job.output_dir):

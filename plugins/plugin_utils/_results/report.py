@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._cluster.starter import UNITS
+from .._text.spans import spans
 from .._text.table import names, one_line, table
 from .causes import ordered
 from .events import replaced_by
@@ -25,7 +26,7 @@ from .infos import Info
 from .progress import stall_text
 from .verdict import NO_METRICS, Verdict, count_ranks, is_idle_spare, members
 
-STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "step", "loss", "tokens/s", "elapsed", "why")
+STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "PIDs", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
 # Run directories that are shown.
 PLACES = 4
@@ -72,17 +73,6 @@ def _ranks(run: RunRecord) -> str:
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 
 
-def spans(numbers: Iterable[int]) -> str:
-    """Return ``0-3, 6``: sorted numbers, those that follow one another as one span."""
-    parts: list[list[int]] = []
-    for value in sorted(set(numbers)):
-        if parts and parts[-1][1] == value - 1:
-            parts[-1][1] = value
-        else:
-            parts.append([value, value])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
-
-
 def _step(progress: Progress) -> str:
     step, total = progress.step, progress.total_steps
     return "" if step is None else f"{step:.0f}" if total is None else f"{step:.0f}/{total:.0f}"
@@ -124,6 +114,7 @@ def status_table(runs: Sequence[RunRecord], width: int, replaced: Mapping[str, s
                 "" if rank is None else "spare" if is_idle_spare(run) else f"{rank}{_for(nodes.get(str(run.node)))}",
                 str(run.phase),
                 _ranks(run),
+                spans(run.pids or ()),
                 _step(progress),
                 losses(progress),
                 "" if rate is None else f"{rate:,.0f}",

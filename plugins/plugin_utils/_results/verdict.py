@@ -22,12 +22,19 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
 
 from .._text.table import names, one_line
 from . import causes
+from .awaited import awaited
 from .causes import Cause, Failure
 from .events import disk_text
 
 DRAINING = ("stopping", "drained")
 # After `succeeded`, for a script that wrote none.
 NO_METRICS = ", no metrics reported"
+# Hugging Face's and Accelerate's option is needed without GPUs only.
+ALONE = (
+    "no rank joined a process group, so each worked alone: the script has to call "
+    "torch.distributed.init_process_group(). Without GPUs, Transformers does so with --use_cpu, and Accelerate with "
+    "ACCELERATE_USE_CPU=1 in the environment"
+)
 
 
 @frozen
@@ -113,6 +120,8 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     drains = any(run.node_rank == 0 and run.phase in DRAINING and run.alive for run in parts)
     end = None if drains else _end_of(parts)
     failures = causes.ordered(parts if end is None else _with_reports(parts))
+    cause_of_all = awaited(parts, failures) if end is not None and end.verdict == "failed" else None
+    failures = [cause_of_all, *failures] if cause_of_all else failures
     verdict: str
     why: str | None
     if drains and failures:
@@ -128,8 +137,9 @@ def judge(runs: Sequence[RunRecord]) -> Verdict:
     consequences += [f"{run.node}: {one_line(run.why)}" for run in parts if run.phase == "succeeded" and run.why]
     active = [run for run in parts if run.phase in ACTIVE]
     full = disk_text(parts)
-    if full and verdict == "succeeded":
-        why = f"succeeded, but {full}"
+    doubts = [full, ALONE if any(run.alone for run in parts) else None]
+    if verdict == "succeeded" and any(doubts):
+        why = f"succeeded, but {'; and '.join(filter(None, doubts))}"
     elif full:
         consequences.append(full)
     if verdict in ENDED:

@@ -22,15 +22,14 @@ from ..._records.likeness import Likeness
 from ..._records.run import Progress, RankFailure
 from .. import files, process_tree, shared_outputs
 from ..disk import DiskThread
-from . import launcher_failure, progress
+from . import launcher_failure, launcher_report, progress
 from .child import Child
 from .memory import KernelMemory
 from .output import Output, make_pipes
+from .place import WITHOUT_TORCHRUN, place_of
 from .program import find_program
 from .workers import Workers
 
-# Launchers that give the ranks no pipes of their own, and report no failed rank.
-WITHOUT_TORCHRUN = ("python", "exec")
 # A failing rank takes others with it; on a large node the likeliest causes are enough.
 REPORTED_FAILURES = 32
 # What torchrun may need beside the grace of the ranks that it ends.
@@ -142,14 +141,29 @@ class Attempt:
         if self._given_up is not None:
             return True
         if self.child.code is None:
-            return self.why is None and launcher_failure.is_closing(self.output.report)
+            return self.why is None and launcher_report.is_closing(self.output.report)
         return self.child.code != 0 and (self.why is None or bool(self._failures()))
 
     def _failures(self) -> list[RankFailure]:
         """Return the ranks that failed before a stop request, as torchrun or the program's output names them."""
         if self._workers is None:
-            return launcher_failure.parse_report(self.output.report)
+            return launcher_report.failures(self.output.report)
         return self._workers.failures(self._job, self.ranks or [], self._asked_at)
+
+    @property
+    def pids(self) -> list[int] | None:
+        """The PIDs of its ranks, in their order; None where they are not known."""
+        if self._own_rank is not None:
+            return [self.child.pid]
+        return launcher_report.ranks_in(self.output.report, "pids") or None
+
+    def _other_ranks(self, code: int) -> dict[str, list[int]]:
+        """Return the ranks that had exited with code 0 when the launcher ended the others, and those still running."""
+        if self._own_rank is not None:
+            ranks = [self._own_rank]
+            return {"exited_ranks": ranks * (code == 0), "running_ranks": ranks * (code != 0 and self.why is not None)}
+        report = self.output.report
+        return {f"{name}_ranks": launcher_report.ranks_in(report, name) for name in ("exited", "running")}
 
     def look(self) -> Progress | None:
         """Read the progress that its ranks have written, None before the first record. Waits for the storage."""
@@ -246,7 +260,7 @@ class Attempt:
         code = self.child.code if self.child.code is not None else -signal.SIGKILL
         exit_code, number = launcher_failure.split_status(code)
         fields: dict[str, Any] = {"exit_code": exit_code, "signal": number, "log_dropped": self.output.dropped()}
-        fields["ranks"] = self.ranks
+        fields.update(ranks=self.ranks, **self._other_ranks(code))
         stuck = self.child.tree() if self._killed_at is not None else []
         if stuck:
             names = ", ".join(str(process.pid) for process in stuck)
@@ -256,10 +270,11 @@ class Attempt:
         failures = self._failures()
         # torchrun names failures only if it saw them before it was asked to end.
         if self.why is not None and not failures:
-            ranks = [*self._killed, *launcher_failure.killed_ranks(self.output.report, self._job.first_rank)]
+            ranks = [*self._killed, *launcher_report.killed_ranks(self.output.report, self._job.first_rank)]
             fields["why"] = launcher_failure.explain_stop(self.why, ranks)
             return "stopped", fields, False
         if code == 0:
+            fields["alone"] = launcher_report.is_alone(self.output.report)
             return "succeeded", {**fields, "why": self._background_end}, False
         if self._own_rank is not None:
             record = {"rank": self._own_rank, "local_rank": 0, "code": code, "time": time.time()}
@@ -283,18 +298,3 @@ class Attempt:
         first_record = records[0] if records else None
         fields.update(first=first_record, failures=records, log_tail=tail, why=why, likeness=likeness)
         return "failed", fields, False
-
-
-def place_of(job: Job, number: int) -> dict[str, str]:
-    """Return the variables that tell the ranks their place and their meeting point.
-
-    Each attempt has its own port, so that no rank of an earlier one joins; a spare has the ranks of another node.
-    torchrun reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
-    """
-    port = job.rendezvous.port + number
-    host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address
-    node_rank = {"NODE_RANK": str(job.node_rank)}
-    if job.launcher in WITHOUT_TORCHRUN:
-        rank = {"RANK": str(job.first_rank)} if job.launcher == "python" else {}
-        return {**node_rank, **rank, "GROUP_RANK": str(job.node_rank), "MASTER_PORT": str(port)}
-    return {**node_rank, "PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..._records.cause import message_of
 from ..._records.job import NO_MESSAGE
-from ..._records.known import parse_json
 from ..._records.likeness import Likeness
 from ..._records.run import RankFailure
 from ..._text.order import natural
@@ -24,31 +23,6 @@ RULE = "=-_*#~ "
 def split_status(code: int) -> tuple[int | None, str | None]:
     """Split a Python return code into (exit code, None) or (None, signal name)."""
     return (None, signal_name(-code)) if code < 0 else (code, None)
-
-
-def parse_report(data: bytes) -> list[RankFailure]:
-    """Read what ``torchrun.py`` reported: JSON lists, a line each, of failed ranks; empty when it could not report.
-
-    Each record: rank, local_rank, code (negative: signal), time (unix seconds), error (content of the rank's error
-    file as torch's ErrorHandler writes it, or null).
-    """
-    return [describe(record) for record in _records(data) if "rank" in record]
-
-
-def killed_ranks(data: bytes, first_rank: int) -> list[str]:
-    """Return the ranks that torchrun killed because SIGTERM did not end them; ``torchrun.py`` reports local ranks."""
-    killed = [record["killed"] for record in _records(data) if "killed" in record]
-    return [str(first_rank + local_rank) for local_rank in killed if isinstance(local_rank, int)]
-
-
-def is_closing(data: bytes) -> bool:
-    """Return whether torchrun reported that it is stopping its ranks, as one of them has failed."""
-    return any("closing" in record for record in _records(data))
-
-
-def _records(data: bytes) -> list[dict[str, Any]]:
-    lists = map(parse_json, data.splitlines())
-    return [record for records in lists if isinstance(records, list) for record in records if isinstance(record, dict)]
 
 
 def explain_stop(why: str, killed: list[str | None]) -> str:

@@ -9,6 +9,7 @@ only when it runs. Where this torch has not the API, plain torchrun runs and the
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -70,9 +71,10 @@ def _shorten_close(processes: Any, report: int, grace: float) -> dict[int, dict[
             look = threading.Thread(target=lambda: early_failures.update(_failed_ranks(self)), daemon=True)
             look.start()
             look.join(LOOK_S)
+            _write_line(report, _other_ranks(self, early_failures))
         closed = True
         if getattr(self, "_failures", None):
-            os.write(report, b'[{"closing": true}]\n')
+            _write_line(report, {"closing": True})
             timeout = min(timeout, grace)
         close(self, death_sig, timeout)
 
@@ -91,6 +93,53 @@ def _failed_ranks(context: Any) -> dict[int, dict[str, Any]]:
             rank, when = int(context.envs[local_rank]["RANK"]), time.time()
             failures[local_rank] = {"rank": rank, "local_rank": local_rank, "code": code, "time": when, "error": path}
     return failures
+
+
+def _other_ranks(context: Any, failures: dict[int, dict[str, Any]]) -> dict[str, list[int]]:
+    """Return which ranks had exited with code 0 when torchrun ends the others, and which were still running."""
+    ranks: dict[str, list[int]] = {"exited": [], "running": []}
+    for local_rank, handler in getattr(context, "subprocess_handlers", {}).items():
+        code = handler.proc.poll()
+        if code == 0 or (code is None and local_rank not in failures):
+            ranks["running" if code is None else "exited"].append(int(context.envs[local_rank]["RANK"]))
+    return ranks
+
+
+def _report_pids(processes: Any, report: int) -> None:
+    """Report the ranks' PIDs once torchrun has started them, in the order of the ranks."""
+    if not hasattr(processes, "PContext"):
+        return
+    start = processes.PContext.start
+
+    def start_and_report(self: Any) -> None:
+        start(self)
+        handlers = sorted(getattr(self, "subprocess_handlers", {}).items())
+        _write_line(report, {"pids": [handler.proc.pid for _local_rank, handler in handlers]})
+
+    processes.PContext.start = start_and_report
+
+
+def _keep_store(rendezvous: Any) -> list[Any]:
+    """Return a list that gets the store in which the ranks meet, if this node hosts it and can list its keys."""
+    stores: list[Any] = []
+    join = rendezvous.StaticTCPRendezvous.next_rendezvous
+
+    def join_and_keep(self: Any) -> Any:
+        place = join(self)
+        store = getattr(self, "_store", None)
+        if self.rank == 0 and hasattr(store, "list_keys"):
+            stores.append((store, f"{self.run_id}/"))
+        return place
+
+    rendezvous.StaticTCPRendezvous.next_rendezvous = join_and_keep
+    return stores
+
+
+def _is_alone(stores: list[Any]) -> bool:
+    """Return whether no rank has put anything into the store; torchrun's own keys begin with its run ID."""
+    with contextlib.suppress(RuntimeError):  # a backend of the store that can't list its keys
+        return any(all(key.startswith(prefix) for key in store.list_keys()) for store, prefix in stores)
+    return False
 
 
 def _read_json(path: str) -> Any:
@@ -115,6 +164,10 @@ def _note_kills(handlers: Any) -> list[int]:
 
     handlers.SubprocessHandler.close = noting
     return killed
+
+
+def _write_line(descriptor: int, record: dict[str, Any]) -> None:
+    os.write(descriptor, json.dumps([record]).encode() + b"\n")
 
 
 def _send(records: list[dict[str, Any]], descriptor: int) -> None:
@@ -151,7 +204,9 @@ def main(argv: list[str]) -> int:
     args = torchrun.parse_args(argv)
     os.environ.pop("PET_RDZV_ENDPOINT", None)  # read by now; a torchrun that a rank starts must not inherit it
     _lengthen_exit_barrier(api, EXIT_BARRIER_S if loses_nodes else ALONE_EXIT_BARRIER_S)
+    stores = _keep_store(importlib.import_module("torch.distributed.elastic.rendezvous.static_tcp_rendezvous"))
     killed = _note_kills(logs)
+    _report_pids(logs, report)
     early_failures = _shorten_close(logs, report, grace)
     run_dir = os.environ["MUSTER_RUN_DIR"]
     try:
@@ -161,6 +216,8 @@ def main(argv: list[str]) -> int:
         config, command, command_args = torchrun.config_from_args(args)
         config.logs_specs = RankPipes(logs, run_dir)
         api.elastic_launch(config=config, entrypoint=command)(*command_args)
+        if config.max_nodes * config.nproc_per_node > 1 and _is_alone(stores):
+            _write_line(report, {"alone": True})
     except errors.ChildFailedError as error:
         _report(error.failures, report)
         return 1

@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 from ansible_collections.muster.train.plugins.plugin_utils._results import report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
+from ansible_collections.muster.train.plugins.plugin_utils._text.spans import spans
 
 RUN_ID = "multinode_42ch_256th_20261120_143052"
 
@@ -65,6 +66,8 @@ def test_remarks_on_a_run() -> None:
     assert text.endswith("; run stop to end them; 1024 bytes of log were dropped")
     stalled = run("node0", "running", alive=True, stalled=[{"node": "node1", "seconds": 37}])
     assert "storage does not answer: node1 for 37 s" in report.status_table([stalled], 300)[1]
+    headers, row = report.status_table([run("node0", "running", pids=[4711, 4712])], 200)
+    assert row[headers.index("PIDs") :].startswith("4711-4712 ")
     calm = report.status_table([run("node0", "running", alive=True, heartbeat_age_s=1.0, left=0, log_dropped=0)], 200)
     assert "why" not in calm[0]
 
@@ -139,7 +142,7 @@ def test_ranks_that_a_program_starts_are_those_that_it_reports() -> None:
     runs = [run("node0", "succeeded", ranks=[0, 1, 2, 5]), run("node1", "succeeded", 1, ranks=[3, 4])]
     assert report.summary(RUN_ID, judge(runs), runs).startswith(f"{RUN_ID}  succeeded · 6 ranks on 2 nodes · ")
     assert " 0-2, 5 " in report.status_table(runs, 120)[1]
-    assert report.spans([5, 0, 2, 1]) == "0-2, 5"
+    assert spans([5, 0, 2, 1]) == "0-2, 5"
     assert report.no_such_rank(runs, {"value": 5, "origin": "-e rank"}) is None
     assert report.no_such_rank(runs, {"value": 6, "origin": "-e rank"}) is not None
     silent = [run("node0", "succeeded", ranks=[], progress=None), run("node1", "succeeded", 1, ranks=[], progress=None)]

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._records.cause import judge_rank, likeliest_first
 from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_failure, launcher_report
 
 RECORDED = {
     "message": {
@@ -26,7 +26,7 @@ RECORDED = {
 
 def test_a_recorded_exception() -> None:
     report = json.dumps([{"rank": 2, "local_rank": 0, "code": 1, "time": 5, "error": RECORDED}]).encode()
-    (first,) = launcher_failure.parse_report(report)
+    (first,) = launcher_report.failures(report)
     traceback = ["Traceback (most recent call last):", "  ...", "ValueError: no such layer"]
     status = {"rank": 2, "local_rank": 0, "exit_code": 1, "message": "ValueError: no such layer", "time": 1795000000.0}
     assert first == RankFailure.from_dict({**status, "traceback": traceback})
@@ -43,14 +43,14 @@ def test_a_signal_without_a_message() -> None:
 def test_ranks_that_torchrun_ended_come_last() -> None:
     codes = {0: -15, 1: 3, 2: -15}
     report = [{"rank": rank, "local_rank": rank, "code": code, "time": 7} for rank, code in codes.items()]
-    failures = launcher_failure.parse_report(json.dumps(report).encode())
+    failures = launcher_report.failures(json.dumps(report).encode())
     judged = likeliest_first(judge_rank(failure, failures) for failure in failures)
     assert [failure.rank for failure in judged] == [1, 0, 2]
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"{}", b"[1, 2]", b"null"])
 def test_an_invalid_report_has_no_failures(data: bytes) -> None:
-    assert launcher_failure.parse_report(data) == []
+    assert launcher_report.failures(data) == []
 
 
 def test_launcher_without_a_report() -> None:
@@ -68,9 +68,9 @@ def test_a_signal_without_a_name() -> None:
 
 def test_ranks_that_torchrun_killed_at_a_stop() -> None:
     report = b'[{"killed": 1}, {"killed": "x"}, {"rank": 2, "code": -15}, 7]'
-    assert launcher_failure.killed_ranks(report, 4) == ["5"]
-    assert [failure.rank for failure in launcher_failure.parse_report(report)] == [2]
-    assert launcher_failure.killed_ranks(b"{", 4) == launcher_failure.killed_ranks(b"3", 4) == []
+    assert launcher_report.killed_ranks(report, 4) == ["5"]
+    assert [failure.rank for failure in launcher_report.failures(report)] == [2]
+    assert launcher_report.killed_ranks(b"{", 4) == launcher_report.killed_ranks(b"3", 4) == []
 
 
 @pytest.mark.parametrize(

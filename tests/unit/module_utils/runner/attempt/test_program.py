@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.attempt import place_of
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.place import place_of
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.program import find_program
 from ansible_collections.muster.train.tests.support.jobs import make_job, spawn, state_of
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ranks had failed when torchrun ends the others, by a context of torch's shape."""
+"""What is reported of torchrun's ranks, by objects of torch's shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils.runner.attempt.torchrun import _shorten_close
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt import launcher_report
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.torchrun import (
+    _is_alone,
+    _keep_store,
+    _report_pids,
+    _shorten_close,
+)
 
 CODES: list[int | None] = [None, None, 7, 0, -signal.SIGSEGV, -signal.SIGTERM]
 
@@ -54,5 +60,45 @@ def test_ranks_that_failed_before_the_signal(failures: dict[int, Any], tmp_path:
     codes = {record["rank"]: record["code"] for record in early_failures.values()}
     assert codes == {101: 1, 102: 7, 104: -signal.SIGSEGV}
     assert context.timeouts == [5.0, 5.0]
-    assert os.read(reader, 100) == (b'[{"closing": true}]\n' * 2 if failures else b"")
+    data = os.read(reader, 1000)
     os.close(reader)
+    assert launcher_report.ranks_in(data, "exited") == [103]
+    assert launcher_report.ranks_in(data, "running") == [100]
+    assert data.count(b"closing") == (2 if failures else 0)
+    assert launcher_report.is_closing(data) == bool(failures)
+
+
+def test_the_pids_of_started_ranks_are_reported() -> None:
+    class Started:
+        def start(self) -> None:
+            pids = {1: 71, 0: 72}
+            self.subprocess_handlers = {
+                number: SimpleNamespace(proc=SimpleNamespace(pid=pid)) for number, pid in pids.items()
+            }
+
+    reader, report = os.pipe()
+    _report_pids(SimpleNamespace(PContext=Started), report)
+    Started().start()
+    os.close(report)
+    assert launcher_report.ranks_in(os.read(reader, 1000), "pids") == [72, 71]
+    os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("rank", "keys", "is_alone"),
+    [(0, ["run/a"], True), (0, ["run/a", "/worker/attempt_0/default_pg/0"], False), (1, ["run/a"], False)],
+    ids=["alone", "met", "not-the-head"],
+)
+def test_ranks_that_put_nothing_into_the_store_are_alone(rank: int, keys: list[str], is_alone: bool) -> None:
+    class Rendezvous:
+        run_id = "run"
+
+        def __init__(self) -> None:
+            self.rank, self._store = rank, SimpleNamespace(list_keys=lambda: keys)
+
+        def next_rendezvous(self) -> str:
+            return "joined"
+
+    stores = _keep_store(SimpleNamespace(StaticTCPRendezvous=Rendezvous))
+    assert Rendezvous().next_rendezvous() == "joined"
+    assert _is_alone(stores) is is_alone

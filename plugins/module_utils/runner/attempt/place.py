@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the ranks of an attempt belong and meet, as variables for their launcher."""
+
+from __future__ import annotations
+
+from ..._records.job import Job
+
+# Launchers that give the ranks no pipes of their own, and report no failed rank.
+WITHOUT_TORCHRUN = ("python", "exec")
+
+
+def place_of(job: Job, number: int) -> dict[str, str]:
+    """Return the variables that tell the ranks their place and their meeting point.
+
+    Each attempt has its own port, so that no rank of an earlier one joins; a spare has the ranks of another node.
+    torchrun reads its options from PET_* where its command line lacks them (torch/distributed/argparse_util.py).
+    """
+    port = job.rendezvous.port + number
+    host = f"[{job.rendezvous.address}]" if ":" in job.rendezvous.address else job.rendezvous.address
+    node_rank = {"NODE_RANK": str(job.node_rank)}
+    if job.launcher in WITHOUT_TORCHRUN:
+        rank = {"RANK": str(job.first_rank)} if job.launcher == "python" else {}
+        return {**node_rank, **rank, "GROUP_RANK": str(job.node_rank), "MASTER_PORT": str(port)}
+    return {**node_rank, "PET_RDZV_ENDPOINT": f"{host}:{port}", "PET_NODE_RANK": str(job.node_rank)}

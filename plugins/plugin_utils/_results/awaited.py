@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ranks for which all others waited when every failure is that of a rank that lost its peers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.cause import has_timed_out, judge_text
+from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness
+from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+
+from .._text.spans import spans
+from .causes import Cause, Failure
+
+
+def awaited(runs: Iterable[RunRecord], failures: Sequence[Failure]) -> Failure | None:
+    """Return the ranks that all others waited for: they exited early, or one hangs; None where a rank failed by itself.
+
+    failures: of these runs, the most likely cause first.
+    """
+    if not failures or failures[0].likeness is not Likeness.PEER:
+        return None
+    parts = list(runs)
+    exited = sorted((rank, str(run.node)) for run in parts for rank in run.exited_ranks or ())
+    if exited:
+        rank, node = exited[0]
+        subject = f"rank {rank}" if len(exited) == 1 else f"ranks {spans(number for number, _node in exited)}"
+        what = f"{subject} exited with code 0 while other ranks were waiting"
+        return Failure(what, Likeness.OWN, Cause(node, rank, 0))
+    hanging = [_hanging(run, rank) for run in parts for rank in run.running_ranks or ()]
+    hanging = [failure for failure in hanging if judge_text("\n".join(failure.tail)) is Likeness.OWN]
+    return hanging[0] if len(hanging) == 1 and has_timed_out(failures[0].what) else None
+
+
+def _hanging(run: RunRecord, rank: int) -> Failure:
+    """Return a rank that was still running when others had waited too long, with the end of its log if it is known."""
+    tail = next((failure.log_tail for failure in run.failures if failure.rank == rank), [])
+    what = f"rank {rank} was still running when the other ranks had timed out waiting: it probably hangs"
+    return Failure(what, Likeness.OWN, Cause(str(run.node), rank), tail=tail)
