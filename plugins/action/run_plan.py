@@ -25,8 +25,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 REGISTER = "launch__facts"
 READ = (*NAMES, *VARIABLES)
 NO_REQUEST = (
-    "there is no request to plan: the play on localhost that makes it did not run, because --limit skips it silently; "
-    "run the whole playbook, with -e nnodes=N for fewer nodes"
+    "there is no request to plan, because no play has checked one before: import the whole playbook "
+    "(import_playbook: muster.train.launch) and run it without --limit, with -e nnodes=N for fewer nodes"
 )
 
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}

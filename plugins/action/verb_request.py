@@ -11,7 +11,7 @@ import platform
 import secrets
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class ActionModule(ControllerAction):
             limit=context.CLIARGS.get("subset"),
             spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
         )
-        lines += _skipping_options()
+        lines += _skipping_options() + _play_variables(self._task.get_play().vars, args["verb"], extra_vars)
         if args["verb"] in SAVING:
             hosts = [*names, *variables["groups"].get("spares", [])]
             saved = [self.host_values(host, SAVED_OF_NODE, variables) for host in hosts]
@@ -149,6 +149,17 @@ def _skipping_options() -> list[str]:
     if task:
         lines.append(f"--start-at-task: expected none, saw {task!r}; a verb runs as a whole, remove it")
     return lines
+
+
+def _play_variables(names: Iterable[str], verb: str, extra_vars: Mapping[str, object]) -> list[str]:
+    """Return a line for each variable that `vars` of an import_playbook sets, of which only the plays would know."""
+    parameters = {parameter.name for parameter in VERBS[verb]}
+    return [
+        f"{name}: set by `vars` of import_playbook, which a verb does not read; give it with -e {name}=..., or set "
+        + ("it in launch_defaults" if name in parameters else "it for the group 'nodes' of the inventory")
+        for name in sorted({*names} - extra_vars.keys())
+        if name in parameters or (name in _documented_variables() and "__" not in name)
+    ]
 
 
 def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:

@@ -221,3 +221,25 @@ def test_hostile_strings_arrive_as_they_are(cluster: Cluster) -> None:
     for rank in range(2):
         arrived = cluster.experiments / RUN_ID / "outputs" / f"rank_0{rank}.json"
         assert json.loads(arrived.read_text()) == [hostile, " ".join(hostile)]
+
+
+def test_variables_of_an_imported_playbook(cluster: Cluster) -> None:
+    playbook = cluster.home / "given.yml"
+    variables = {"channels": 42, "launch_workdir": "/elsewhere", "mine": 1, "label": "a"}
+    playbook.write_text(json.dumps([{"import_playbook": str(ROOT / "launch.yml"), "vars": variables}]))
+    played = cluster.play(str(playbook), "-e", "label=b")
+    assert_nothing_started(cluster, played)
+    assert played.messages == [
+        "channels: set by `vars` of import_playbook, which a verb does not read; "
+        "give it with -e channels=..., or set it in launch_defaults",
+        "launch_workdir: set by `vars` of import_playbook, which a verb does not read; "
+        "give it with -e launch_workdir=..., or set it for the group 'nodes' of the inventory",
+    ]
+
+
+def test_the_role_without_its_playbook(cluster: Cluster) -> None:
+    playbook = cluster.home / "given.yml"
+    playbook.write_text(json.dumps([{"hosts": "nodes", "gather_facts": False, "roles": ["muster.train.launch"]}]))
+    played = cluster.play(str(playbook))
+    assert_nothing_started(cluster, played)
+    assert "there is no request to plan, because no play has checked one before: import the whole" in played.out

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -23,10 +24,11 @@ def registered(machine: dict[str, Any], number: int = 0, **variables: Any) -> di
     return {"nccl_env__facts": {"ansible_facts": {**machine, "node": facts_dict(number)}}, **variables}
 
 
-def run(hosts: dict[str, Any], **args: Any) -> dict[str, Any]:
+def run(hosts: dict[str, Any], play_hosts: Sequence[str] = (), **args: Any) -> dict[str, Any]:
     task = MagicMock(args=args, async_val=0, check_mode=False)
     action = nccl_files.ActionModule(task, MagicMock(), MagicMock(), DataLoader(), Templar(loader=DataLoader()), None)
-    result = result_of(action, {"groups": {"nodes": list(hosts)}, "hostvars": Hosts(hosts)})
+    groups = {"nodes": list(hosts)}
+    result = result_of(action, {"groups": groups, "hostvars": Hosts(hosts), "ansible_play_hosts": play_hosts})
     json.dumps(result)
     return result
 
@@ -53,6 +55,14 @@ def test_every_node_gets_its_files() -> None:
     assert "NCCL_SOCKET_IFNAME==eth0" in conf
     assert all(line.partition("=")[0].startswith("NCCL_") for line in conf)
     assert "export GLOO_SOCKET_IFNAME='eth0'" in text(result, "node1", "shell").splitlines()
+
+
+def test_hosts_outside_the_group_are_refused() -> None:
+    refusal = run({"node0": registered(dgx_h100())}, play_hosts=["node0", "w0", "w1"])["msg"]
+    assert refusal == (
+        "w0 and w1: not in the group 'nodes', and NCCL's environment is decided for that group as a whole; "
+        "add them to it, or use the role in a play with hosts: nodes"
+    )
 
 
 def test_amd_reads_a_file_of_another_name() -> None:
