@@ -9,7 +9,7 @@ LINK := collections/ansible_collections/muster/train
 # As if the virtual environment were active.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults importer docs changelog clean link dev engine
+.PHONY: help launch unit check test lint format sanity build molecule cluster cluster-down faults importer workloads docs changelog clean link dev engine
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -83,6 +83,17 @@ cluster-down: dev ## remove the hosts of make cluster
 
 faults: dev ## inject every fault into gangs of runners and measure; takes half an hour
 	python tests/faults/suite.py --json .cache/faults.json
+
+workloads: dev .cache/workloads/.installed ## launch programs of Lightning, Hugging Face and DeepSpeed; takes a quarter of an hour
+	pytest tests/workloads/suite.py --durations=0
+
+.cache/workloads/.installed: requirements-workloads.txt
+	@echo 'Installing $< into .cache/workloads/venv (once; takes some minutes)'
+	@mkdir -p .cache/workloads
+	@'$(PYTHON)' -m venv .cache/workloads/venv
+	@.cache/workloads/venv/bin/python -m pip install --progress-bar off --disable-pip-version-check -r $< >.cache/workloads/pip.log 2>&1 || { \
+	  tail -n 20 .cache/workloads/pip.log >&2; echo 'muster: pip could not install $<; see .cache/workloads/pip.log' >&2; exit 1; }
+	@touch $@
 
 docs: dev ## build the reference of modules and roles: docs/_build/html/index.html
 	@rm -rf docs/_build && mkdir -p docs/_build/rst
