@@ -87,7 +87,7 @@ def test_every_verb_by_another_ansible_core(version: str, cluster: Cluster, monk
     assert cluster.record()["versions"]["ansible_core"] == version
     removed = cluster.verb("teardown")
     assert removed.rc == 0, removed.out
-    # Nobody listens there, which is what it says.
+    # Nothing listens there, which the refusal says.
     discovered = cluster.verb("discover", cluster="lab", nodes="127.0.1.9:1")
     assert discovered.rc == 2
     assert "nothing listens on port 1 of 127.0.1.9" in discovered.out
