@@ -27,7 +27,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._discover.inventory i
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
-from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy import Option
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, table
 
@@ -133,10 +132,7 @@ def _summary(discovered: Discovered) -> list[str]:
 
 
 def _next(home: Path, request: Mapping[str, Any]) -> list[tuple[str, str]]:
-    invocation = Invocation.of(request)
-    # With an inventory of its own it would be merged with the new one.
-    call = Option.CALL.value if "-i" in invocation.options else invocation.call
-    to_home = Invocation(f"{call} -i {shlex.quote(str(home))}")
+    to_home = Invocation(f"{Invocation.of(request).call} -i {shlex.quote(str(home))}")
     return [
         ("inventory", str(home)),
         ("look", to_home.playbook("detect")),

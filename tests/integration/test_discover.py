@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,10 @@ def test_discover_writes_an_inventory_that_works(desk: Desk, server: sshd.Sshd) 
         done.out.find(f"muster.train.{verb}", done.out.find("of 1 hosts")) for verb in ("setup", "preflight", "launch")
     ]
     assert -1 < order[0] < order[1] < order[2], done.out
+    # With the inventory of the discover itself, the new one would be merged with it.
+    printed = re.search(r"^ +look: +(\S.*)$", done.out, re.MULTILINE)
+    assert printed, done.out
+    assert shlex.split(printed[1]).count("-i") == 1
     key = " ".join((server.base / "host_key.pub").read_text().split()[:2])
     assert (desk.cluster / "known_hosts.txt").read_text() == f"[{HOST}]:{server.port} {key}\n"
 

@@ -42,8 +42,8 @@ PARAMETERS = frozenset(parameter.name for parameters in VERBS.values() for param
 POLICY = ("launch_", "ansible_", "container_")
 
 
-def carried_options(argv: Sequence[str]) -> list[str]:
-    """Return the options of a command without which the next one reaches other nodes, or none."""
+def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[str]:
+    """Return the options of a command without which the next one reaches other nodes, or none; -i if asked for."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="-i")
     parser.add_argument("-e", "--extra-vars", action="append")
@@ -56,7 +56,7 @@ def carried_options(argv: Sequence[str]) -> list[str]:
         known = vars(parser.parse_known_args(list(argv))[0])
     except argparse.ArgumentError:
         return []
-    words = [word for inventory in known["-i"] for word in ("-i", inventory)]
+    words = [word for inventory in known["-i"] for word in ("-i", inventory)] if inventories else []
     for name, *_others in WITH_VALUE:
         for value in known[name]:
             words += [f"{name}={value}"] if name.startswith("--") else [name, value]

@@ -15,12 +15,12 @@ from .carried import carried_options
 TITLES = {"follow": "follow again", "stop": "stop", "status": "status", "logs": "logs"}
 
 
-def options_of(argv: Sequence[str], variables: Sequence[str] = ()) -> list[str]:
+def options_of(argv: Sequence[str], variables: Sequence[str] = (), *, inventories: bool = True) -> list[str]:
     """Return the options that the next command after this argv needs to reach the same nodes.
 
-    `variables` are the texts for -e that every verb takes.
+    `variables` are the texts for -e that every verb takes; without `inventories`, -i is left out.
     """
-    return [*carried_options(argv), *(word for text in variables for word in ("-e", text))]
+    return [*carried_options(argv, inventories=inventories), *(word for text in variables for word in ("-e", text))]
 
 
 def call_of(options: Sequence[str], collections: str | None) -> str:

@@ -115,7 +115,8 @@ def make_request(
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
         run_id = make_run_id(*numbers, situation.now, _text(values["label"]), situation.nonce)
-    options = hints.options_of(situation.argv, situation.policy)
+    # A discover writes an inventory; another one would be merged with it.
+    options = hints.options_of(situation.argv, situation.policy, inventories=verb != "discover")
     return {
         "schema": SCHEMA,
         "verb": verb,

@@ -46,6 +46,11 @@ def test_command(typed: str | None, options: str) -> None:
     assert command("stop", RUN_ID, how) == f"ansible-playbook {options}muster.train.stop -e run_id={RUN_ID}"
 
 
+def test_a_command_for_another_inventory_carries_the_login_only() -> None:
+    typed = "ansible-playbook -i a -u ann --inventory=b discover.yml"
+    assert options_of(shlex.split(typed), ["launch_slot=x"], inventories=False) == ["-u", "ann", "-e", "launch_slot=x"]
+
+
 def test_command_without_a_run() -> None:
     assert command("launch", None, None) == "ansible-playbook muster.train.launch"
 
