@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.cause import
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._records.job import SILENT
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
-from ansible_collections.muster.train.plugins.module_utils._records.run import RankFailure, RunRecord
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RankFailure, RunRecord
 from ansible_collections.muster.train.plugins.module_utils._text.stamps import seconds_of
 
 from .._text.table import one_line
@@ -82,7 +82,7 @@ def failures_of(run: RunRecord) -> list[Failure]:
         return []
     ranks = run.failures or ([run.first] if run.first else [])
     if ranks:
-        return [_of_rank(node, judge_rank(rank, ranks)) for rank in ranks]
+        return [_of_rank(node, judge_rank(rank, ranks), _end_of_training(run.progress)) for rank in ranks]
     # A record of an earlier version has none.
     likeness = judge_launcher(run.log_tail) if run.likeness is None else read_likeness(run.likeness)
     exception, message = split_exception(last_exception(run.log_tail))
@@ -91,9 +91,18 @@ def failures_of(run: RunRecord) -> list[Failure]:
     return [Failure(one_line(why), likeness, cause, seconds_of(run.ended), run.log_tail, names_node)]
 
 
-def _of_rank(node: str, rank: RankFailure) -> Failure:
+def _end_of_training(progress: Progress | None) -> str:
+    """Return in words that all steps were done; empty if they were not, or if that is not known."""
+    step, total = (progress.step, progress.total_steps) if progress else (None, None)
+    return f"while exiting, after all {total:.0f} steps were done" if step and total and step >= total else ""
+
+
+def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
     words = message_of(rank, rank.message)
+    # A rank that raised an exception, or was killed because memory ran out, failed by that.
+    if not words and end_of_training:
+        how = f"{how} {end_of_training}"
     detail = f": {_SOURCE.sub('', words)}" if words else ""
     message = message_of(rank, split_exception(rank.message)[1])
     cause = Cause(

@@ -177,6 +177,16 @@ def test_sigabrt_is_the_watchdogs_or_its_own() -> None:
     assert failures_of(leaving)[0].likeness is Likeness.OWN
 
 
+def test_a_rank_that_died_while_exiting_had_done_its_steps() -> None:
+    def line(step: float, total: float | None, **rank: Any) -> str:
+        died = failure(3, None, "SIGABRT", log_tail=["terminate called without an active exception"], **rank)
+        return first(failed("node1", died, progress={"step": step, "total_steps": total}))
+
+    assert line(40, 40) == "node1: rank 3 killed by SIGABRT while exiting, after all 40 steps were done"
+    assert line(39, 40) == line(40, None) == "node1: rank 3 killed by SIGABRT"
+    assert line(40, 40, message="ValueError: x") == "node1: rank 3 killed by SIGABRT: ValueError: x"
+
+
 def test_the_words_of_a_rank_that_left_none() -> None:
     assert first(failed("node0", failure(1, 7, message="<NONE>"))) == "node0: rank 1 exited with code 7"
 
