@@ -153,7 +153,12 @@ def test_explanation_of_a_failure() -> None:
     tail = [f"line {number}" for number in range(30)]
     first = {"rank": 3, "exit_code": None, "signal": "SIGSEGV", "time": 2.0, "log_tail": tail}
     peer = {"rank": 0, "exit_code": 1, "signal": None, "message": "gloo: Connection closed by peer", "time": 1.0}
-    verdict = judge([run("node0", "failed", first=peer), run("node1", "failed", 1, first=first)])
+    verdict = judge(
+        [
+            run("node0", "failed", first=peer),
+            run("node1", "failed", 1, first=first, progress={"step": 9, "total_steps": 400}),
+        ]
+    )
     assert report.explanation(verdict) == [
         "  node1: rank 3 killed by SIGSEGV",
         "    then node0: rank 0 exited with code 1: gloo: Connection closed by peer",
