@@ -35,6 +35,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("max_restarts", "int", default=0, maximum=100),
         Parameter("env", "environment", default={}, expanded=True),
         Parameter("follow", "bool", default=True),
+        Parameter("sync", "bool", default=False),
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         RUN_ID_PARAMETER,
