@@ -15,6 +15,9 @@ from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.plugin_utils._plan.bundle import runner_zipapp
 
+# Built where Ansible imports this file, in its main process: each worker would build it again.
+RUNNER = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+
 
 class ActionModule(ActionBase):
     """Run the module with the runner among its options."""
@@ -25,7 +28,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         args = dict(self._task.args)
-        args["runner"] = base64.b64encode(zlib.compress(runner_zipapp(), 9)).decode()
+        args["runner"] = RUNNER
         if args.get("secrets"):
             args["secrets"] = json.dumps(transform_to_native_types(args["secrets"], redact=False))
         return {**result, **self._execute_module("muster.train.run", args, task_vars=task_vars)}

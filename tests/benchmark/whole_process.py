@@ -86,11 +86,11 @@ def measure(
     # The zombie still has its times, its own and those of the children that it waited for.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     wall = time.monotonic() - begun
-    own, children = _cpu_times(process.pid)
+    process_cpu, children_cpu = _cpu_times(process.pid)
     killer.cancel()
     memory.over.set()
     code = process.wait()
-    return Cost(code, wall, own, children, _loopback_bytes() - sent, memory.peak_mib, output)
+    return Cost(code, wall, process_cpu, children_cpu, _loopback_bytes() - sent, memory.peak_mib, output)
 
 
 def _cpu_times(pid: int) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from ansible_runner.interface import run
 
 from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
 
-FACTS, JOB, FOLLOW = "muster.train.node_facts", "muster.train.run", "muster.train.run_follow"
+FACTS, JOB, FOLLOW = "muster.train.run_facts", "muster.train.run", "muster.train.run_follow"
 # The controller's own steps: they run once, on the head's name, and execute no module anywhere.
 CONTROLLER = {
     "muster.train.cluster_preflight",
@@ -113,5 +113,5 @@ def test_preflight_contacts_every_node_once(cluster: Cluster, tmp_path: Path) ->
     counted(cluster)
     actions = by_node(play(cluster, tmp_path, "playbooks/preflight.yml"))
     for node in cluster.names:
-        assert [action for action in actions[node] if action not in CONTROLLER] == [FACTS]
+        assert [action for action in actions[node] if action not in CONTROLLER] == ["muster.train.node_facts"]
     assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 1)

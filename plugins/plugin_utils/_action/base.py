@@ -50,7 +50,7 @@ class Action(ActionBase):
 
     def host_values(self, host: str, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of the variables that are set for a host; they may refer to defaults of roles."""
-        raw = _raw(host, variables)
+        raw = raw_values(host, variables)
         return self._values(raw, names, raw, dict(variables))
 
     def task_values(self, names: Iterable[str], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Action(ActionBase):
         """Return what was registered on each host, which is never a template, and these variables, with its address."""
         answers = {}
         for host in hosts:
-            raw = _raw(host, variables)
+            raw = raw_values(host, variables)
             result = {register: raw[register]} if register in raw else {}
             answers[host] = {**result, **self._values(raw, ("ansible_host", *names), raw, dict(variables))}
         return answers
@@ -75,7 +75,8 @@ class Action(ActionBase):
         return {name: templar.template(source[name]) for name in names if name in source}
 
 
-def _raw(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+def raw_values(host: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the variables of a host as they are, templates not rendered; none for a host that is not in the play."""
     hosts = variables["hostvars"]
     raw: Mapping[str, Any] = hosts.raw_get(host) if host in hosts else {}
     return raw

@@ -9,9 +9,7 @@ import ast
 from typing import Any
 
 import pytest
-import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import GATHERED
 from ansible_collections.muster.train.plugins.plugin_utils._checks.policy import CheckPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._checks.registry import NAMES
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import read_checks
@@ -31,11 +29,6 @@ def checks(**settings: Any) -> CheckPolicy:
 def outcomes(of: CheckPolicy, on: list[Any]) -> list[tuple[str, str, str]]:
     findings = make_plan(request(), policy(), on, checks=of)["findings"]
     return [(finding["check"], finding["node"], finding["status"]) for finding in findings]
-
-
-def test_the_role_gathers_what_the_checks_need() -> None:
-    variables = yaml.safe_load((ROOT / "roles/launch/vars/main.yml").read_text(encoding="utf-8"))
-    assert set(variables["launch__subset"]) == set(GATHERED)
 
 
 def test_another_commit_stops_a_launch_with_the_command_that_fixes_it() -> None:

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which facts of a node a plan needs: the options of the module node_facts for a request and a node's policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .._checks.launch import GATHERED
+
+# The variables of the policy that the options come from.
+POLICY = (
+    *("launch_workdir", "launch_code_dir", "launch_python", "launch_slot", "launch_docker", "launch_runtime"),
+    *("launch_compose_file", "launch_compose_service", "launch_shared_output_dir", "launch_head_address"),
+    *("launch_env", "launch_node_env"),
+)
+# A name of the head, which every node resolves for itself; not an address.
+_NAME = re.compile(r"[^:]*[A-Za-z][^:]*")
+
+
+def facts_options(node: str, given: Mapping[str, Any], policy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of node_facts. given: the values of the launch's parameters; policy: those of POLICY."""
+    # From the highest layer of the environment down.
+    layers = [layer for layer in (given["env"], policy["launch_node_env"], policy["launch_env"]) if layer]
+    paths = [layer["PYTHONPATH"] for layer in layers if "PYTHONPATH" in layer]
+    compose_file = policy["launch_compose_file"] if policy["launch_runtime"] == "docker" else ""
+    files = [given["script"], given["config"], compose_file, policy["launch_shared_output_dir"]]
+    head, port = policy["launch_head_address"], given["master_port"]
+    names = [head] if _NAME.fullmatch(head) else []
+    options = {
+        "node": node,
+        "workdir": policy["launch_workdir"],
+        "code_dir": policy["launch_code_dir"],
+        "python": policy["launch_python"],
+        "python_path": paths[0] if paths else None,
+        "slot": policy["launch_slot"],
+        "files": [path for path in files if path],
+        "config": given["config"],
+        # The port of the ranks and, below it, the port of the runners.
+        "ports": [port - 1, port] if port else [],
+        "names": names,
+        "docker": policy["launch_docker"],
+        "compose_file": compose_file or None,
+        "compose_service": policy["launch_compose_service"],
+        "subset": [*GATHERED, *(["names"] if names else [])],
+    }
+    return {name: value for name, value in options.items() if value is not None}
