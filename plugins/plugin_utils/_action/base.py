@@ -70,7 +70,7 @@ class Action(ActionBase):
 
     def _values(self, source: Mapping[str, Any], names: Iterable[str], *layers: Any) -> dict[str, Any]:
         # HostVars have no defaults of roles, and only tasks of the role `launch` have its defaults.
-        defaults = self._loader.load_from_file(str(LAUNCH_DEFAULTS))
+        defaults = self._loader.load_from_file(str(LAUNCH_DEFAULTS), unsafe=True)  # not copied, as it is only read
         templar = self._templar.copy_with_new_env(available_variables=ChainMap(*layers, defaults))
         return {name: templar.template(source[name]) for name in names if name in source}
 
