@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    PAGE_EXPECTED,
     WIDTH,
     ControllerAction,
     read_text,
@@ -26,15 +26,14 @@ from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy impor
 from ansible_collections.muster.train.plugins.plugin_utils._detect.detected import ClusterReport, detect
 from ansible_collections.muster.train.plugins.plugin_utils._detect.groups import groups
 from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_page
-from ansible_collections.muster.train.plugins.plugin_utils._detect.page import subtitled
 from ansible_collections.muster.train.plugins.plugin_utils._detect.text import render as render_text
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import lines as finding_lines
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
+from ansible_collections.muster.train.plugins.plugin_utils._page.page import finished, same_content
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
-TEMPLATE = Path(__file__).resolve().parents[2] / "roles" / "detect" / "templates" / "detect.html.j2"
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV}
 OPTIONS = {
     "request": {"type": "dict", "required": True},
@@ -64,17 +63,15 @@ class ActionModule(ControllerAction):
         # dir is only a default, so that a page requested elsewhere leaves nothing in it.
         page = Path(parameters["page"] or Path(args["dir"], "detect.html")).expanduser()
         beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
-        wanted = {page: _html(report, request), beside: document}
+        html = finished(render_page(report), request["created"], clean(request["command"]))
         result = {
-            "changed": _differs(page, wanted[page]),
+            "changed": not same_content(read_text(page) or "", html),
             "page": str(page.absolute()),
             "document": str(beside.absolute()),
         }
         if not self._task.check_mode:
-            for path, text in wanted.items():
-                write_text(
-                    path, text, "page", "a file in a directory that you can write to; give another with -e page=PATH"
-                )
+            for path, text in ((page, html), (beside, document)):
+                write_text(path, text, "page", PAGE_EXPECTED)
         if parameters["output"] == "json":
             show([document.rstrip("\n")])
         else:
@@ -104,20 +101,3 @@ def _document(report: ClusterReport, request: dict[str, Any]) -> dict[str, Any]:
         for group in groups(report.nodes)
     ]
     return {"created": request["created"], "command": request["command"], **report.to_dict(), "groups": alike}
-
-
-def _html(report: ClusterReport, request: dict[str, Any]) -> str:
-    """Render the page; its last line marks the content, whatever the time and the command."""
-    page = render_page(TEMPLATE.read_text(encoding="utf-8"), report, "")
-    mark = hashlib.sha256(page.encode()).hexdigest()
-    subtitle = f"{request['created']} · {clean(request['command'])}"
-    return f"{subtitled(page, subtitle)}{_mark(mark)}"
-
-
-def _mark(digest: str) -> str:
-    return f"<!-- content: {digest} -->\n"
-
-
-def _differs(path: Path, text: str) -> bool:
-    """Return whether the content of a page differs from the file's."""
-    return (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]

@@ -25,6 +25,7 @@ print_lines_at_once()
 
 # Columns of a table. A worker has no terminal of its own; this is what the user's was when Ansible imported this file.
 WIDTH = max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+PAGE_EXPECTED = "a file in a directory that you can write to; give another with -e page=PATH"
 LAUNCH_DEFAULTS = Path(__file__).parents[3] / "roles" / "launch" / "defaults" / "main.yml"
 
 

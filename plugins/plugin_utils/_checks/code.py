@@ -75,7 +75,7 @@ def _other_files(codes: Mapping[str, Code], odd: Mapping[str | None, Outcome], l
         observed = "; ".join(f"{what}: {_named(files)}" for what, files in groups if files) or "other files"
         remedy = copy_again(launch.invocation)
         if additional:
-            remedy += f"; to delete additional files: {launch.invocation.playbook(*DELETE)}"
+            remedy = sentence(remedy, "; to delete additional files: ", launch.invocation.command(*DELETE))
         yield node, failed(observed, f"{SAME_FILES}, {peers.source}", SOURCE, remedy)
 
 
@@ -105,9 +105,10 @@ def _uncompared(codes: Mapping[str, Code], odd: Mapping[str | None, Outcome], la
     for node, code in codes.items():
         if node in odd or len(codes) < 2 or not _is_blind(code):
             continue
-        what, expected, remedy = "files", SAME_FILES, "keep data and outputs outside of launch_code_dir"
+        what, expected, remedy = "files", SAME_FILES, sentence("keep data and outputs outside of launch_code_dir")
         if code.source == GIT:
-            what, expected, remedy = "changed files", SAME_CHANGES, f"commit them, or {copy_again(launch.invocation)}"
+            what, expected = "changed files", SAME_CHANGES
+            remedy = sentence("commit them, or ", copy_again(launch.invocation))
         reason = f": {code.uncompared}" if code.uncompared else ""
         yield node, Outcome("warn", f"{what} that could not be compared{reason}", expected, SOURCE, remedy)
 
@@ -121,7 +122,8 @@ def _code(node: Node, cluster: Cluster) -> Outcome:
     if checkout is None:
         return unavailable(NOT_READ, "code")
     if checkout.why:
-        return unavailable(checkout.why, "code", remedy=f"fix it there, or {copy_again(cluster.launch.invocation)}")
+        remedy = sentence("fix it there, or ", copy_again(cluster.launch.invocation))
+        return unavailable(checkout.why, "code", remedy=remedy)
     if not checkout.commit:
         return passed(f"files {checkout.tree[:12]}", checkout.path) if checkout.tree else skipped(no_commit(checkout))
     revision = f"{checkout.branch or 'detached'} {checkout.commit[:12]}"
@@ -186,17 +188,17 @@ def no_commit(code: Code) -> str:
     return f"{code.path} is {'without a commit' if code.source else 'not a checkout'}"
 
 
-def _remedy(part: str, code: Code, target: str, launch: Launch) -> Remedy | str:
+def _remedy(part: str, code: Code, target: str, launch: Launch) -> Remedy:
     """Return the command that corrects the odd nodes, if git can, and the one that copies the code to all."""
     everywhere = copy_again(launch.invocation)
     if code.source != GIT or not target:
         return everywhere
     if part == "changes":
         look = launch.invocation.on_nodes(("git", "-C", code.path, "status", "--short"))
-        return sentence("see ", look, f"; then {everywhere}")
+        return sentence("see ", look, "; then ", everywhere)
     checkout = launch.invocation.on_nodes(("git", "-C", code.path, "checkout", target))
-    return sentence(checkout, f"; or {everywhere}")
+    return sentence(checkout, "; or ", everywhere)
 
 
-def copy_again(invocation: Invocation) -> str:
-    return f"copy the code to all nodes: {invocation.playbook(*CODE)}"
+def copy_again(invocation: Invocation) -> Remedy:
+    return sentence("copy the code to all nodes: ", invocation.command(*CODE))

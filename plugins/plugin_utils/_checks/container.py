@@ -9,6 +9,7 @@ import dataclasses
 import shlex
 
 from .._cluster.node import Node
+from .._findings.remedy import sentence
 from .model import Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
 from .properties import IMAGE
 
@@ -54,7 +55,7 @@ def _image(node: Node, ref: str, compared: Outcome, cluster: Cluster) -> Outcome
     if ref not in docker.images:
         return unavailable(f"the image {ref} could not be looked up", "engine", docker.why)
     if docker.images[ref] is None:
-        remedy = f"load or pull it: {cluster.launch.invocation.playbook('setup', '--tags', 'container')}"
+        remedy = sentence("load or pull it: ", cluster.launch.invocation.command("setup", "--tags", "container"))
         return failed(f"{ref} was not found", "the image on every node", "container_image", remedy)
     # The digest alone does not identify the image to a reader.
     source = f"container_image {ref}; {compared.source}"

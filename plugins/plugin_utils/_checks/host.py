@@ -14,6 +14,7 @@ from .._cluster import starter
 from .._cluster.address import is_loopback
 from .._cluster.node import Node
 from .._cluster.peers import usual
+from .._findings.remedy import sentence
 from .._request.memory_limit import UNLIMITED, enough, say
 from .comparison import ranks_ports
 from .model import IN_CONTAINER, NO_GPU, Cluster, Outcome, Outcomes, failed, passed, skipped, unavailable
@@ -41,8 +42,8 @@ def memlock(node: Node, cluster: Cluster) -> Outcome:
     expected = say(target)
     if enough(memlock.effective, target):
         return passed(observed, source, expected)
-    setup = cluster.launch.invocation.playbook("setup", "--tags", "memlock")
-    return failed(observed, expected, source, f"raise it: {setup}, then log in again")
+    setup = cluster.launch.invocation.command("setup", "--tags", "memlock")
+    return failed(observed, expected, source, sentence("raise it: ", setup, ", then log in again"))
 
 
 def disks(node: Node, cluster: Cluster) -> Iterator[Outcome]:

@@ -144,7 +144,7 @@ def skipped(observed: str) -> Outcome:
     return Outcome("skip", observed)
 
 
-def unavailable(observed: str, subset: str, why: str | None = "", remedy: str = NODE_WARNINGS) -> Outcome:
+def unavailable(observed: str, subset: str, why: str | None = "", remedy: Remedy | str = NODE_WARNINGS) -> Outcome:
     """Return that it could not be checked, because this subset of facts is missing."""
     return Outcome("error", f"{observed}: {why}" if why else observed, "", f"facts {subset}", remedy)
 

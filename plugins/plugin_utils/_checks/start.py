@@ -11,6 +11,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.oldest_pytho
 
 from .._cluster.node import Node
 from .._cluster.starter import AUTO, ORIGIN, SETSID, choose, unit_of
+from .._findings.remedy import sentence
 from .._text.table import names
 from .model import IN_CONTAINER, Cluster, Outcome, failed, passed, skipped, unavailable
 
@@ -124,9 +125,10 @@ def slot(node: Node, cluster: Cluster) -> Outcome:
         (other.since for other in others if other and other.since and other.run_id == holder.run_id), default=""
     )
     observed += f" since {since}" if since else ""
-    remedy = "wait for its end"
+    remedy = sentence("wait for its end")
     if holder.run_id:
-        remedy += f", or stop it: {cluster.launch.invocation.playbook('stop', '-e', f'run_id={holder.run_id}')}"
+        stop = cluster.launch.invocation.command("stop", "-e", f"run_id={holder.run_id}")
+        remedy = sentence(remedy, ", or stop it: ", stop)
     return failed(observed, "a free slot", "launch_slot", remedy)
 
 
@@ -158,12 +160,12 @@ def leftovers(node: Node, cluster: Cluster) -> Outcome:
         return passed("no process of an earlier run")
     runs = sorted({process.run_id or "an unidentified run" for process in remaining})
     pids = ", ".join([*(str(process.pid) for process in remaining[:5]), *(["…"] if len(remaining) > 5 else [])])
-    stop = cluster.launch.invocation.playbook("stop", "-e", f"run_id={runs[0]}")
+    stop = cluster.launch.invocation.command("stop", "-e", f"run_id={runs[0]}")
     return failed(
         f"{len(remaining)} processes of {', '.join(runs)} (pid {pids})",
         "no leftover processes: they hold memory and ports",
         "MUSTER_RUN_ID in /proc/PID/environ",
-        f"unless it is a run of another slot or work directory: {stop}",
+        sentence("unless it is a run of another slot or work directory: ", stop),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._page.width import text_width
 from .topology import Chip, Group, Nic, PciCluster, Socket
 
 WIDE, NARROW = 1228, 368
@@ -22,8 +23,6 @@ BOX, LANES, WIRE = 58, 46, 46  # heights of a device, of the space between GPUs 
 LINE, FIRST = 16, 18  # distance between lines in a box, and of the first baseline from its top
 SIZES = {"name": 13.5, "small": 11}  # font sizes; names are bold, and so wider than their size
 ROOM = CELL - 2  # width for text in a box
-# Widths of characters narrower or wider than most, relative to the font size (DejaVu Sans).
-_WIDTHS = {**dict.fromkeys("ijl.,:;'|!", 0.32), **dict.fromkeys("ft()[]-/ r", 0.4), **dict.fromkeys("mwMW@%…", 0.98)}
 
 
 @frozen
@@ -87,7 +86,7 @@ class Heights:
 
 
 def draw(sockets: Sequence[Socket], direct_links: str, width: float) -> Picture:
-    """Draw a node at most `width` wide, if no group alone is wider; direct_links: `NVLink`, if all GPUs have it."""
+    """Draw a node at most `width` wide, if no group alone is wider; direct_links: `NVLink` or `xGMI`, if all GPUs have it."""
     columns = max(1, int((width - 2 * INSET + GAP) // (CELL + GAP)))
     shapes: list[Shape] = []
     x = y = row_height = right = 0.0
@@ -254,11 +253,6 @@ def _device(x: float, y: float, style: str, lines: Sequence[str], title: Iterabl
     ]
 
 
-def text_width(text: str, size: float) -> float:
-    """Estimate the maximum width of a text: the reader's font is not known, and this is one of the wider ones."""
-    return size * sum(_WIDTHS.get(sign, 0.72 if sign.isupper() else 0.64 if sign.isdigit() else 0.62) for sign in text)
-
-
 def shortened(text: str, size: float, end: int) -> str:
     """Shorten a text so that it fits into a box, keeping its last `end` characters: rocep139…f1np1."""
     if text_width(text, size) <= ROOM:
@@ -269,17 +263,22 @@ def shortened(text: str, size: float, end: int) -> str:
 
 
 def _strips(strips: Sequence[tuple[float, float, float]], direct_links: str) -> list[Shape]:
-    """Draw the strip that joins all GPUs: through all sockets of a row, and between rows at their left ends."""
+    """Draw the strip that joins all GPUs: through all sockets of a row, and between rows at their left ends.
+
+    Its label is at its left end, before the first GPU, and covers no part of it.
+    """
     shapes: list[Shape] = []
     ends: dict[float, tuple[float, float]] = {}
     for left, right, y in strips:
         first, last = ends.get(y, (left, right))
         ends[y] = min(first, left), max(last, right)
-    shapes = [Wire(left, y, right, y, "strip") for y, (left, right) in ends.items()]
-    if ends:
-        left, top = min(left for left, _right in ends.values()), min(ends)
-        if len(ends) > 1:
-            shapes.append(Wire(left, top, left, max(ends), "strip"))
-        wide = text_width(direct_links, SIZES["small"]) + 12
-        shapes += [Box(left, top - 9, wide, 18, "pill own"), Text(left + wide / 2, top + 4, direct_links, "small")]
-    return shapes
+    if not ends:
+        return []
+    left, top = min(left for left, _right in ends.values()), min(ends)
+    wide = text_width(direct_links, SIZES["small"]) + 8
+    for y, (start, end) in ends.items():
+        shapes.append(Wire(left - 3 + wide if y == top else start, y, end, y, "strip"))
+    if len(ends) > 1:
+        shapes.append(Wire(left, top + 9, left, max(ends), "strip"))
+    label = Text(left - 3 + wide / 2, top + 4, direct_links, "small")
+    return [*shapes, Box(left - 3, top - 9, wide, 18, "pill own"), label]

@@ -15,9 +15,10 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._text.table import names
 from .errors import UserError
-from .remedy import Option, Remedy
+from .remedy import Option, Piece, Remedy
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
+BAD: tuple[Status, ...] = ("fail", "error", "warn")  # the worst first
 
 
 @frozen
@@ -42,9 +43,13 @@ class Finding:
 
     def remedy_on(self, nodes: Sequence[str]) -> str:
         """Return the text of the remedy for these nodes; for none of them, it is for the group `nodes`."""
-        if isinstance(self.remedy, str) or not nodes:
-            return str(self.remedy)
-        return self.remedy.text({Option.NODES: shlex.quote(",".join(nodes))})
+        return "".join(piece.text for piece in self.remedy_pieces(nodes))
+
+    def remedy_pieces(self, nodes: Sequence[str]) -> list[Piece]:
+        """Return the same in pieces, some of which are commands."""
+        if isinstance(self.remedy, str):
+            return [Piece(self.remedy)] if self.remedy else []
+        return self.remedy.pieces({Option.NODES: shlex.quote(",".join(nodes))} if nodes else {})
 
     def to_dict(self) -> dict[str, str | None]:
         return {**vars(self), "remedy": self.remedy_on([self.node] if self.node else [])}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
@@ -25,20 +25,46 @@ class Option(enum.Enum):
 
 
 @frozen
-class Remedy:
-    """A sentence in parts; its text is made where it is shown."""
+class Command:
+    """A command in a remedy: a page shows it so that it can be copied."""
 
     parts: tuple[str | Option, ...]
 
-    def text(self, names: Mapping[Option, str]) -> str:
+
+@frozen
+class Piece:
+    """A piece of a remedy as it is shown."""
+
+    text: str
+    is_command: bool = False
+
+
+@frozen
+class Remedy:
+    """A sentence in parts; its text is made where it is shown."""
+
+    parts: tuple[str | Option | Command, ...]
+
+    def pieces(self, names: Mapping[Option, str]) -> list[Piece]:
         """Return the sentence with these names for options; an option without one has its name in a launch."""
-        return "".join(names.get(part, part.value) if isinstance(part, Option) else part for part in self.parts)
+        return [
+            Piece(_joined(part.parts, names), True) if isinstance(part, Command) else Piece(_joined((part,), names))
+            for part in self.parts
+        ]
+
+    def text(self, names: Mapping[Option, str]) -> str:
+        """Return the sentence in one piece."""
+        return "".join(piece.text for piece in self.pieces(names))
 
     def __str__(self) -> str:
         return self.text({})
 
 
-def sentence(*parts: str | Option | Remedy) -> Remedy:
+def _joined(parts: Iterable[str | Option], names: Mapping[Option, str]) -> str:
+    return "".join(names.get(part, part.value) if isinstance(part, Option) else part for part in parts)
+
+
+def sentence(*parts: str | Option | Command | Remedy) -> Remedy:
     """Return a remedy of these parts; the parts of a remedy become parts of this one."""
     flat = [part.parts if isinstance(part, Remedy) else (part,) for part in parts]
     return Remedy(tuple(part for group in flat for part in group))
@@ -46,7 +72,7 @@ def sentence(*parts: str | Option | Remedy) -> Remedy:
 
 def playbook(verb: str, *arguments: str) -> Remedy:
     """Return the command of a playbook, whose call `Invocation.fill` knows."""
-    return Remedy((Option.CALL, f" {shlex.join([f'muster.train.{verb}', *arguments])}"))
+    return Remedy((Command((Option.CALL, f" {shlex.join([f'muster.train.{verb}', *arguments])}")),))
 
 
 def correct(variable: str) -> str:

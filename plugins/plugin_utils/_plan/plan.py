@@ -27,6 +27,7 @@ from .._cluster.policy import ClusterPolicy, check_alike
 from .._cluster.script import is_program_name
 from .._findings.finding import Finding, PlanError
 from .._findings.invocation import Invocation
+from .._findings.remedy import sentence
 from .._nccl.environments import make as make_environments
 from .._nccl.environments import users_of
 from . import outputs, ranks
@@ -155,7 +156,7 @@ def _stop_at(findings: Sequence[Finding]) -> None:
 
 
 def _unknown(node: Node, part: str, request: Mapping[str, Any]) -> Finding:
-    remedy = f"see why: {Invocation.of(request).playbook('preflight')}"
+    remedy = sentence("see why: ", Invocation.of(request).command("preflight"))
     return Finding("facts", node.name, "error", f"{part} is unknown", f"facts {part}", "module node_facts", remedy)
 
 

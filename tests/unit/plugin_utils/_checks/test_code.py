@@ -182,5 +182,5 @@ def test_files_that_cannot_be_compared_are_a_warning() -> None:
     assert observations(findings) == [
         ("node0", "warn", "files that could not be compared: there are more than 7 files")
     ]
-    assert findings[0].remedy == "keep data and outputs outside of launch_code_dir"
+    assert str(findings[0].remedy) == "keep data and outputs outside of launch_code_dir"
     assert check_code(cluster(large)) == []
