@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
     ControllerAction,
@@ -19,6 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_page
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import report_on
@@ -37,6 +39,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings import find
 from ansible_collections.muster.train.plugins.plugin_utils._findings.invocation import Invocation
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import LAUNCH_NODE_ENV
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
+from ansible_collections.muster.train.plugins.plugin_utils._page.page import finished
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
@@ -79,6 +82,10 @@ class ActionModule(ControllerAction):
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)
+        path = request["parameters"].get("page", {}).get("value")
+        if path:
+            html = finished(render_page(report), request["created"], clean(request["command"]))
+            changed |= self.write_page(Path(path).expanduser(), html)
         result = {"changed": changed, "code": report.code, "verdict": report_verdict(report)}
         if report_stops(report, args["stop_on"]):
             result.update(failed=True, msg=result.pop("verdict"))

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import SHOWN
@@ -59,9 +61,14 @@ class ActionModule(ControllerAction):
         silent = {node.name: _no_facts(node) for node in answers if isinstance(node, Silent)}
         cluster, faults = ClusterPolicy.read(policy)
         checks, refused = read_checks(policy)
-        if faults or refused:
-            raise PlanError([*faults, *refused])
-        plan, left_out = plan_with_spares(request, cluster, known, silent, checks)
+        try:
+            if faults or refused:
+                raise PlanError([*faults, *refused])
+            plan, left_out = plan_with_spares(request, cluster, known, silent, checks)
+        except PlanError as error:
+            self._write_page(request, error.findings, refused=True)
+            raise
+        self._write_page(request, [*left_out, *(Finding(**finding) for finding in plan["findings"])], refused=False)
         result = {"changed": self._task.check_mode, "plan": plan}
         shown = [Finding(**finding) for finding in plan["findings"] if finding["check"] in SHOWN]
         if left_out or shown:
@@ -76,6 +83,17 @@ class ActionModule(ControllerAction):
         headers = {"before_header": "nothing", "after_header": f"the plan of {plan['run_id']}"}
         result["diff"] = {"before": "", "after": text.render(plan), **headers}
         return result
+
+    def _write_page(self, request: dict[str, Any], findings: list[Finding], refused: bool) -> None:
+        path = request["parameters"].get("page", {}).get("value")
+        if not path:
+            return
+        # A launch without a page does not import this.
+        from ansible_collections.muster.train.plugins.plugin_utils._page.page import finished
+        from ansible_collections.muster.train.plugins.plugin_utils._plan.page import render
+
+        page = render(len(request["nodes"]), findings, refused)
+        self.write_page(Path(path).expanduser(), finished(page, request["created"], clean(request["command"])))
 
 
 def _no_facts(silent: Silent) -> Finding:

@@ -18,6 +18,7 @@ description:
     checked, which is never a pass). What is expected comes from C(preflight_expected) or from the other nodes.
   - The document O(json) contains all findings under C(results), each with C(check), C(node), C(status), C(observed),
     C(expected), C(source), C(remedy) and C(level).
+  - With the request's parameter C(page), writes a self-contained HTML page with the same content.
   - Runs once, on the controller, with the registered results of all nodes. Nothing on any node is changed.
   - Uses the variables of the roles P(muster.train.preflight#role), P(muster.train.launch#role) and C(container) of the
     first node.

@@ -17,6 +17,7 @@ description:
   - The same facts, policy and request always give the same plan.
   - If the launch cannot succeed, fails with one line for each problem, which names the node, what was observed, what
     was expected and the remedy.
+  - With the request's parameter C(page), writes what the plan found as a page, also if the launch is refused.
   - Runs once, on the first host of the play, which must be the head, and contacts no node.
   - M(muster.train.node_facts) must have run on every node of the request.
   - The variables C(launch_*) of the role P(muster.train.launch#role) are the cluster's policy.
@@ -29,7 +30,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - In check mode it reports a change (the run that would start) and shows the plan as a difference.
+      - In check mode it reports a change (the run that would start), shows the plan as a difference, and writes no page.
   diff_mode:
     support: full
 seealso:

@@ -18,6 +18,7 @@ from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
+from .screen import show
 
 # Ansible imports an action in its main process before it forks a worker for it.
 end_without_reader()
@@ -88,6 +89,17 @@ class ControllerAction(Action):
 
     BYPASS_HOST_LOOP = True
     _requires_connection = False
+
+    def write_page(self, path: Path, text: str) -> bool:
+        """Write a page, except in check mode, and say where it is; return whether its content changed.
+
+        The last line of a page marks its content.
+        """
+        changed = (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]
+        if not self._task.check_mode:
+            write_text(path, text, "page", PAGE_EXPECTED)
+            show(["", f"  page: {relative(path)}"])
+        return changed
 
 
 def values(request: Mapping[str, Any]) -> dict[str, Any]:

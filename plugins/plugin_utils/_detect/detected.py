@@ -23,6 +23,7 @@ from .._cluster import head_address
 from .._cluster.node import Node, NodeAnswer, Silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
+from .._findings.remedy import CopyableCommand, sentence
 from .._nccl.environments import Users, decide_for
 from .._nccl.library import Library
 from .._nccl.ports import HcaPort
@@ -141,5 +142,7 @@ def _no_answer(silent: Silent) -> Finding:
         observed=silent.why,
         expected="its facts",
         source="module node_facts",
-        remedy=f"check that Ansible reaches it: ansible {silent.name} -m ansible.builtin.ping",
+        remedy=sentence(
+            "check that Ansible reaches it: ", CopyableCommand((f"ansible {silent.name} -m ansible.builtin.ping",))
+        ),
     )

@@ -86,7 +86,7 @@ class Heights:
 
 
 def draw(sockets: Sequence[Socket], direct_links: str, width: float) -> Picture:
-    """Draw a node at most `width` wide, if no group alone is wider; direct_links: `NVLink` or `xGMI`, if all GPUs have it."""
+    """Draw a node at most `width` wide, if no group alone is wider; direct_links: the links that join all GPUs."""
     columns = max(1, int((width - 2 * INSET + GAP) // (CELL + GAP)))
     shapes: list[Shape] = []
     x = y = row_height = right = 0.0
@@ -102,9 +102,11 @@ def draw(sockets: Sequence[Socket], direct_links: str, width: float) -> Picture:
         shapes.append(Text(x + INSET, y + 17, _name(socket), "heading", "start"))
         top = y + TITLE
         for row, parts in zip(rows, heights, strict=True):
-            shapes += _row(row, x + INSET, top, parts)
+            drawn = _row(row, x + INSET, top, parts)
             if parts.strip:
-                strips.append((x + INSET / 2, x + size - INSET, top + STRIP_AT))
+                last = max(shape.x1 for shape in drawn if isinstance(shape, Wire) and shape.style == "own")
+                strips.append((x + INSET / 2, last, top + STRIP_AT))
+            shapes += drawn
             top += parts.total + INSET
         x, row_height, right = x + size + GAP * 2, max(row_height, height), max(right, x + size)
     shapes += _strips(strips, direct_links)

@@ -11,10 +11,10 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.gpu import RELATIONS, Gpu
 from ansible_collections.muster.train.plugins.module_utils._text.order import natural
 
-from .._page.page import Header, Verdict, count
+from .._page.page import Header, Headline, count
 from .._page.page import render as render_page
 from .._page.problems import Nodes, problems
-from .._page.table import Cell, Table
+from .._page.tables import Cell, PageTable
 from .._text.table import names
 from . import links, rows
 from .detected import ClusterReport, DetectedNode
@@ -32,11 +32,12 @@ LEGEND = (
 def render(report: ClusterReport) -> str:
     """Return the page, which takes seconds for a thousand nodes."""
     answered = [node for node in report.nodes if node.answered]
-    usual, *others = groups(report.nodes) or [None]
+    alike = groups(report.nodes)
+    others = alike[1:]
     content = {
         "problems": problems(report.all_findings),
-        "usual": Nodes.of(usual.nodes) if usual and others else None,
-        "differences": [_differences(group, usual) for group in others if usual],
+        "usual": Nodes.of(alike[0].nodes) if others else None,
+        "differences": [_differences(group, alike[0]) for group in others],
         "kinds": _kinds(answered),
     }
     return render_page("detect.html.j2", _header(report, answered, others), content)
@@ -50,9 +51,9 @@ def _header(report: ClusterReport, answered: Sequence[DetectedNode], others: Seq
     return Header(f"Topology of {count(len(report.nodes), 'node')}", _verdict(report, answered, others), figures)
 
 
-def _verdict(report: ClusterReport, answered: Sequence[DetectedNode], others: Sequence[Alike]) -> Verdict:
-    found = problems(report.all_findings)
-    stopping = [problem for problem in found if problem.status != "warn"]
+def _verdict(report: ClusterReport, answered: Sequence[DetectedNode], others: Sequence[Alike]) -> Headline:
+    listed = problems(report.all_findings)
+    stopping = [problem for problem in listed if problem.status != "warn"]
     notes = []
     if silent := [node.name for node in report.nodes if not node.answered]:
         notes.append(f"{names(silent)} did not answer.")
@@ -64,20 +65,20 @@ def _verdict(report: ClusterReport, answered: Sequence[DetectedNode], others: Se
     if report.fabric:
         notes.append(f"Fabric {report.fabric.value}: {report.fabric.reason}.")
     if stopping:
-        return Verdict(stopping[0].status, f"A launch would be refused: {count(len(stopping), 'problem')}", notes)
-    if found:
-        return Verdict("warn", f"A launch is possible, with {count(len(found), 'warning')}", notes)
-    return Verdict("pass", "Nothing was found wrong", notes)
+        return Headline(stopping[0].status, f"A launch would be refused: {count(len(stopping), 'problem')}", notes)
+    if listed:
+        return Headline("warn", f"A launch is possible, with {count(len(listed), 'warning')}", notes)
+    return Headline("pass", "Nothing was found wrong", notes)
 
 
-def _differences(group: Alike, usual: Alike) -> Table:
+def _differences(group: Alike, usual: Alike) -> PageTable:
     """Return all differences of a group from the usual one."""
     body = [(", ".join(item.features), item.value, item.usual) for item in group.differences]
     verb = "differs" if len(group.nodes) == 1 else "differ"
     caption = f"{names(group.nodes, len(group.nodes))} {verb} in {count(len(body), 'point')}"
     others = f" and {len(usual.nodes) - 1} more" if len(usual.nodes) > 1 else ""
     here = group.nodes[0] if len(group.nodes) == 1 else "these nodes"
-    return Table.of(caption, ("property", here, f"{usual.nodes[0]}{others}"), body, wrapped=True)
+    return PageTable.of(caption, ("property", here, f"{usual.nodes[0]}{others}"), body, wrapped=True)
 
 
 def _kinds(nodes: Iterable[DetectedNode]) -> list[dict[str, Any]]:
@@ -134,13 +135,13 @@ def _node(node: DetectedNode) -> dict[str, Any]:
     towards = f", {node.interface.name} towards the head" if node.interface else ""
     return {
         "title": f"{node.name}{towards}",
-        "tables": [Table.of(f"{what} of {node.name}", headers, body) for what, headers, body in tables if body],
+        "tables": [PageTable.of(f"{what} of {node.name}", headers, body) for what, headers, body in tables if body],
         "environment": rows.environment_lines(node.environment),
         "not_set": rows.not_set_lines(node),
     }
 
 
-def _matrices(node: DetectedNode) -> list[Table]:
+def _matrices(node: DetectedNode) -> list[PageTable]:
     """Return the matrices GPU by NIC and GPU by GPU, as the tools print them, if they have any cell."""
     gpu = node.gpu
     if gpu is None or not gpu.devices:
@@ -151,13 +152,13 @@ def _matrices(node: DetectedNode) -> list[Table]:
     if nics:
         to_nic = {(link.gpu, link.nic): link.relation for link in gpu.nic_links}
         cells = [[Cell(f"GPU {index}"), *(_cell(to_nic.get((index, nic), "")) for nic in nics)] for index in indexes]
-        matrices.append(Table("PCI relation of each GPU and NIC", ["", *nics], cells, "matrix"))
+        matrices.append(PageTable("PCI relation of each GPU and NIC", ["", *nics], cells, "matrix"))
     if gpu.links:
         between = {pair: links.word(link) for link in gpu.links for pair in ((link.a, link.b), (link.b, link.a))}
         between.update({(index, index): "X" for index in indexes})
         cells = [[Cell(f"GPU {a}"), *(_cell(between.get((a, b), "")) for b in indexes)] for a in indexes]
         columns = [f"GPU {index}" for index in indexes]
-        matrices.append(Table("Link between GPUs", ["", *columns], cells, "matrix"))
+        matrices.append(PageTable("Link between GPUs", ["", *columns], cells, "matrix"))
     return matrices
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .remedy import Command, Option, Remedy
+from .remedy import CopyableCommand, Option, Remedy
 
 
 @frozen
@@ -30,14 +30,14 @@ class Invocation:
         """Return the command of a playbook."""
         return clean(f"{self.call} {shlex.join([f'muster.train.{verb}', *arguments])}")
 
-    def command(self, verb: str, *arguments: str) -> Command:
+    def command(self, verb: str, *arguments: str) -> CopyableCommand:
         """Return the command of a playbook as a part of a remedy."""
-        return Command((self.playbook(verb, *arguments),))
+        return CopyableCommand((self.playbook(verb, *arguments),))
 
     def on_nodes(self, argv: Sequence[str]) -> Remedy:
         """Return the ad-hoc command that runs a command on the nodes."""
         words = [*self.options, "-m", "ansible.builtin.command", "-a", shlex.join(argv)]
-        return Remedy((Command(("ansible ", Option.NODES, f" {shlex.join(words)}")),))
+        return Remedy((CopyableCommand(("ansible ", Option.NODES, f" {shlex.join(words)}")),))
 
     def fill(self, remedy: Remedy | str) -> Remedy | str:
         """Return a remedy that was written before the call was known, with the call in it."""
@@ -45,7 +45,9 @@ class Invocation:
             return remedy
         return Remedy(
             tuple(
-                Command(tuple(map(self._filled, part.parts))) if isinstance(part, Command) else self._filled(part)
+                CopyableCommand(tuple(map(self._filled, part.parts)))
+                if isinstance(part, CopyableCommand)
+                else self._filled(part)
                 for part in remedy.parts
             )
         )

@@ -25,7 +25,7 @@ class Option(enum.Enum):
 
 
 @frozen
-class Command:
+class CopyableCommand:
     """A command in a remedy: a page shows it so that it can be copied."""
 
     parts: tuple[str | Option, ...]
@@ -43,12 +43,14 @@ class Piece:
 class Remedy:
     """A sentence in parts; its text is made where it is shown."""
 
-    parts: tuple[str | Option | Command, ...]
+    parts: tuple[str | Option | CopyableCommand, ...]
 
     def pieces(self, names: Mapping[Option, str]) -> list[Piece]:
         """Return the sentence with these names for options; an option without one has its name in a launch."""
         return [
-            Piece(_joined(part.parts, names), True) if isinstance(part, Command) else Piece(_joined((part,), names))
+            Piece(_joined(part.parts, names), True)
+            if isinstance(part, CopyableCommand)
+            else Piece(_joined((part,), names))
             for part in self.parts
         ]
 
@@ -64,7 +66,7 @@ def _joined(parts: Iterable[str | Option], names: Mapping[Option, str]) -> str:
     return "".join(names.get(part, part.value) if isinstance(part, Option) else part for part in parts)
 
 
-def sentence(*parts: str | Option | Command | Remedy) -> Remedy:
+def sentence(*parts: str | Option | CopyableCommand | Remedy) -> Remedy:
     """Return a remedy of these parts; the parts of a remedy become parts of this one."""
     flat = [part.parts if isinstance(part, Remedy) else (part,) for part in parts]
     return Remedy(tuple(part for group in flat for part in group))
@@ -72,7 +74,7 @@ def sentence(*parts: str | Option | Command | Remedy) -> Remedy:
 
 def playbook(verb: str, *arguments: str) -> Remedy:
     """Return the command of a playbook, whose call `Invocation.fill` knows."""
-    return Remedy((Command((Option.CALL, f" {shlex.join([f'muster.train.{verb}', *arguments])}")),))
+    return Remedy((CopyableCommand((Option.CALL, f" {shlex.join([f'muster.train.{verb}', *arguments])}")),))
 
 
 def correct(variable: str) -> str:

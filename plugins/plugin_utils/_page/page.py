@@ -26,11 +26,11 @@ SUBTITLE = '<p class="subtitle">{}</p>'  # as in the template
 
 
 @frozen
-class Verdict:
-    """What the page says first; notes are sentences below it."""
+class Headline:
+    """The verdict, which the page says first; notes are sentences below it."""
 
     status: Status
-    headline: str
+    text: str
     notes: Sequence[str] = ()
 
 
@@ -39,7 +39,7 @@ class Header:
     """The top of a page; figures are names and numbers."""
 
     title: str
-    verdict: Verdict
+    verdict: Headline
     figures: Sequence[tuple[str, str]] = ()
 
 

@@ -13,6 +13,7 @@ CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 
 RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
+PAGE = Parameter("page", "file")
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"))
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
@@ -38,6 +39,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("sync", "bool", default=False),
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
+        PAGE,
         RUN_ID_PARAMETER,
     ),
     "status": (RUN_ID_PARAMETER,),
@@ -51,7 +53,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "stop": (RUN_ID_PARAMETER,),
     "collect": (RUN_ID_PARAMETER,),
     "list": (RUN_ID_PARAMETER,),
-    "detect": (OUTPUT, Parameter("page", "file"), MODE),
+    "detect": (OUTPUT, PAGE, MODE),
     "discover": (
         Parameter("cluster", "name"),
         Parameter("nodes", "hosts"),
@@ -62,5 +64,5 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("force", "bool", default=False),
     ),
     "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500)),
-    "preflight": (OUTPUT, MODE),
+    "preflight": (OUTPUT, PAGE, MODE),
 }

@@ -24,7 +24,7 @@ class Cell:
 
 
 @frozen
-class Table:
+class PageTable:
     """A table; the first cell of a row is its heading. Cells of a table that is `wrapped` take several lines."""
 
     caption: str
@@ -34,7 +34,9 @@ class Table:
     wrapped: bool = False
 
     @classmethod
-    def of(cls, caption: str, headers: Sequence[str], rows: Sequence[Sequence[str]], wrapped: bool = False) -> Table:
+    def of(
+        cls, caption: str, headers: Sequence[str], rows: Sequence[Sequence[str]], wrapped: bool = False
+    ) -> PageTable:
         """Return a table of plain texts, without columns that are empty in every row."""
         kept = [column for column in range(len(headers)) if any(row[column] for row in rows)]
         cells = [[Cell(row[column]) for column in kept] for row in rows]
