@@ -30,7 +30,8 @@ attributes:
   check_mode:
     support: full
     details:
-      - In check mode it reports a change (the run that would start), shows the plan as a difference, and writes no page.
+      - In check mode it reports a change (the run that would start) and shows the plan as a difference.
+      - In check mode it writes no page.
   diff_mode:
     support: full
 seealso:

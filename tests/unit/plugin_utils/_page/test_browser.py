@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The pages in a real browser, on a desktop's screen and on a phone's."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_preflight
+from ansible_collections.muster.train.plugins.plugin_utils._detect.page import render as render_detect
+from ansible_collections.muster.train.tests.support.detect_parts import cluster, dgx_h100, down, mi300x
+from ansible_collections.muster.train.tests.support.preflight_parts import NOW, Facts, report
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# The pages allow no script; this one is put into a copy, and leaves its measurements in the document.
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+MEASURE = """<script>addEventListener("load", () => {
+  const root = document.documentElement;
+  const cues = [...document.querySelectorAll(".scroll")].filter((item) => item.scrollWidth > item.clientWidth + 1
+    && !item.querySelector("svg")).map((item) => item.querySelector(".cue"));
+  const hidden = cues.filter((cue) => !cue || cue.getClientRects().length === 0).length;
+  const text = document.body.innerText.replace(/\\s+/g, " ");
+  parent.document.documentElement.dataset.measured = [root.clientWidth, root.scrollWidth, cues.length, hidden, text].join("|");
+});</script></head>"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")]
+
+
+def detect_page() -> str:
+    broken = dgx_h100()
+    broken["rdma"]["hcas"][2]["ports"] = [down()]
+    return render_detect(cluster(dgx_h100(), dgx_h100(), broken, mi300x()))
+
+
+def preflight_page() -> str:
+    def late(facts: Facts) -> None:
+        facts["node"]["clock"]["wall"] = NOW - 60
+        facts["node"]["kernel"]["command_line"] = ["pci=realloc=off"] * 40
+
+    return render_preflight(report("dgx_h100_ib", late))
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(
+    ("make", "texts"),
+    [
+        (detect_page, ["A launch would be refused", "nodes that answered 4 of 4", "GPUs 32", "RDMA devices 38"]),
+        (preflight_page, ["Not ready for a launch", "nodes that answered 2 of 2", "at least 60.0 s behind"]),
+    ],
+)
+def test_it_fits_and_can_be_read(make: Callable[[], str], texts: list[str], width: int, tmp_path: Path) -> None:
+    opened = make().replace("<details>", "<details open>")
+    path = tmp_path / "page.html"
+    inner = html.escape(POLICY.sub("", opened).replace("</head>", MEASURE))
+    # A window has a minimum width, a frame has none.
+    frame = f'<!DOCTYPE html><iframe width="{width}" height="900" style="border: 0" srcdoc="{inner}"></iframe>'
+    path.write_text(frame, encoding="utf-8")
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    command += [
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--window-size=1400,1000",
+        "--hide-scrollbars",
+        "--dump-dom",
+        path.as_uri(),
+    ]
+    document = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    measured = re.search(r'data-measured="([^"]*)"', document)
+    assert measured, document[:2000]
+    client, scroll, scrolled, hidden, text = measured[1].split("|", 4)
+    assert (int(client), int(scroll)) == (width, width)
+    assert [part for part in texts if part not in text] == []
+    if width == 400:
+        assert int(hidden) == 0, "a table that can be scrolled says so"
+        assert (int(scrolled) > 0) is (make is detect_page)
