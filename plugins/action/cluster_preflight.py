@@ -75,7 +75,8 @@ class ActionModule(ControllerAction):
         defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
         report = report_on(cluster.with_answers(answers, users_of(defaults, policy.env)))
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
-        if request["parameters"]["output"]["value"] == "json":
+        as_json = request["parameters"]["output"]["value"] == "json"
+        if as_json:
             show([json.dumps(document, indent=2)])
         else:
             show(["", *render_report(report, WIDTH)])
@@ -85,7 +86,7 @@ class ActionModule(ControllerAction):
         path = request["parameters"].get("page", {}).get("value")
         if path:
             html = finished(render_page(report), request["created"], clean(request["command"]))
-            changed |= self.write_page(Path(path).expanduser(), html)
+            changed |= self.write_page(Path(path).expanduser(), html, shown=not as_json)
         result = {"changed": changed, "code": report.code, "verdict": report_verdict(report)}
         if report_stops(report, args["stop_on"]):
             result.update(failed=True, msg=result.pop("verdict"))

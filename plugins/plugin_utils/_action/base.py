@@ -90,15 +90,15 @@ class ControllerAction(Action):
     BYPASS_HOST_LOOP = True
     _requires_connection = False
 
-    def write_page(self, path: Path, text: str) -> bool:
-        """Write a page, except in check mode, and say where it is; return whether its content changed.
+    def write_page(self, path: Path, text: str, shown: bool = True) -> bool:
+        """Write a page, except in check mode, and say where it is if `shown`; return whether its content changed.
 
         The last line of a page marks its content.
         """
         changed = (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]
         if not self._task.check_mode:
             write_text(path, text, "page", PAGE_EXPECTED)
-            show(["", f"  page: {relative(path)}"])
+            show(["", f"  page: {relative(path)}"] if shown else [])
         return changed
 
 

@@ -44,6 +44,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
         policy: dict[str, Any] | None = None,
         check: bool = False,
         output: str = "table",
+        page: str | None = None,
         **args: Any,
     ) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
@@ -56,6 +57,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
             "parameters": {
                 "output": {"value": output, "origin": "default", "layer": "default"},
                 "mode": {"value": "auto", "origin": "default", "layer": "default"},
+                "page": {"value": page, "origin": "-e page", "layer": "extra_vars"},
             },
         }
         task = MagicMock(args={"request": request, **args}, async_val=0, check_mode=check)
@@ -129,3 +131,18 @@ def test_a_document_that_cannot_be_written(run: Preflight, tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     _printed, result = run({"node0": registered()}, json="file/preflight.json")
     assert re.search(r"preflight_json: .* could not be written", result["msg"])
+
+
+def test_the_page_is_written_where_it_is_requested(run: Preflight, tmp_path: Path) -> None:
+    hosts = {"node0": registered(), "node1": registered(1)}
+    printed, result = run(hosts, page="out/ready.html", check=True)
+    assert (result["changed"], list(tmp_path.iterdir())) == (True, [])
+    printed, result = run(hosts, page="out/ready.html")
+    assert (result["changed"], printed[-1]) == (True, "  page: out/ready.html")
+    text = (tmp_path / "out" / "ready.html").read_text()
+    assert "<title>Preflight of 2 nodes</title>" in text
+    assert "2026-11-21T03:00:00Z · ansible-playbook muster.train.preflight" in text
+    assert run(hosts, page="out/ready.html")[1]["changed"] is False
+    hosts["node1"]["preflight__facts"]["ansible_facts"]["node"]["code"]["commit"] = "b" * 40
+    assert run(hosts, page="out/ready.html")[1]["failed"] is True
+    assert "Not ready for a launch: 1 check failed" in (tmp_path / "out" / "ready.html").read_text()

@@ -264,3 +264,18 @@ def test_through_ansible_playbook(tmp_path: Path) -> None:
     assert f"+++ after: the plan of {RUN_ID}" in done.stdout
     assert "+node 1: node1, rank 1" in done.stdout
     assert done.stdout.count("+node 0:") == 1
+
+
+def test_the_page_tells_why_a_launch_was_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "display", Mock())
+    page = tmp_path / "launch.html"
+    asked = request(2)
+    asked["parameters"]["page"] = {"value": str(page), "origin": "-e page", "layer": "extra_vars"}
+    hosts = hostvars(2)
+    result = run(asked, hosts)
+    assert result["plan"]["run_id"] == RUN_ID
+    assert "The launch was planned" in page.read_text()
+    hosts["node1"]["launch__facts"] = {"unreachable": True, "msg": "<b>no</b> route"}
+    assert run(asked, hosts)["msg"].startswith("node1: answer: ")
+    assert "The launch was refused: 1 problem" in page.read_text()
+    assert "&lt;b&gt;no&lt;/b&gt; route" in page.read_text()

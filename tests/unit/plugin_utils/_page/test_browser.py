@@ -28,7 +28,8 @@ MEASURE = """<script>addEventListener("load", () => {
     && !item.querySelector("svg")).map((item) => item.querySelector(".cue"));
   const hidden = cues.filter((cue) => !cue || cue.getClientRects().length === 0).length;
   const text = document.body.innerText.replace(/\\s+/g, " ");
-  parent.document.documentElement.dataset.measured = [root.clientWidth, root.scrollWidth, cues.length, hidden, text].join("|");
+  const measured = [root.clientWidth, root.scrollWidth, cues.length, hidden, text];
+  parent.document.documentElement.dataset.measured = measured.join("|");
 });</script></head>"""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")]
