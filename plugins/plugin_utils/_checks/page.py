@@ -74,9 +74,13 @@ def _nodes(report: Report) -> PageTable:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, checks in by_node.items():
         alike.setdefault(tuple(", ".join(checks[status]) for status in BAD), []).append(name)
+    shown = [place for place in range(len(BAD)) if any(texts[place] for texts in alike)]
     order = sorted(alike.items(), key=lambda item: [not text for text in item[0]])
-    body = [(names(group, len(group)), str(len(group)), *(text or "none" for text in texts)) for texts, group in order]
-    headers = ("nodes", "number", *(TITLES[status] for status in BAD))
+    body = [
+        (names(group, len(group)), str(len(group)), *(texts[place] or "none" for place in shown))
+        for texts, group in order
+    ]
+    headers = ("nodes", "number", *(TITLES[BAD[place]] for place in shown))
     return PageTable.of("Nodes with the same problems", headers, body, wrapped=True)
 
 
