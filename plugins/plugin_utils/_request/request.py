@@ -24,6 +24,7 @@ from . import hints
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
+from .run_id import subject_of
 from .secret_options import SECRET_OPTION
 from .settings import Setting, refuse_unknown, resolve_parameters, setting_of
 from .verbs import VERBS
@@ -114,7 +115,8 @@ def make_request(
     run_id = _text(values.get("run_id"))
     if launch and not run_id:
         numbers = _number(values["channels"]), _number(values["threads"])
-        run_id = make_run_id(*numbers, situation.now, _text(values["label"]), situation.nonce)
+        subject = subject_of(*numbers, _text(values["script"]), _text(values["module"]))
+        run_id = make_run_id(subject, situation.now, _text(values["label"]), situation.nonce)
     # A discover writes an inventory; another one would be merged with it.
     options = hints.options_of(situation.argv, situation.policy, inventories=verb != "discover")
     return {

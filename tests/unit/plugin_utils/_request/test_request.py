@@ -167,8 +167,11 @@ def test_a_plan_s_values_are_checked_too() -> None:
     )
 
 
-def test_unset_channels_and_threads_appear_as_auto() -> None:
-    assert make()["run_id"] == "multinode_autoch_autoth_20261120_143052_0000"
+def test_a_run_id_begins_with_the_program_unless_channels_or_threads_are_given() -> None:
+    assert make()["run_id"] == "train_20261120_143052_0000"
+    assert make({"module": "pkg.pretrain", "label": "a"})["run_id"] == "pkg.pretrain_20261120_143052_a_0000"
+    assert make({"threads": 256})["run_id"] == "multinode_autoch_256th_20261120_143052_0000"
+    assert make(environment={"CHANNELS": "8"})["run_id"] == "multinode_8ch_autoth_20261120_143052_0000"
 
 
 @pytest.mark.parametrize(
