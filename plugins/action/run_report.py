@@ -25,8 +25,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, remaining, report
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
+from ansible_collections.muster.train.plugins.plugin_utils._results import remaining, report
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -42,9 +42,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._text.plain import pl
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
 
 COLORS = {"succeeded": "COLOR_OK", "running": "COLOR_CHANGED", "waiting": "COLOR_CHANGED", "stopped": "COLOR_CHANGED"}
-MOST_UNSEEN = 3
 HINTS = ("follow", "stop", "status", "logs")
-WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "removed", "list")
+WHAT = ("status", "result", "logs", "hints", "start", "stopping", "stopped", "removed")
 OPTIONS = {
     "what": {"type": "str", "required": True, "choices": list(WHAT)},
     **RESULT_OPTIONS,
@@ -62,10 +61,6 @@ class ActionModule(ControllerAction):
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         request = args["request"]
-        if args["what"] == "list":
-            entries = _list(request)
-            _show_list(entries, request)
-            return {"experiments": [entry.to_dict() for entry in entries]}
         if args["what"] == "removed":
             self._show_removed(request["nodes"], args["register"], variables["hostvars"])
             return {}
@@ -164,34 +159,3 @@ def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
     if not request.get("experiments") or not run_id:
         return None
     return relative(os.path.join(request["experiments"], run_id))
-
-
-def _list(request: dict[str, Any]) -> list[experiment.ExperimentSummary]:
-    folder = Path(request["experiments"])
-    entries = [experiment.summarize(path.name, read_text(path / "run.yml")) for path in _experiments(folder)]
-    return experiment.by_age(entry for entry in entries if request.get("run_id") in (None, entry.run_id))
-
-
-def _show_list(entries: Sequence[experiment.ExperimentSummary], request: dict[str, Any]) -> None:
-    folder, call = request["experiments"], request.get("call")
-    launch = command("launch", None, call)
-    show(experiment.list_table(entries, WIDTH) or [clean(f"no experiments in {folder}; to make one: {launch}")])
-    outdated = experiment.unseen(entries)[-MOST_UNSEEN:]
-    show([""] * bool(outdated))
-    for entry in outdated:
-        at = f", at {experiment.minute(entry.looked)} UTC" if entry.looked else ""
-        show([clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")])
-
-
-def _experiments(folder: Path) -> list[Path]:
-    try:
-        paths = [path for path in folder.iterdir() if path.name[0] != "."]
-        return [path for path in paths if path.is_dir() and not path.is_symlink()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except PermissionError:
-        why = "it or a directory above it belongs to another user"
-        raise UserError(
-            f"the controller: {folder} cannot be read, because {why}: run the command as that user, or set "
-            "launch_experiments_dir to the directory of your own experiments"
-        ) from None

@@ -28,10 +28,9 @@ options:
       - V(stopped) shows the same as V(status), and on which nodes there was nothing to stop.
       - V(removed) shows per node what M(muster.train.run_prune) removed, what stays and why, and fails where something
         that should have gone is still there.
-      - V(list) shows the experiments on this controller.
     type: str
     required: true
-    choices: [status, result, logs, hints, start, stopping, stopped, removed, list]
+    choices: [status, result, logs, hints, start, stopping, stopped, removed]
   all_answer: {description: Whether to fail if a node did not answer., type: bool, default: false}
   why:
     description:
@@ -66,25 +65,8 @@ EXAMPLES = r"""
 RETURN = r"""
 run_id:
   description: The run.
-  returned: when O(what) is neither V(list) nor V(removed)
+  returned: when O(what) is not V(removed)
   type: str
-experiments:
-  description: The experiments on this controller, the newest last.
-  returned: when O(what) is V(list)
-  type: list
-  elements: dict
-  contains:
-    run_id: {description: The run., type: str}
-    label: {description: Its label., type: str}
-    commit: {description: 'The beginning of the commit of its code, with V(+) if files had changed.', type: str}
-    verdict: {description: 'Its verdict, V(unknown) if none is recorded.', type: str}
-    ended: {description: Whether the verdict is final., type: bool}
-    loss: {description: 'The last loss, null if none is known or it is not finite.', type: float}
-    elapsed_s: {description: 'Duration in seconds, null if it is not known.', type: float}
-    created: {description: Time of the launch (UTC)., type: str}
-    looked: {description: Time at which a run that has not ended was last collected (UTC)., type: str}
-    parameters: {description: 'The values that were chosen for this run, by name.', type: dict}
-    problem: {description: Why its C(run.yml) could not be read. Otherwise empty., type: str}
 verdict:
   description: How the run ended, or its current state.
   returned: success, when O(what) is V(status), V(result) or V(logs)

@@ -93,6 +93,7 @@ request:
       sample:
         channels: {value: 42, origin: -e channels, layer: extra_vars}
         threads: {value: null, origin: default, layer: default}
+    cluster: {description: 'Name of the cluster, after its inventory.', type: str, sample: h100}
     nodes:
       description: Names of the nodes in node-rank order, limited by C(nnodes). The first is the head.
       type: list

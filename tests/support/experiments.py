@@ -25,6 +25,8 @@ PLAN: dict[str, Any] = {
         "env": {"value": {"A": "1"}, "origin": "-e env", "layer": "extra_vars"},
         "follow": {"value": False, "origin": "-e follow", "layer": "extra_vars"},
     },
+    "cluster": "h100",
+    "options": ["-i", "inventories/h100"],
     "nodes": ["node0", "node1"],
     "world_size": 4,
     "fabric": {"value": "tcp", "reason": "no HCA"},

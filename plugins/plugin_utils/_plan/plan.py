@@ -38,7 +38,18 @@ from .runtimes.registry import RUNTIMES
 SCHEMA = 1
 
 # The parts of the request that the plan keeps as they are.
-KEPT = ("run_id", "nonce", "created", "parameters", "experiment", "command", "controller", "versions")
+KEPT = (
+    "run_id",
+    "nonce",
+    "created",
+    "parameters",
+    "experiment",
+    "command",
+    "cluster",
+    "options",
+    "controller",
+    "versions",
+)
 
 
 def make_plan(

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
@@ -30,6 +31,14 @@ def call_of(options: Sequence[str], collections: str | None) -> str:
     """
     assignment = f"ANSIBLE_COLLECTIONS_PATH={shlex.quote(collections)} " if collections else ""
     return assignment + shlex.join(["ansible-playbook", *options])
+
+
+def call_with(options: Sequence[str], request: Mapping[str, Any]) -> str | None:
+    """Return how ansible-playbook is called in this request, with the options of another command."""
+    call, current = request.get("call"), shlex.join(["ansible-playbook", *request.get("options", [])])
+    if not call or not call.endswith(current):
+        return call
+    return call.removesuffix(current) + shlex.join(["ansible-playbook", *options])
 
 
 def command(verb: str, run_id: str | None, call: str | None) -> str:

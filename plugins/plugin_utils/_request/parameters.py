@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import host_list, run_id
+from . import conditions, host_list, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -107,6 +107,8 @@ def expected(parameter: Parameter) -> str:
         "config_option": "an option such as --config or --config=, or nothing",
         "node": "the name of a node",
         "run_id": f"a run ID such as {run_id.EXAMPLE}",
+        "conditions": f"NAME=VALUE, with {' '.join(conditions.OPERATORS)} and commas: channels=42,loss<3",
+        "order": "a name such as loss, or -loss for the largest first",
         "arguments": "a list of strings (as JSON) or one line in shell quoting, without control characters",
         "environment": _mapping_hint({"FOO": "bar"}),
         "name": LABEL_HINT,
@@ -286,6 +288,8 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "config_option": _matching(CONFIG_OPTION),
     "node": _path,
     "run_id": _run_id,
+    "conditions": _matching(conditions.CONDITIONS),
+    "order": _matching(conditions.ORDER),
     "arguments": _arguments,
     "environment": _environment,
     "name": _matching(run_id.LABEL),

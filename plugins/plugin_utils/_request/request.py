@@ -21,6 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.errors import UserError, display
 from .._findings.origin import DEFAULT, Layer
 from . import hints
+from .cluster_name import cluster_name
 from .nodes import Inventory
 from .nodes import errors as nodes_errors
 from .run_id import make as make_run_id
@@ -57,6 +58,7 @@ class Request(TypedDict):
     nonce: str | None
     created: str
     parameters: dict[str, Setting]
+    cluster: str
     nodes: list[str]
     spares: list[str]
     hosts: str
@@ -126,6 +128,7 @@ def make_request(
         "nonce": situation.nonce if launch else None,
         "created": f"{situation.now:%Y-%m-%dT%H:%M:%SZ}",
         "parameters": settings,
+        "cluster": cluster_name(inventory.sources),
         "nodes": nodes,
         "spares": [node.name for node in inventory.spares] if launch else [],
         "hosts": _pattern(len(nodes) if launch else None, inventory),

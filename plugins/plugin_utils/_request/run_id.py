@@ -36,7 +36,7 @@ def make(subject: str, created: datetime, label: str | None, nonce: str) -> str:
 
 
 def subject_of(channels: int | None, threads: int | None, script: str | None, module: str | None) -> str:
-    """Return what a run ID begins with: `multinode_42ch_autoth` (NCCL decides the threads), `train`, `torchtitan.train`.
+    """Return what a run ID begins with: `multinode_42ch_autoth` (auto: NCCL decides), `train`, `torchtitan.train`.
 
     A script's name has no directory and no suffix; of a long module's name the last parts that fit are taken.
     """

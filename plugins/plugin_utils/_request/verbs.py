@@ -52,7 +52,13 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
     "follow": (RUN_ID_PARAMETER,),
     "stop": (RUN_ID_PARAMETER,),
     "collect": (RUN_ID_PARAMETER,),
-    "list": (RUN_ID_PARAMETER,),
+    "list": (
+        RUN_ID_PARAMETER,
+        Parameter("where", "conditions"),
+        Parameter("sort", "order"),
+        Parameter("last", "int", minimum=1, maximum=1_000_000),
+        Parameter("output", "choice", default="table", choices=("table", "json", "csv")),
+    ),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (
         Parameter("cluster", "name"),

@@ -15,10 +15,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.action import run_report as show
 from ansible_collections.muster.train.plugins.plugin_utils._action import screen
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.tests.support.actions import result_of
 from ansible_collections.muster.train.tests.support.reports import RUN_ID, TRAP, failing, info
-from ansible_collections.muster.train.tests.support.unprivileged import as_nobody, needs_root, open_folder
 
 Show = Callable[..., tuple[list[str], dict[str, Any]]]
 
@@ -223,53 +221,6 @@ def test_who_failed_to_start(run: Show) -> None:
     assert result["failed"] is True
     assert result["msg"] == f"{RUN_ID} did not start: node1: slot 'default' is held by run x"
     assert printed == ["  node1: slot 'default' is held by run x", "  last lines of node1/-:", "    | a\ufffdb"]
-
-
-def test_list(run: Show, tmp_path: Path) -> None:
-    folder = tmp_path / "experiments"
-    assert run("list", {}, request={"run_id": None})[0] == [
-        f"no experiments in {folder}; to make one: ansible-playbook -i lab muster.train.launch"
-    ]
-    for name in ("run_a", "run_b", "run_c", ".hidden"):
-        (folder / name).mkdir(parents=True)
-    (folder / "latest").symlink_to("run_a")
-    (folder / "file").write_text("")
-    (folder / "run_a" / "run.yml").write_text("{verdict: succeeded, created: b}")
-    (folder / "run_b" / "run.yml").write_text("{verdict: failed, created: a}")
-    assert [line.split()[0] for line in run("list", {}, request={"run_id": None})[0]] == [
-        "run",
-        "run_b",
-        "run_a",
-        "run_c",
-    ]
-    result = run("list", {}, request={"run_id": None})[1]
-    assert [entry["run_id"] for entry in result["experiments"]] == ["run_b", "run_a", "run_c"]
-    assert [entry["verdict"] for entry in result["experiments"]] == ["failed", "succeeded", ""]
-    assert result["experiments"][2]["problem"] == "unreadable: no run.yml"
-    assert [line.split()[0] for line in run("list", {}, request={"run_id": "run_b"})[0]] == ["run", "run_b"]
-    (folder / "run_b" / "run.yml").write_text("{verdict: running, created: a, looked: '2026-11-20T14:31:00Z'}")
-    assert run("list", {}, request={"run_id": "run_b"})[0][2:] == [
-        "",
-        "as last seen, at 2026-11-20 14:31 UTC; to update it: "
-        "ansible-playbook -i lab muster.train.collect -e run_id=run_b",
-    ]
-
-
-@needs_root
-def test_experiments_of_another_user_are_said_to_be_unreadable() -> None:
-    with open_folder() as folder:
-        (folder / "experiments").mkdir(mode=0o700)
-
-        def refused() -> str:
-            with pytest.raises(UserError) as caught:
-                show._list({"experiments": str(folder / "experiments")})
-            return str(caught.value)
-
-        assert as_nobody(refused) == (
-            f"the controller: {folder}/experiments cannot be read, because it or a directory above it belongs to "
-            "another user: run the command as that user, or set launch_experiments_dir to the directory of your own "
-            "experiments"
-        )
 
 
 def test_a_node_that_does_not_answer_keeps_its_ranks_in_the_table_and_in_the_count(run: Show, tmp_path: Path) -> None:

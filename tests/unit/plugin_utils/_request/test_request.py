@@ -25,6 +25,7 @@ def test_the_whole_request() -> None:
         "run_id": RUN_ID + "_base_0000",
         "nonce": "0" * 32,
         "created": "2026-11-20T14:30:52Z",
+        "cluster": "lab",
         "nodes": ["node0", "node1"],
         "spares": [],
         "hosts": "nodes",

@@ -25,7 +25,7 @@ def test_the_other_verbs() -> None:
         "follow": ["run_id"],
         "stop": ["run_id"],
         "collect": ["run_id"],
-        "list": ["run_id"],
+        "list": ["run_id", "where", "sort", "last", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force"],
         "teardown": ["images", "days"],

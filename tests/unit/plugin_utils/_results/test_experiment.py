@@ -35,6 +35,8 @@ def test_the_record_of_a_run() -> None:
         "world_size": 4,
         "loss": {"first": 5.55, "last": 1.93},
         "command": PLAN["command"],
+        "cluster": "h100",
+        "options": ["-i", "inventories/h100"],
         "parameters": {name: item for name, item in PLAN["parameters"].items() if item["value"] is not None},
         "nodes": ["node0", "node1"],
         "fabric": "tcp",

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action `run_list`: prints the experiments of this controller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
+    WIDTH,
+    ControllerAction,
+    read_text,
+    values,
+)
+from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._request.hints import call_with, command
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._results.listing import list_lines, minute, to_csv
+from ansible_collections.muster.train.plugins.plugin_utils._results.summary import (
+    NOT_LISTED,
+    ExperimentSummary,
+    select,
+    summarize,
+    unseen,
+)
+
+OPTIONS = {"request": {"type": "dict", "required": True}}
+MOST_UNSEEN = 3
+PARAMETERS = [parameter.name for parameter in VERBS["launch"] if parameter.name not in NOT_LISTED]
+
+
+class ActionModule(ControllerAction):
+    """Print as plain text, or as data; strings from hosts are shown, never templated."""
+
+    OPTIONS = OPTIONS
+
+    def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        request = args["request"]
+        settings, folder = values(request), Path(request["experiments"])
+        paths = [path for path in _experiments(folder) if request.get("run_id") in (None, path.name)]
+        entries = [summarize(path.name, read_text(path / "run.yml")) for path in paths]
+        chosen = select(entries, PARAMETERS, *(settings.get(name) for name in ("where", "sort", "last")))
+        rows = [entry.to_dict() for entry in chosen]
+        if settings.get("output") == "csv":
+            show([to_csv(chosen).rstrip("\n")])
+        elif settings.get("output") == "json":
+            show([json.dumps({"folder": str(folder), "experiments": rows}, indent=2, default=str)])
+        else:
+            _show(chosen, len(entries), request)
+        return {"experiments": rows}
+
+
+def _show(chosen: Sequence[ExperimentSummary], count: int, request: Mapping[str, Any]) -> None:
+    if not count:
+        launch = command("launch", None, request.get("call"))
+        show([clean(f"no experiments in {request['experiments']}; to make one: {launch}")])
+        return
+    show(map(clean, list_lines(chosen, WIDTH)))
+    if len(chosen) < count:
+        show([f"{len(chosen)} of {count} runs"])
+    outdated = unseen(chosen)[-MOST_UNSEEN:]
+    show([""] * bool(outdated))
+    for entry in outdated:
+        call = request.get("call") if entry.options is None else call_with(entry.options, request)
+        at = f", at {minute(entry.looked)} UTC" if entry.looked else ""
+        show([clean(f"as last seen{at}; to update it: {command('collect', entry.run_id, call)}")])
+
+
+def _experiments(folder: Path) -> list[Path]:
+    try:
+        paths = [path for path in folder.iterdir() if path.name[0] != "."]
+        return [path for path in paths if path.is_dir() and not path.is_symlink()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        why = "it or a directory above it belongs to another user"
+        raise UserError(
+            f"the controller: {folder} cannot be read, because {why}: run the command as that user, or set "
+            "launch_experiments_dir to the directory of your own experiments"
+        ) from None
