@@ -204,7 +204,6 @@ def request(count: int = 2, **changes: Any) -> dict[str, Any]:
         "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.2"},
         "cluster": "lab",
-        "options": ["-i", "inventories/lab"],
     }
 
 

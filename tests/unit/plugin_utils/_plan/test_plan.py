@@ -58,6 +58,8 @@ def test_two_cpu_nodes() -> None:
         "parameters": asked["parameters"],
         "experiment": f"/home/ann/experiments/{RUN_ID}",
         "command": "ansible-playbook launch.yml -e channels=42",
+        "cluster": "lab",
+        "options": [],
         "controller": {"host": "laptop", "user": "ann"},
         "versions": asked["versions"],
         "nodes": ["node0", "node1"],
