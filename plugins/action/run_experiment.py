@@ -36,6 +36,7 @@ OPTIONS = {
     "plan": {"type": "dict"},
     "experiments": {"type": "path"},
     "phase": {"type": "str"},
+    "only_known": {"type": "bool", "default": False},
 }
 
 
@@ -61,11 +62,12 @@ class ActionModule(ControllerAction):
         # In a launch the nodes answered before all of them had joined.
         runs = [dataclasses.replace(run, phase=args["phase"] or run.phase) for run in runs_of(infos)]
         verdict = judge(runs) if any(info.answered for info in infos) else None
-        if plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists():
-            # No node or controller knows such a run: there is nothing to write.
-            return {"run_id": run_id, "verdict": verdict.to_dict(), "experiment": None}
-        record = experiment.record(run_id, plan, request, runs, verdict)
         before = read_text(home / "run.yml")
+        unknown = plan is None and verdict is not None and verdict.verdict == "not_found" and not home.exists()
+        if unknown or (args["only_known"] and before is None):
+            # No node or controller knows such a run, or it is another controller's: there is nothing to write.
+            return {"run_id": run_id, "verdict": verdict.to_dict() if verdict else None, "experiment": None}
+        record = experiment.record(run_id, plan, request, runs, verdict)
         wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
         changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
         diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]

@@ -70,6 +70,14 @@ def test_a_launch_is_written_down_once(tmp_path: Path) -> None:
     assert (second["changed"], second["diff"]) == (False, [])
 
 
+def test_a_look_at_a_run_is_written_down_where_the_run_is_known(tmp_path: Path) -> None:
+    assert run(tmp_path / "experiments", hosts("succeeded"), only_known=True)["experiment"] is None
+    assert not (tmp_path / "experiments").exists()
+    run(tmp_path, hosts("running"), plan=PLAN)
+    run(tmp_path, hosts("succeeded", exit_code=0), only_known=True)
+    assert document(tmp_path)["verdict"] == "succeeded"
+
+
 def test_a_program_reads_the_verdict_of_a_failed_run(tmp_path: Path) -> None:
     failure = {"rank": 1, "exit_code": 1, "exception": "ValueError", "message": "no data"}
     result = run(tmp_path, hosts("failed", failures=[failure], exit_code=1))
