@@ -26,7 +26,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.origin impo
 from ansible_collections.muster.train.plugins.plugin_utils._findings.remedy import Option
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import users_of
 from ansible_collections.muster.train.plugins.plugin_utils._request.standing import standing
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import names
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
 
 # The environment of a node's ranks: as in a launch, and above it the variable of this role.
 OF_NODE = {"launch_node_env": LAUNCH_NODE_ENV, "nccl_env_node_variables": node_variable("nccl_env_node_variables")}
@@ -61,8 +61,8 @@ class ActionModule(ControllerAction):
         others = [host for host in variables.get("ansible_play_hosts", []) if host not in nodes]
         if others:
             raise UserError(
-                f"{names(others)}: not in the group 'nodes', and NCCL's environment is decided for that group as a "
-                "whole; add them to it, or use the role in a play with hosts: nodes"
+                f"{node_names(others)}: not in the group 'nodes', and NCCL's environment is decided for that group as "
+                "a whole; add them to it, or use the role in a play with hosts: nodes"
             )
         of_head = ("launch_defaults", "launch_env", "launch_head_address")
         head = self.host_values(nodes[0], of_head, variables) if nodes else {}

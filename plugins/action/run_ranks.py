@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.private impor
 from ansible_collections.muster.train.plugins.plugin_utils._results import ranks
 from ansible_collections.muster.train.plugins.plugin_utils._results.file_part import part_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers, gather
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import names, one_line
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names, one_line
 
 display = Display()
 
@@ -79,7 +79,7 @@ class ActionModule(Action):
         nodes, spares = (variables["groups"].get(group, []) for group in ("nodes", "spares"))
         heads = ranks.head_candidates(infos, run_id, nodes, spares)
         if len(heads) > 1:
-            why = f"{names(heads)} claim to be the head"
+            why = f"{node_names(heads)} claim to be the head"
         else:
             try:
                 text, why = self._read_plan(args, variables)

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.finding import Finding
-from .._text.table import names, one_line, table
+from .._text.table import node_names, one_line, table
 from .comparison import Row
 from .model import Cluster
 from .properties import OTHERS, PROPERTIES
@@ -121,7 +121,7 @@ def _grouped(findings: Sequence[Finding]) -> dict[Finding, dict[str, list[str]]]
 
 
 def _finding_lines(finding: Finding, observations: Mapping[str, Sequence[str]], width: int) -> list[str]:
-    texts = [f"{f'on {names(nodes)}' if nodes else 'the cluster'}: {text}" for text, nodes in observations.items()]
+    texts = [f"{f'on {node_names(nodes)}' if nodes else 'the cluster'}: {text}" for text, nodes in observations.items()]
     if len(texts) == 1:
         lines = _wrapped(f"  {finding.check} {texts[0]}", width, INDENT)
     else:
@@ -156,7 +156,7 @@ def _table(report: Report, width: int) -> list[str]:
         lines += ["", *table(("property", "most nodes", "but"), body, width)]
     for number, (nodes, properties) in enumerate(same.items()):
         lines += [] if number else [""]
-        lines += _wrapped(f"{names(nodes)} agree in {', '.join(properties)}", width, 2)
+        lines += _wrapped(f"{node_names(nodes)} agree in {', '.join(properties)}", width, 2)
     return lines
 
 
@@ -181,7 +181,7 @@ def verdict(report: Report) -> str:
             if result.finding.status == status and (status == "fail" or result.level == "fail"):
                 nodes.setdefault(result.finding.check, []).append(result.finding.node or "the cluster")
         if nodes:
-            texts = [f"{check} on {names(list(dict.fromkeys(group)))}" for check, group in nodes.items()]
+            texts = [f"{check} on {node_names(list(dict.fromkeys(group)))}" for check, group in nodes.items()]
             parts.append(f"{TITLES[status]}: {'; '.join(texts)}")
     return f"preflight: {'. '.join(parts)}" if parts else "preflight: no problem found"
 

@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 
 from .._findings.finding import Finding
 from .._findings.remedy import Option, sentence
-from .._text.table import names
+from .._text.table import node_names
 from .address import is_address, is_loopback
 from .head_address import HeadAddress
 from .machines import share_network
@@ -44,7 +44,7 @@ def resolve_name(chosen: HeadAddress, facts: Mapping[str, NodeFacts]) -> tuple[H
     routable = [address for address in common if not ipaddress.ip_address(address).is_link_local]
     if routable:
         address = next((address for address in routable if address in head_addresses), routable[0])
-        return HeadAddress(address, f"{chosen.reason} {name}, as {names(list(others))} resolve it"), []
+        return HeadAddress(address, f"{chosen.reason} {name}, as {node_names(list(others))} resolve it"), []
     if not common and head in resolutions and not _reachable(resolutions[head]):
         return chosen, [_loopback(name, head, resolutions[head])]
     return chosen, []

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-from .._text.table import names
+from .._text.table import node_names
 
 PeerValue = TypeVar("PeerValue", bound=Hashable)
 
@@ -27,7 +27,7 @@ class Usual(Generic[PeerValue]):
     @property
     def source(self) -> str:
         """Name the nodes that have it."""
-        return f"as on {names(self.nodes)}"
+        return f"as on {node_names(self.nodes)}"
 
 
 def usual(values: Mapping[str, PeerValue]) -> Usual[PeerValue] | None:

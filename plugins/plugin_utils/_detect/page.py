@@ -15,7 +15,7 @@ from .._page.page import Header, Headline, count
 from .._page.page import render as render_page
 from .._page.problems import Nodes, problems
 from .._page.tables import Cell, PageTable
-from .._text.table import names
+from .._text.table import node_names
 from . import links, rows
 from .detected import ClusterReport, DetectedNode
 from .drawing import NARROW, WIDE, draw
@@ -56,10 +56,10 @@ def _verdict(report: ClusterReport, answered: Sequence[DetectedNode], others: Se
     stopping = [problem for problem in listed if problem.status != "warn"]
     notes = []
     if silent := [node.name for node in report.nodes if not node.answered]:
-        notes.append(f"{names(silent)} did not answer.")
+        notes.append(f"{node_names(silent)} did not answer.")
     odd = [node for group in others for node in group.nodes]
     if odd:
-        notes.append(f"{names(odd)} {'differs' if len(odd) == 1 else 'differ'} from the other nodes.")
+        notes.append(f"{node_names(odd)} {'differs' if len(odd) == 1 else 'differ'} from the other nodes.")
     elif len(answered) > 1:
         notes.append("All nodes that answered are alike." if silent else "All nodes are alike.")
     if report.fabric:
@@ -75,7 +75,7 @@ def _differences(group: Alike, usual: Alike) -> PageTable:
     """Return all differences of a group from the usual one."""
     body = [(", ".join(item.features), item.value, item.usual) for item in group.differences]
     verb = "differs" if len(group.nodes) == 1 else "differ"
-    caption = f"{names(group.nodes, len(group.nodes))} {verb} in {count(len(body), 'point')}"
+    caption = f"{node_names(group.nodes)} {verb} in {count(len(body), 'point')}"
     others = f" and {len(usual.nodes) - 1} more" if len(usual.nodes) > 1 else ""
     here = group.nodes[0] if len(group.nodes) == 1 else "these nodes"
     return PageTable.of(caption, ("property", here, f"{usual.nodes[0]}{others}"), body, wrapped=True)

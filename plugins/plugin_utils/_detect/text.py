@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._findings.finding import Finding
-from .._text.table import names, table
+from .._text.table import node_names, table
 from . import rows
 from .detected import ClusterReport, DetectedNode
 from .groups import Alike, groups
@@ -78,8 +78,12 @@ def difference_lines(group: Alike) -> list[str]:
 def group_title(group: Alike) -> str:
     """Return `8 nodes alike: …`, or the nodes that differ."""
     if group.differences:
-        return f"{names(group.nodes)}: {'differs' if len(group.nodes) == 1 else 'differ'} in"
-    return f"{_count(len(group.nodes), 'node')} alike: {names(group.nodes)}" if len(group.nodes) > 1 else group.nodes[0]
+        return f"{node_names(group.nodes)}: {'differs' if len(group.nodes) == 1 else 'differ'} in"
+    return (
+        f"{_count(len(group.nodes), 'node')} alike: {node_names(group.nodes)}"
+        if len(group.nodes) > 1
+        else group.nodes[0]
+    )
 
 
 def _count(number: int, what: str) -> str:

@@ -31,7 +31,7 @@ from .._findings.finding import Finding
 from .._findings.origin import DEFAULT
 from .._nccl.environments import Users, decide_for
 from .._nccl.view import FabricPolicy
-from .._text.table import names, one_line, table
+from .._text.table import node_names, one_line, table
 
 HEADERS = ("node", "GPUs", "RDMA", "container engine", "memory to lock", "work directory")
 COMMENT_WIDTH = 4096
@@ -143,7 +143,9 @@ def _runtime(facts: Mapping[str, NodeFacts]) -> Choice:
         one_line(node.engine.why, 100) for name in without if (node := facts[name]).engine and node.engine.why
     )
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return Choice("host", f"no container engine with the compose plugin answers this user on {names(without)}{why}")
+    return Choice(
+        "host", f"no container engine with the compose plugin answers this user on {node_names(without)}{why}"
+    )
 
 
 def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
@@ -152,7 +154,7 @@ def _workdir(facts: Mapping[str, NodeFacts]) -> Choice:
     remote = [name for name, kind in types.items() if kind not in (None, "tmpfs") and not LOCAL.fullmatch(str(kind))]
     if not remote:
         return Choice("~/muster", "on each node's local disk")
-    home = f"the home is on {names(sorted({str(types[name]) for name in remote}))} on {names(remote)}"
+    home = f"the home is on {node_names(sorted({str(types[name]) for name in remote}))} on {node_names(remote)}"
     users = {node.user.name for node in facts.values()}
     user = users.pop() if len(users) == 1 else ""
     for directory in DISKS:
@@ -190,7 +192,7 @@ def _rows(nodes: Sequence[Node]) -> list[tuple[str, ...]]:
     for node in nodes:
         cells = (_gpus(node.gpu), _hcas(node.rdma), _engine(node.facts), _memlock(node.facts), _disk(node.facts))
         alike.setdefault(cells, []).append(node.name)
-    return [(names(same, 4), *cells) for cells, same in alike.items()]
+    return [(node_names(same, 4), *cells) for cells, same in alike.items()]
 
 
 def _gpus(gpu: Gpu | None) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._text.table import names
+from .._text.table import node_names
 from .errors import UserError
 from .remedy import Option, Piece, Remedy
 
@@ -68,7 +68,7 @@ def line(finding: Finding, nodes: Sequence[str] = ()) -> str:
     nodes = nodes or ([finding.node] if finding.node else [])
     expected = f"; expected {finding.expected}" if finding.expected else ""
     text = f"{finding.observed}{expected} ({finding.source}); {finding.remedy_on(nodes)}"
-    return clean(f"{names(nodes) or 'cluster'}: {finding.check}: {text}")
+    return clean(f"{node_names(nodes) or 'cluster'}: {finding.check}: {text}")
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:

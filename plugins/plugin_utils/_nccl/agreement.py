@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from .._cluster.peers import usual
 from .._findings.finding import Finding, Status
 from .._findings.remedy import Option, sentence
-from .._text.table import names
+from .._text.table import node_names
 from . import gid
 from .hcas import NAME, HcaChoice
 from .ports import ETHERNET
@@ -91,7 +91,7 @@ def families(nodes: Sequence[NodeView], choices: Mapping[str, HcaChoice]) -> lis
     ipv4 = [node for node, family in by_node.items() if family == 4]
     if not ipv4:
         return []
-    observed, expected = "its RoCE v2 GIDs are IPv6 only", f"IPv4, as on {names(ipv4)}"
+    observed, expected = "its RoCE v2 GIDs are IPv6 only", f"IPv4, as on {node_names(ipv4)}"
     remedy = "give the ports' network devices IPv4 addresses, or take the node out of the group nodes"
     return [
         Finding("gids", node, "fail", observed, expected, "facts rdma", remedy)

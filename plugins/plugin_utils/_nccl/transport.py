@@ -21,7 +21,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 from .._findings.finding import Finding
 from .._findings.origin import FABRIC
 from .._findings.remedy import Option, Remedy, sentence
-from .._text.table import names
+from .._text.table import node_names
 from .ports import ACTIVE, explain, is_efa, is_software, ports_of, usable
 from .view import Fabric, FabricPolicy, NodeView, NotSet, decided
 
@@ -69,10 +69,10 @@ def decide(nodes: Sequence[NodeView], policy: FabricPolicy) -> tuple[Fabric, lis
         odd = [node for node in nodes if kinds[node.name] not in (most, "unknown")]
         findings += [_in_minority(node, most) for node in odd]
     elif without:
-        fabric = Fabric("tcp", f"no usable RDMA on {names([node.name for node in without])}")
+        fabric = Fabric("tcp", f"no usable RDMA on {node_names([node.name for node in without])}")
         findings += [_mixed(node) for node in without]
     else:
-        fabric = Fabric("tcp", f"{names([node.name for node in with_efa])} have EFA only, other nodes do not")
+        fabric = Fabric("tcp", f"{node_names([node.name for node in with_efa])} have EFA only, other nodes do not")
         findings += [_mixed(node) for node in with_efa]
     if fabric.value == "rdma":
         refused = {finding.node for finding in findings if finding.stops}
@@ -151,7 +151,7 @@ def _in_minority(node: NodeView, most: RdmaKind) -> Finding:
 
 
 def _two_kinds(node: NodeView, others: Sequence[NodeView]) -> Finding:
-    observed = f"EFA only, while {names([other.name for other in others])} have other RDMA adapters"
+    observed = f"EFA only, while {node_names([other.name for other in others])} have other RDMA adapters"
     expected = "one kind of RDMA on all nodes"
     return Finding("rdma ports", node.name, "fail", observed, expected, "facts rdma", _one_kind())
 

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.finding import Finding, lines
 from .._findings.origin import Layer
-from .._text.table import names
+from .._text.table import node_names
 
 WIDEST = 40  # the remark of a longer value is not aligned
 
@@ -85,7 +85,7 @@ def _not_set(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[s
             nodes.setdefault((item["rule"], item["reason"], item["name"]), []).append(node)
     variables: dict[tuple[str, str, str], list[str]] = {}
     for (rule, reason, name), where in nodes.items():
-        on = "" if len(where) == len(not_set) else f"on {names(where)}"
+        on = "" if len(where) == len(not_set) else f"on {node_names(where)}"
         variables.setdefault((rule, reason, on), []).append(name)
     return [(", ".join(alike), on, f"{rule}: {reason}") for (rule, reason, on), alike in variables.items()]
 

@@ -13,7 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.errors import UserError
 from .._request.hints import command
-from .._text.table import names
+from .._text.table import node_names
 from .infos import Info
 
 # Number of runs that are suggested in place of one that does not exist.
@@ -61,7 +61,7 @@ def pick(
     if hidden:
         missing = f"{requested} was not found" if requested else "no run was found that this user can read"
         raise NoRun("; ".join([missing, *(_hidden(*item) for item in hidden.items())]))
-    where = f"searched {names(searched)}" + (f"; no answer from {names(silent)}" if silent else "")
+    where = f"searched {node_names(searched)}" + (f"; no answer from {node_names(silent)}" if silent else "")
     if newest:
         raise NoRun(f"{what} ({where}); the newest are: {', '.join(newest[:NEWEST])}")
     raise NoRun(f"{what} ({where}); to start one: {command('launch', None, call)}")
@@ -69,6 +69,6 @@ def pick(
 
 def _hidden(hidden: HiddenRuns, nodes: Sequence[str]) -> str:
     return (
-        f"{names(nodes)}: {hidden.describe()}: run the command as {hidden.owner}, or set launch_workdir to the work "
+        f"{node_names(nodes)}: {hidden.describe()}: run the command as {hidden.owner}, or set launch_workdir to the work "
         "directory of your own runs"
     )

@@ -16,7 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import S
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
-from .._text.table import names
+from .._text.table import node_names
 from .events import stand_in
 from .infos import Info
 from .verdict import has_runner
@@ -117,7 +117,7 @@ def claimed(infos: Sequence[Info], run_id: str, spares: Collection[str]) -> tupl
         if len(nodes) > 1:
             for node in nodes:
                 parts.pop(node, None)
-            refused.append(f"{names(nodes)} all say that they have node rank {rank} of {run_id}{_NONE_TAKEN}")
+            refused.append(f"{node_names(nodes)} all say that they have node rank {rank} of {run_id}{_NONE_TAKEN}")
         else:
             parts[nodes[0]] = NodeRanks(rank * nproc, nproc, nnodes)
     return parts, refused

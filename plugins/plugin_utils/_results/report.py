@@ -19,7 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._cluster.starter import UNITS
 from .._text.spans import spans
-from .._text.table import names, one_line, table
+from .._text.table import names, node_names, one_line, table
 from .causes import ordered
 from .events import replaced_by
 from .infos import Info
@@ -166,7 +166,9 @@ def asking(infos: Iterable[Info], run_id: str | None, grace: int | None) -> list
     if not alive:
         return []
     return [
-        clean(f"asking the runners of {run_id} on {names(alive)} to stop: SIGTERM, and SIGKILL after up to {grace} s")
+        clean(
+            f"asking the runners of {run_id} on {node_names(alive)} to stop: SIGTERM, and SIGKILL after up to {grace} s"
+        )
     ]
 
 

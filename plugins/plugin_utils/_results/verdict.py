@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
     RunWarning,
 )
 
-from .._text.table import names, one_line
+from .._text.table import node_names, one_line
 from . import causes
 from .awaited import awaited
 from .causes import Cause, Failure
@@ -222,11 +222,11 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
         if missing and "stopped" not in nodes:
             return (
                 "partial",
-                f"active on {names(active)}, not started on {names(missing)}; run stop to end it and clean up",
+                f"active on {node_names(active)}, not started on {node_names(missing)}; run stop to end it and clean up",
                 None,
             )
         verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"
-        phases = ", ".join(f"{phase} on {names(nodes[phase])}" for phase in nodes)
+        phases = ", ".join(f"{phase} on {node_names(nodes[phase])}" for phase in nodes)
         return verdict, None if set(nodes) <= {"running"} else phases, None
     if "stopped" in nodes and not any(phase in nodes for phase in SILENT):
         reasons = (one_line(run.why) for run in parts if run.phase == "stopped" and run.why)
@@ -235,12 +235,12 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
         return "unknown", None, failures[0]
     if "succeeded" in nodes:
         if missing:
-            return "partial", f"not started on {names(missing)}", None
+            return "partial", f"not started on {node_names(missing)}", None
         return "succeeded", None, None
     if "prepared" in nodes:
         return (
             "prepared",
-            f"prepared on {names(nodes['prepared'])}, not started on any node: run stop to clean up",
+            f"prepared on {node_names(nodes['prepared'])}, not started on any node: run stop to clean up",
             None,
         )
     return "not_found", "no node knows this run", None

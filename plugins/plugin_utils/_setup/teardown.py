@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
-from .._text.table import names, one_line, table
+from .._text.table import names, node_names, one_line, table
 
 HEADERS = ("node", "what", "which")
 KINDS = {"container": "containers", "run": "run directories"}
@@ -45,7 +45,7 @@ def lines(answers: Sequence[PruneAnswer], check: bool, width: int) -> list[str]:
     rows = {answer.node: _rows(answer, "would go" if check else "removed") for answer in answers}
     lines = table(HEADERS, [row for node_rows in rows.values() for row in node_rows], width)
     idle = [node for node, node_rows in rows.items() if not node_rows]
-    return [*lines, f"no run to remove on {names(idle)}"] if idle else lines
+    return [*lines, f"no run to remove on {node_names(idle)}"] if idle else lines
 
 
 def _rows(answer: PruneAnswer, action: str) -> list[Sequence[str]]:

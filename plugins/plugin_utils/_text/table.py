@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .ranges import fold
+
 GAP = "  "
 # What is left for the last column, however wide the others are.
 LAST_COLUMN_MINIMUM = 24
@@ -24,12 +26,23 @@ def one_line(text: object, limit: int = 240) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
-def names(nodes: Sequence[str], most: int = 8) -> str:
-    """Name some nodes: all of a few, the first of many."""
-    shown = list(nodes[:most])
-    if len(nodes) > len(shown):
-        shown.append(f"{len(nodes) - len(shown)} more")
-    return " and ".join([*([", ".join(shown[:-1])] if shown[:-1] else []), *shown[-1:]])
+def names(things: Sequence[str], most: int = 8) -> str:
+    """Name some things: all of a few, the first of many."""
+    others = len(things) - most
+    return _listed([*things[:most], *([f"{others} more"] if others > 0 else [])])
+
+
+def node_names(nodes: Sequence[str], most: int = 8) -> str:
+    """Name some nodes: all of a few, more of them as ranges such as n[001-126], and of many ranges the first."""
+    if len(nodes) <= most:
+        return _listed(nodes)
+    ranges = list(fold(nodes).items())
+    others = sum(len(members) for _text, members in ranges[most:])
+    return _listed([*(text for text, _members in ranges[:most]), *([f"{others} more"] if others else [])])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
 
 
 def aligned(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, names, node_names, one_line, table
 
 HEADERS = ("node", "rank", "why")
 
@@ -97,3 +97,15 @@ def test_names(count: int, text: str) -> None:
 
 def test_names_of_as_many_as_are_wanted() -> None:
     assert names(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, ""), (2, "n0 and n1"), (8, "n0, n1, n2, n3, n4, n5, n6 and n7"), (9, "n[0-8]"), (1000, "n[0-999]")],
+)
+def test_many_nodes_are_named_as_ranges(count: int, text: str) -> None:
+    assert node_names([f"n{number}" for number in range(count)]) == text
+
+
+def test_nodes_in_the_ranges_that_are_not_named_are_counted() -> None:
+    assert node_names(["n1", "n2", "n3", "m", "o1", "o2"], 2) == "n[1-3], m and 2 more"
