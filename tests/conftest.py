@@ -30,6 +30,8 @@ if not LINK.exists():
 if LINK.resolve() != ROOT:
     raise pytest.UsageError(f"{LINK} is not a link to this checkout; the tests would test it instead: remove it")
 
+# Tests read what Ansible's own callback prints; those of `brief` ask for it.
+os.environ.setdefault("ANSIBLE_STDOUT_CALLBACK", "ansible.builtin.default")
 sys.path.insert(0, str(ROOT / "collections"))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
+
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     WIDTH,
@@ -75,21 +77,23 @@ class ActionModule(ControllerAction):
         defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
         report = report_on(cluster.with_answers(answers, users_of(defaults, policy.env)))
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
-        as_json = request["parameters"]["output"]["value"] == "json"
-        if as_json:
+        is_document = request["parameters"]["output"]["value"] == "json"
+        if is_document:
             show([json.dumps(document, indent=2)])
         else:
             show(["", *render_report(report, WIDTH)])
+            if report.code:
+                show(["", report_verdict(report)], constants.config.get_config_value("COLOR_ERROR"))
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)
         path = request["parameters"].get("page", {}).get("value")
         if path:
             html = finished(render_page(report), request["created"], clean(request["command"]))
-            changed |= self.write_page(Path(path).expanduser(), html, shown=not as_json)
+            changed |= self.write_page(Path(path).expanduser(), html, shown=not is_document)
         result = {"changed": changed, "code": report.code, "verdict": report_verdict(report)}
         if report_stops(report, args["stop_on"]):
-            result.update(failed=True, msg=result.pop("verdict"))
+            result.update(failed=True, msg=result.pop("verdict"), reported=not is_document)
         return result
 
 

@@ -53,6 +53,8 @@ OPTIONS = {
     "why": {"type": "str"},
 }
 
+color_of = constants.config.get_config_value
+
 
 class ActionModule(ControllerAction):
     """Print as plain text; strings from hosts are shown, never templated."""
@@ -68,12 +70,13 @@ class ActionModule(ControllerAction):
         run_id = run_id_of(infos, args["run_id"], request.get("run_id"))
         if args["what"] == "start":
             why, lines = report.not_started(infos, args["why"])
-            show(lines)
-            raise UserError(clean(f"{run_id} did not start: {why}"))
+            message = clean(f"{run_id} did not start: {why}")
+            show([clean(f"{run_id} did not start:"), *lines] if lines else [message], color_of("COLOR_ERROR"))
+            return {"failed": True, "msg": message, "reported": True}
         if args["what"] == "hints":
             where = report.places([], _shown_path(request, run_id))
             if args["why"]:
-                show(["", clean(args["why"])], constants.config.get_config_value("COLOR_WARN"))
+                show(["", clean(args["why"])], color_of("COLOR_WARN"))
             show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
             return {"run_id": run_id}
         if args["what"] == "stopping":
@@ -92,7 +95,7 @@ class ActionModule(ControllerAction):
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
             why = f": {verdict.why}" if verdict.why else ""
-            raise UserError(clean(f"{run_id} {verdict.verdict}{why}"))
+            return {"failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}"), "reported": True}
         silent = report.unanswered(infos) if args["all_answer"] else []
         if silent:
             missed = (
@@ -132,9 +135,9 @@ def _print_status(
     replaced: Mapping[str, str],
 ) -> None:
     runs, call = runs_of(infos), request.get("call")
-    show(["", *report.status_table(runs, WIDTH, replaced), ""])
+    show(["", *report.status_table(runs, WIDTH, replaced, bool(values(request).get("all"))), ""])
     color = "COLOR_WARN" if verdict.warnings else COLORS.get(verdict.verdict, "COLOR_ERROR")
-    show([report.summary(run_id, verdict, runs, replaced)], constants.config.get_config_value(color))
+    show([report.summary(run_id, verdict, runs, replaced)], color_of(color))
     show(attempt_lines(gang_of(runs).ended_attempts))
     show(report.explanation(verdict))
     if what == "stopped":

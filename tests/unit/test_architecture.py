@@ -32,7 +32,7 @@ OS_CALLS = re.compile(
 # Refuses a controller's Python that is too old, before any other import fails.
 GUARD = "plugin_utils/_action/__init__.py"
 # The names by which Ansible finds plugins.
-REQUIRED_CLASSES = {"ActionModule", "FilterModule", "ModuleDocFragment"}
+REQUIRED_CLASSES = {"ActionModule", "CallbackModule", "FilterModule", "ModuleDocFragment"}
 SOURCES = sorted(path.relative_to(PLUGINS).as_posix() for path in PLUGINS.rglob("*.py"))
 FILES = sorted(
     str(path.relative_to(ROOT)) for folder in ("plugins", "tests", "tools") for path in (ROOT / folder).rglob("*.py")

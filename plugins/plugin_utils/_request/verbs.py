@@ -14,6 +14,7 @@ CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
 PAGE = Parameter("page", "file")
+ALL = Parameter("all", "bool", default=False)  # a row for each node, however many are alike
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"))
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
@@ -37,21 +38,22 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("env", "environment", default={}, expanded=True),
         Parameter("follow", "bool", default=True),
         Parameter("sync", "bool", default=False),
+        ALL,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         PAGE,
         RUN_ID_PARAMETER,
     ),
-    "status": (RUN_ID_PARAMETER,),
+    "status": (RUN_ID_PARAMETER, ALL),
     "logs": (
         RUN_ID_PARAMETER,
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
         Parameter("node", "node"),
         Parameter("rank", "int", maximum=1_000_000),
     ),
-    "follow": (RUN_ID_PARAMETER,),
-    "stop": (RUN_ID_PARAMETER,),
-    "collect": (RUN_ID_PARAMETER,),
+    "follow": (RUN_ID_PARAMETER, ALL),
+    "stop": (RUN_ID_PARAMETER, ALL),
+    "collect": (RUN_ID_PARAMETER, ALL),
     "list": (
         RUN_ID_PARAMETER,
         Parameter("where", "conditions"),

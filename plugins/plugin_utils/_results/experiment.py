@@ -17,7 +17,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 from .._text.table import one_line
 from .events import attempts_data, gang_of
 from .ranks import place_silent, planned
-from .report import first_progress, number
+from .report import first_progress
+from .rows import number
 from .verdict import Verdict, count_ranks, members
 
 SCHEMA = 1

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from .._request.conditions import text_of
 from .._request.run_id import RUN_ID_FORMAT, label_in, settings_in
 from .._text.table import GAP, one_line, table
-from .report import duration
+from .rows import duration
 from .summary import NAMES, ExperimentSummary, parameter_values
 
 UNSEEN = "?"  # after a verdict that may have changed since

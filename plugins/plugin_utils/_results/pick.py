@@ -69,6 +69,6 @@ def pick(
 
 def _hidden(hidden: HiddenRuns, nodes: Sequence[str]) -> str:
     return (
-        f"{node_names(nodes)}: {hidden.describe()}: run the command as {hidden.owner}, or set launch_workdir to the work "
-        "directory of your own runs"
+        f"{node_names(nodes)}: {hidden.describe()}: run the command as {hidden.owner}, or set launch_workdir to the "
+        "work directory of your own runs"
     )

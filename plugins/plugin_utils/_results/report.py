@@ -8,7 +8,6 @@ Everything here is text out of data that hosts sent: each string goes through `c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,13 +17,13 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._cluster.starter import UNITS
-from .._text.spans import spans
 from .._text.table import names, node_names, one_line, table
 from .causes import ordered
 from .events import replaced_by
 from .infos import Info
 from .progress import stall_text
-from .verdict import NO_METRICS, Verdict, count_ranks, is_idle_spare, members
+from .rows import duration, losses, number, status_rows
+from .verdict import NO_METRICS, Verdict, count_ranks, members
 
 STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "PIDs", "step", "loss", "tokens/s", "elapsed", "why")
 LOG_LINES = 15
@@ -37,45 +36,6 @@ WHY = 120
 LONGEST = 1000
 # The runner writes one each second.
 HEARTBEAT_STALE_S = 15
-
-
-def number(value: object) -> float | None:
-    """Return a JSON number, None for anything else that a workload may have written."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def duration(seconds: object) -> str:
-    """Return ``31 s``, ``12 min 5 s``, ``3 h 07 min`` or ``2 d 4 h``; empty when it is not known."""
-    value = number(seconds)
-    if value is None or not math.isfinite(value):
-        return ""
-    whole = int(value)
-    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
-    if hours >= 48:
-        return f"{days} d {hours % 24} h"
-    if hours:
-        return f"{hours} h {minutes % 60:02d} min"
-    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
-
-
-def losses(progress: Progress | None) -> str:
-    """Return ``5.55 -> 1.93``: the first and the last loss of a rank."""
-    first, last = (progress.first_loss, progress.loss) if progress else (None, None)
-    return " -> ".join(f"{value:.3g}" for value in (first, last) if value is not None)
-
-
-def _ranks(run: RunRecord) -> str:
-    first, count = run.first_rank, run.nproc
-    if run.ranks is not None:
-        return spans(run.ranks)
-    if first is None or not count or is_idle_spare(run):
-        return ""
-    return str(first) if count == 1 else f"{first}-{first + count - 1}"
-
-
-def _step(progress: Progress) -> str:
-    step, total = progress.step, progress.total_steps
-    return "" if step is None else f"{step:.0f}" if total is None else f"{step:.0f}/{total:.0f}"
 
 
 def _remarks(run: RunRecord) -> str:
@@ -101,32 +61,15 @@ def _remarks(run: RunRecord) -> str:
     return "; ".join(remarks)
 
 
-def status_table(runs: Sequence[RunRecord], width: int, replaced: Mapping[str, str] | None = None) -> list[str]:
-    """Return one row for each node; replaced has the spare that took a node's ranks, by node."""
+def status_table(
+    runs: Sequence[RunRecord], width: int, replaced: Mapping[str, str] | None = None, every: bool = False
+) -> list[str]:
+    """Return one row for each node, for many nodes one for those that are alike, unless every one is asked for.
+
+    replaced has the spare that took a node's ranks, by node.
+    """
     nodes = replaced_by(replaced or {})
-    rows = []
-    for run in runs:
-        progress = run.progress or Progress()
-        rate, rank = progress.tokens_per_s, run.node_rank
-        rows.append(
-            (
-                str(run.node),
-                "" if rank is None else "spare" if is_idle_spare(run) else f"{rank}{_for(nodes.get(str(run.node)))}",
-                str(run.phase),
-                _ranks(run),
-                spans(run.pids or ()),
-                _step(progress),
-                losses(progress),
-                "" if rate is None else f"{rate:,.0f}",
-                duration(run.elapsed_s),
-                _remarks(run),
-            )
-        )
-    return table(STATUS_HEADERS, rows, width)
-
-
-def _for(node: str | None) -> str:
-    return f" (for {one_line(node)})" if node else ""
+    return table(STATUS_HEADERS, status_rows(runs, nodes, _remarks, every), width)
 
 
 def first_progress(runs: Iterable[RunRecord]) -> Progress | None:

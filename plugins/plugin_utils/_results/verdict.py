@@ -222,7 +222,8 @@ def _decide(parts: Sequence[RunRecord], failures: Sequence[Failure]) -> tuple[st
         if missing and "stopped" not in nodes:
             return (
                 "partial",
-                f"active on {node_names(active)}, not started on {node_names(missing)}; run stop to end it and clean up",
+                f"active on {node_names(active)}, not started on {node_names(missing)}; "
+                "run stop to end it and clean up",
                 None,
             )
         verdict = "waiting" if set(nodes) <= {"waiting", *SILENT} else "running"

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._results import report
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.rows import duration, losses
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.plugins.plugin_utils._text.spans import spans
 
@@ -100,8 +101,8 @@ def test_progress_of_an_unexpected_shape() -> None:
     progress = {"step": "many", "total_steps": None, "loss": float("nan"), "tokens_per_s": True}
     row = report.status_table([run("node0", "running", progress=progress)], 100)[1]
     assert row.split() == ["node0", "0", "running", "0-1", "nan", "31", "s"]
-    assert report.losses(Progress(loss=2.0)) == "2"
-    assert report.losses(None) == ""
+    assert losses(Progress(loss=2.0)) == "2"
+    assert losses(None) == ""
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_progress_of_an_unexpected_shape() -> None:
     ],
 )
 def test_duration(seconds: object, text: str) -> None:
-    assert report.duration(seconds) == text
+    assert duration(seconds) == text
 
 
 def test_summary() -> None:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned, names, node_names, one_line, table
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import (
+    aligned,
+    names,
+    node_names,
+    one_line,
+    table,
+)
 
 HEADERS = ("node", "rank", "why")
 

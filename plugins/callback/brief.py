@@ -1,0 +1,250 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stdout callback `brief`: a line for each stage, what changed, what failed, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback.default import CallbackModule as Default
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import is_document_requested
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
+from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
+from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
+
+DOCUMENTATION = r"""
+name: brief
+type: stdout
+short_description: Show stages, changes and failures, and what Muster reports
+version_added: "0.1.0"
+author: The Muster project (@muster)
+description:
+  - Prints what the tasks of Muster report, one line for each stage with its time and the number of its nodes, tasks of
+    roles that changed something or failed, and warnings.
+  - A failure is printed once, and hosts with the same result share a line.
+  - With C(-v) the output is that of P(ansible.builtin.default#callback).
+  - With C(-e output=json) the standard output is left to the verb's document, and failures go to the standard error.
+extends_documentation_fragment:
+  - ansible.builtin.default_callback
+  - ansible.builtin.result_format_callback
+requirements:
+  - C(stdout_callback) is V(muster.train.brief) in C(ansible.cfg), or E(ANSIBLE_STDOUT_CALLBACK) is.
+"""
+
+color_of: Callable[[str], str] = constants.config.get_config_value
+# What a failed result has beside its message that tells a user nothing.
+UNTOLD = {"changed", "assertion", "evaluated_to", "failed_when_result", "exception", "warnings", "deprecations"}
+
+
+def unless_verbose(method: Callable[..., None]) -> Callable[..., None]:
+    """Leave an event to Ansible's default callback if -v was given."""
+
+    @functools.wraps(method)
+    def handle(self: CallbackModule, *args: Any, **kwargs: Any) -> None:
+        if self._display.verbosity:
+            getattr(super(CallbackModule, self), method.__name__)(*args, **kwargs)
+        else:
+            method(self, *args, **kwargs)
+
+    return handle
+
+
+class CallbackModule(Default):
+    """Group what is the same on several hosts; a failure is printed when it is first seen, all else after the task."""
+
+    CALLBACK_NAME = "muster.train.brief"
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._is_document = False
+        self._logs: dict[str, tuple[Any, TaskLog]] = {}
+        self._counts: dict[str, Counter[str]] = {}
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """Find out whether the standard output is a document."""
+        self._is_document = not self._display.verbosity and is_document_requested(playbook.get_loader())
+        super().v2_playbook_on_start(playbook)  # type: ignore[no-untyped-call]
+
+    @unless_verbose
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        self._play = play
+
+    @unless_verbose
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        self._begin(task)
+
+    @unless_verbose
+    def v2_playbook_on_handler_task_start(self, task: Any) -> None:
+        self._begin(task)
+
+    @unless_verbose
+    def v2_playbook_on_include(self, included_file: Any) -> None:
+        pass
+
+    @unless_verbose
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        pass
+
+    @unless_verbose
+    def v2_runner_on_ok(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+        log, host = self._log(result), result.host.get_name()
+        changed = bool(result.result.get("changed"))
+        log.add("changed" if changed else "ok", "", host)
+        if changed and not is_own(result.task.action):
+            self._count(host, "changed")
+        if result.task.action in vars(constants)["_ACTION_DEBUG"] and not result.task.loop:
+            self._add_message(log, result)
+
+    @unless_verbose
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+
+    @unless_verbose
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        self._handle_warnings(result.result)
+        stage = STAGES.get(result.task.action)
+        text = "" if result.task.loop and "results" in result.result else self._failure(result)
+        # Another task says what failed, or this one has printed it.
+        if (stage and (stage.reported or ignore_errors)) or result.result.get("reported"):
+            text = ""
+        self._fail(result, "failed", text, ignore_errors)
+
+    @unless_verbose
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+        ignored = bool(result.task.ignore_unreachable)
+        # What ignores it reports it: the table of `status`, the checks, the plan.
+        text = "" if ignored and result.task.action in STAGES else task_message(result.result, "it did not answer")
+        self._fail(result, "unreachable", text, ignored)
+
+    @unless_verbose
+    def v2_runner_item_on_ok(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+        log = self._log(result)
+        if result.result.get("changed"):
+            log.add_label(clean(str(self._get_item_label(result.result))))
+        if result.task.action in vars(constants)["_ACTION_DEBUG"]:
+            self._add_message(log, result)
+
+    @unless_verbose
+    def v2_runner_item_on_skipped(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+
+    @unless_verbose
+    def v2_runner_item_on_failed(self, result: Any) -> None:
+        self._handle_warnings(result.result)
+        item = clean(str(self._get_item_label(result.result)))
+        self._fail(result, "failed", f"{item}: {self._failure(result)}", bool(result.task.ignore_errors), counts=False)
+
+    @unless_verbose
+    def v2_on_file_diff(self, result: Any) -> None:
+        results = result.result.get("results", []) if result.task.loop else [result.result]
+        for item in results:
+            if item.get("diff") and item.get("changed") and (diff := self._get_diff(item["diff"])):
+                self._log(result).add("diff", diff, result.host.get_name())
+
+    @unless_verbose
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        self._end_tasks()
+        if stats.custom and self.get_option("show_custom_stats"):
+            super().v2_playbook_on_stats(stats)  # type: ignore[no-untyped-call]
+        elif lines := recap(self._counts):
+            self._print("")
+            for line in lines:
+                failed = "failed" in line or "unreachable" in line
+                self._print(line, color_of("COLOR_ERROR" if failed else "COLOR_CHANGED"))
+
+    def _begin(self, task: Any) -> None:
+        self._end_tasks()
+        self._logs[task._uuid] = (task, TaskLog(time.monotonic()))
+
+    def _log(self, result: Any) -> TaskLog:
+        """Return the log of a result's task, which with other strategies may not be the last one that began."""
+        now = time.monotonic()
+        log = self._logs.setdefault(result.task._uuid, (result.task, TaskLog(now)))[1]
+        log.ended = now
+        return log
+
+    def _end_tasks(self) -> None:
+        for task, log in self._logs.values():
+            self._end(task, log)
+        self._logs.clear()
+
+    def _end(self, task: Any, log: TaskLog) -> None:
+        """Print what is said of all hosts of a task."""
+        title, stage = task_title(task.get_name().strip()), STAGES.get(task.action)
+        for kind in ("failed", "unreachable"):
+            for text, hosts in log.texts(kind):
+                if text and len(hosts) > 1:
+                    self._print(
+                        f"{kind}: {node_names(hosts[1:])}: as {hosts[0]}", color_of("COLOR_ERROR"), is_error=True
+                    )
+        for diff, hosts in log.texts("diff"):
+            if not is_own(task.action):
+                self._print(f"{title} on {node_names(hosts)}", is_progress=True)
+            self._print(diff, is_progress=True)
+        for text, hosts in log.texts("message"):
+            for line in message_lines(node_names(hosts), text):
+                self._print(line, is_progress=True)
+        answered, changed = log.of("ok", "changed"), log.of("changed")
+        missing = {kind: log.of(kind) for kind in ("unreachable", "failed")}
+        if stage and (answered or any(missing.values())):
+            line = stage_line(stage, answered, missing, log.ended - log.started)
+            self._print(line, color_of("COLOR_WARN") if any(missing.values()) else None, is_progress=True)
+        elif changed and not is_own(task.action):
+            word = "would change" if task.check_mode else "changed"
+            line = f"{word} {node_names(changed)}: {title}{log.items}"
+            self._print(line, color_of("COLOR_CHANGED"), is_progress=True)
+
+    def _fail(self, result: Any, kind: str, text: str, ignored: bool, counts: bool = True) -> None:
+        """Record a failure, and print it unless another host has the same."""
+        host, task = result.host.get_name(), result.task
+        text = text.removeprefix(f"{host}: ")
+        is_first = self._log(result).add(kind, text, host)
+        own = is_own(task.action)
+        if counts and not own and not ignored:
+            self._count(host, kind)
+        if not text or not is_first:
+            return
+        name = color_of("COLOR_UNREACHABLE" if kind == "unreachable" else "COLOR_ERROR")
+        if own and task.run_once:
+            title = "error"
+        else:
+            title = f"{kind}{' (ignored)' if ignored else ''}: {host}"
+            title += "" if own else f": {task_title(task.get_name().strip())}"
+        for line in message_lines(title, text):
+            self._print(line, name, is_error=True)
+
+    def _failure(self, result: Any) -> str:
+        """Return why a task failed: its message, or all of the result where there is more to tell."""
+        told = {name: value for name, value in result.result.items() if name not in UNTOLD and name[0] != "_"}
+        if is_own(result.task.action) or told.keys() <= {"msg", "invocation"}:
+            return task_message(result.result, str(result.result.get("censored") or "no reason given"))
+        return self._dump_results(told)
+
+    def _add_message(self, log: TaskLog, result: Any) -> None:
+        shown: Mapping[str, Any] = result.result
+        self._clean_results(shown, result.task.action)
+        message = shown.get("msg")
+        log.add("message", message if isinstance(message, str) else self._dump_results(shown), result.host.get_name())
+
+    def _count(self, host: str, word: str) -> None:
+        self._counts.setdefault(host, Counter())[word] += 1
+
+    def _print(self, line: str, color: str | None = None, *, is_error: bool = False, is_progress: bool = False) -> None:
+        """Print a line; beside a document, failures go to the standard error and progress is left out."""
+        if is_progress and self._is_document:
+            return
+        self._display.display(
+            line, color=color, stderr=self._is_document or (is_error and self.get_option("display_failed_stderr"))
+        )

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages of a verb: the tasks that contact every node, each with one line when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
+
+from .._text.table import node_names
+
+PREFIX = "muster.train."
+
+
+@frozen
+class Stage:
+    """What a task does to the nodes, as the user reads it; a later task says why it failed on a node if reported."""
+
+    done: str
+    reported: bool = False
+
+
+# By the action of the task.
+STAGES = {
+    f"{PREFIX}node_facts": Stage("gathered {}"),
+    f"{PREFIX}run": Stage("started {}", reported=True),
+    f"{PREFIX}run_info": Stage("read the run on {}"),
+    f"{PREFIX}run_stop": Stage("asked {} to stop"),
+    f"{PREFIX}run_collect": Stage("collected the run from {}"),
+    f"{PREFIX}run_prune": Stage("cleaned up {}"),
+}
+
+
+def is_own(action: str) -> bool:
+    """Whether a task is one of the collection's: it reports by itself what it changed."""
+    return action.startswith(PREFIX)
+
+
+def stage_line(stage: Stage, answered: Sequence[str], missing: Mapping[str, Sequence[str]], seconds: float) -> str:
+    """Return ``gathered 126 of 128 nodes in 4.1 s: n7 and n9 unreachable``; missing has nodes by what is wrong."""
+    total = len(answered) + sum(map(len, missing.values()))
+    nodes = f"{total} node{'' if total == 1 else 's'}"
+    reached = nodes if len(answered) == total else f"{len(answered)} of {nodes}"
+    wrong = ", ".join(f"{node_names(hosts)} {word}" for word, hosts in missing.items() if hosts)
+    return f"{stage.done.format(reached)} in {lasted(seconds)}{f': {wrong}' if wrong else ''}"
+
+
+def lasted(seconds: float) -> str:
+    """Return ``4.1 s``, ``34 s`` or ``2 min 5 s``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def task_title(name: str) -> str:
+    """Return the name of a task with that of its role: ``memlock: Write the limits``."""
+    role, colon, task = name.partition(" : ")
+    return f"{role.rpartition('.')[2]}: {task.strip()}" if colon else name
