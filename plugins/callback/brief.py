@@ -42,7 +42,10 @@ requirements:
 
 color_of: Callable[[str], str] = constants.config.get_config_value
 # What a failed result has beside its message that tells a user nothing.
-UNTOLD = {"changed", "assertion", "evaluated_to", "failed_when_result", "exception", "warnings", "deprecations"}
+UNINFORMATIVE = {
+    *("changed", "assertion", "evaluated_to", "failed_when_result", "ansible_facts", "ansible_loop_var"),
+    *("exception", "warnings", "deprecations"),
+}
 
 
 def unless_verbose(method: Callable[..., None]) -> Callable[..., None]:
@@ -186,9 +189,8 @@ class CallbackModule(Default):
         for kind in ("failed", "unreachable"):
             for text, hosts in log.texts(kind):
                 if text and len(hosts) > 1:
-                    self._print(
-                        f"{kind}: {node_names(hosts[1:])}: as {hosts[0]}", color_of("COLOR_ERROR"), is_error=True
-                    )
+                    same = f"{kind}: {node_names(hosts[1:])}: the same as {hosts[0]}"
+                    self._print(same, color_of("COLOR_ERROR"), is_error=True)
         for diff, hosts in log.texts("diff"):
             if not is_own(task.action):
                 self._print(f"{title} on {node_names(hosts)}", is_progress=True)
@@ -211,26 +213,26 @@ class CallbackModule(Default):
         host, task = result.host.get_name(), result.task
         text = text.removeprefix(f"{host}: ")
         is_first = self._log(result).add(kind, text, host)
-        own = is_own(task.action)
-        if counts and not own and not ignored:
+        is_ours = is_own(task.action)
+        if counts and not is_ours and not ignored:
             self._count(host, kind)
         if not text or not is_first:
             return
         name = color_of("COLOR_UNREACHABLE" if kind == "unreachable" else "COLOR_ERROR")
-        if own and task.run_once:
+        if is_ours and task.run_once:
             title = "error"
         else:
             title = f"{kind}{' (ignored)' if ignored else ''}: {host}"
-            title += "" if own else f": {task_title(task.get_name().strip())}"
+            title += "" if is_ours else f": {task_title(task.get_name().strip())}"
         for line in message_lines(title, text):
             self._print(line, name, is_error=True)
 
     def _failure(self, result: Any) -> str:
         """Return why a task failed: its message, or all of the result where there is more to tell."""
-        told = {name: value for name, value in result.result.items() if name not in UNTOLD and name[0] != "_"}
-        if is_own(result.task.action) or told.keys() <= {"msg", "invocation"}:
+        names = [name for name in result.result if name not in UNINFORMATIVE and name[0] != "_"]
+        if is_own(result.task.action) or {*names} <= {"msg", "invocation"}:
             return task_message(result.result, str(result.result.get("censored") or "no reason given"))
-        return self._dump_results(told)
+        return self._dump_results({name: result.result[name] for name in names})
 
     def _add_message(self, log: TaskLog, result: Any) -> None:
         shown: Mapping[str, Any] = result.result

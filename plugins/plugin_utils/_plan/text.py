@@ -14,25 +14,26 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from .._findings.finding import Finding, lines
 from .._findings.origin import Layer
 from .._text.table import node_names
-
-WIDEST = 40  # the remark of a longer value is not aligned
+from .sections import aligned_rows, node_sections
 
 
 def render(plan: Mapping[str, Any]) -> str:
     """Render the whole plan: the run, then every node's directories, command and environment."""
-    sections = [[f"run {plan['run_id']}", *_table(_of_the_run(plan))]]
+    sections = [[f"run {plan['run_id']}", *aligned_rows(_of_the_run(plan))]]
     chosen = [
         (name, _value(setting["value"]), setting["origin"])
         for name, setting in plan["parameters"].items()
         if setting["layer"] != Layer.DEFAULT
     ]
     if chosen:
-        sections.append(["parameters", *_table(chosen)])
+        sections.append(["parameters", *aligned_rows(chosen)])
     if warnings := [Finding(**finding) for finding in plan["findings"]]:
         sections.append(["warnings", *(f"  {line}" for line in lines(warnings))])
     if not_set := _not_set(plan["not_set"]):
-        sections.append(["not set", *_table(not_set)])
-    sections += [_node(plan["jobs"][node], plan["head"]["node"]) for node in (*plan["nodes"], *plan["spares"])]
+        sections.append(["not set", *aligned_rows(not_set)])
+    every = bool(plan["parameters"].get("all", {}).get("value"))
+    for members in (plan["nodes"], plan["spares"]):
+        sections += node_sections([plan["jobs"][node] for node in members], plan["head"]["node"], every)
     return "\n\n".join("\n".join(clean(line) for line in section) for section in sections) + "\n"
 
 
@@ -42,7 +43,7 @@ def header(plan: Mapping[str, Any]) -> list[str]:
     if plan["spares"]:
         rows.append(("spares", ", ".join(plan["spares"]), "take the ranks of nodes that are lost"))
     last = "nothing was started; --diff shows everything: directories, commands and environment of every node"
-    return [clean(line) for line in (f"run {plan['run_id']}", *_table(rows), last)]
+    return [clean(line) for line in (f"run {plan['run_id']}", *aligned_rows(rows), last)]
 
 
 def _of_the_run(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -88,67 +89,6 @@ def _not_set(not_set: Mapping[str, Sequence[Mapping[str, str]]]) -> list[tuple[s
         on = "" if len(where) == len(not_set) else f"on {node_names(where)}"
         variables.setdefault((rule, reason, on), []).append(name)
     return [(", ".join(alike), on, f"{rule}: {reason}") for (rule, reason, on), alike in variables.items()]
-
-
-def _node(job: Mapping[str, Any], head: str) -> list[str]:
-    spare = job["node_rank"] >= job["nnodes"]
-    last = job["first_rank"] + job["nproc"] - 1
-    ranks = f"rank {last}" if job["nproc"] == 1 else f"ranks {job['first_rank']}-{last}"
-    rows = [
-        ("work directory", job["workdir"], f"slot {job['slot']}"),
-        ("run directory", job["run_dir"], ""),
-        ("outputs", job["output_dir"], ""),
-        ("code directory", job["code_dir"], ""),
-        *([("ranks start in", job["cwd"], "launch_cwd")] if job["cwd"] != job["code_dir"] else []),
-        ("starter", job["starter"], job["starter_reason"]),
-        *_container(job["container"]),
-        ("to stop", f"{job['stop_grace']} s", ""),
-        *([("time limit", f"{job['time_limit']} s", "")] if job["time_limit"] else []),
-    ]
-    variables = [(f"{item['name']}={shlex.quote(item['value'])}", _remark(item)) for item in job["environment"]]
-    width = min(WIDEST, max(len(assignment) for assignment, _why in variables))
-    title = f"node {job['node_rank']}: {job['node']}{' (head)' if job['node'] == head else ''}, {ranks}"
-    return [
-        f"spare: {job['node']}, takes the ranks of a node that is lost" if spare else title,
-        *_table(rows),
-        "  command",
-        *_command(job["argv"]),
-        "  environment",
-        *(f"    {assignment:<{width}}  # {remark}" for assignment, remark in variables),
-    ]
-
-
-def _container(container: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    if container is None:
-        return []
-    source = ", with ".join([f"{container['service']} of {container['file']}", *container["mounts"]])
-    return [("container", container["name"], source)]
-
-
-def _command(argv: Sequence[str]) -> list[str]:
-    """Break a command into lines: one per word, an option with its value on one line."""
-    rows: list[str] = []
-    before = ""
-    for word in argv:
-        if before.startswith("-") and "=" not in before and not word.startswith("-"):
-            rows[-1] += f" {shlex.quote(word)}"
-        else:
-            rows.append(shlex.quote(word))
-        before = word
-    indents = ["    ", *["      "] * (len(rows) - 1)]
-    ends = [*[" \\"] * (len(rows) - 1), ""]
-    return [f"{indent}{row}{end}" for indent, row, end in zip(indents, rows, ends, strict=True)]
-
-
-def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Align names, values and remarks."""
-    width = max(len(name) for name, _value, _why in rows)
-    return [f"  {name:<{width}}  {value}{f'  # {remark}' if remark else ''}" for name, value, remark in rows]
-
-
-def _remark(variable: Mapping[str, str]) -> str:
-    origin = f"{variable['origin']} {variable['rule']}".strip()
-    return f"{origin}: {variable['reason']}" if variable["reason"] else origin
 
 
 def _value(value: Any) -> str:

@@ -51,8 +51,10 @@ class TaskLog:
 
 
 def message_lines(title: str, text: str) -> list[str]:
-    """Return ``title: first line`` and the other lines below it."""
-    first, *others = text.strip("\n").splitlines() or [""]
+    """Return ``title: first line`` and the other lines below it; a text that begins with a new line is indented."""
+    if text.startswith("\n"):
+        return [f"{title}:", *text.strip("\n").splitlines()]
+    first, *others = text.rstrip("\n").splitlines() or [""]
     return [f"{title}: {first}", *(f"{' ' * (len(title) + 2)}{line}".rstrip() for line in others)]
 
 

@@ -85,7 +85,8 @@ def test_a_plan_reads_well() -> None:
 
 
 def test_every_node_is_shown_in_full() -> None:
-    text = render(make_plan(request(3, time_limit=90), policy(), nodes(3)))
+    plan = make_plan(request(3, time_limit=90), policy(), nodes(3))
+    text = render({**plan, "parameters": {"all": {"value": True, "origin": "-e all", "layer": 0}}})
     sections = text.split("\n\n")[-3:]
     assert [section.splitlines()[0] for section in sections] == [
         "node 0: node0 (head), rank 0",
@@ -96,6 +97,22 @@ def test_every_node_is_shown_in_full() -> None:
         assert f"PET_NODE_RANK={number} " in section
         assert f"MUSTER_NODE=node{number} " in section
         assert "to stop         60 s\n  time limit      90 s\n" in section
+
+
+def test_nodes_that_do_the_same_share_a_section() -> None:
+    text = render(make_plan(request(12), policy(), nodes(12)))
+    [section] = [part for part in text.split("\n\n") if part.startswith("node")]
+    assert section.splitlines()[0] == "nodes 0-11: node[0-11], ranks 0-11"
+    assert "PET_NODE_RANK={node_rank}  # " in section
+    assert "MUSTER_NODE={node}  # " in section
+    assert "NNODES=12  " in section
+
+
+def test_a_node_that_does_something_else_has_a_section_of_its_own() -> None:
+    plan = make_plan(request(12), policy(), nodes(12))
+    plan["jobs"]["node7"]["stop_grace"] = 7
+    titles = [part.splitlines()[0] for part in render(plan).split("\n\n") if part.startswith("node")]
+    assert titles == ["nodes 0-6, 8-11: node[0-6,8-11], ranks 0-6, 8-11", "node 7: node7, rank 7"]
 
 
 def test_where_ranks_start_is_shown_if_it_is_not_the_code() -> None:
@@ -112,9 +129,9 @@ def test_code_without_git_is_shown_by_its_files() -> None:
 
 def test_warnings_precede_the_nodes_and_equal_ones_are_one_line() -> None:
     sections = render(make_plan(request(2), policy(head_address="head.example"), nodes(2))).split("\n\n")
-    assert sections[-4].splitlines()[0] == "warnings"
-    assert sections[-4].splitlines()[1].startswith("  node0 and node1: interface: ")
-    assert len(sections[-4].splitlines()) == 2
+    assert sections[-3].splitlines()[0] == "warnings"
+    assert sections[-3].splitlines()[1].startswith("  node0 and node1: interface: ")
+    assert len(sections[-3].splitlines()) == 2
 
 
 def test_unset_variables_are_shown_once_with_reason_and_nodes() -> None:

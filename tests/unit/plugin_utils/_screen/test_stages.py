@@ -63,6 +63,7 @@ def test_items_are_named_once() -> None:
 
 def test_message_lines() -> None:
     assert message_lines("error", "a\n\nb\n") == ["error: a", "", "       b"]
+    assert message_lines("error", "\n    rc: 1\n") == ["error:", "    rc: 1"]
 
 
 def test_recap_groups_hosts() -> None:
