@@ -23,6 +23,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._detect.drawing impor
     draw,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._detect.topology import Group, Nic, PciCluster, sockets
+from ansible_collections.muster.train.plugins.plugin_utils._page.width import text_width
 from ansible_collections.muster.train.tests.support.detect_parts import NO_GPU, NO_RDMA, dgx_a100, dgx_h100, mi300x
 
 MACHINES = {"dgx_h100": dgx_h100, "dgx_a100": dgx_a100, "mi300x": mi300x}
@@ -141,9 +142,7 @@ def test_long_words_about_a_link_stay_below_their_own_device() -> None:
     for hca in machine["rdma"]["hcas"]:
         hca["ports"][0] |= {"state": "SOMETHING_UNHEARD_OF_9", "link_layer": "a link layer of another kind"}
     long = [text for text in drawn(machine, WIDE).shapes if isinstance(text, Text) and "small" in text.style]
-    assert all(
-        drawing.text_width(text.text, drawing.SIZES["small"]) <= drawing.CELL for text in long if "…" in text.text
-    )
+    assert all(text_width(text.text, drawing.SIZES["small"]) <= drawing.CELL for text in long if "…" in text.text)
     assert "a link layer of another kind" not in texts(drawn(machine, WIDE))
     assert any("a link layer of another kind" in box.title for box in boxes(drawn(machine, WIDE), "nic"))
 
