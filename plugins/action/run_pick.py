@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The action `run_pick`: chooses the run for a verb among the runs of all nodes."""
+"""The action `run_pick`: chooses the run for a verb, and the nodes that have to be asked besides its head."""
 
 from __future__ import annotations
 
@@ -11,18 +11,47 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._results.by_head import unfinished_nodes, unknown_nodes
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import RESULT_OPTIONS, Info, answers
-from ansible_collections.muster.train.plugins.plugin_utils._results.pick import pick
+from ansible_collections.muster.train.plugins.plugin_utils._results.pick import NoRun, pick
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import head_candidates, planned
+
+OPTIONS = {
+    **RESULT_OPTIONS,
+    "heads": {"type": "list", "elements": "str"},
+    "stopped": {"type": "bool", "default": False},
+}
 
 
 class ActionModule(ControllerAction):
     """Choose a run once for all hosts."""
 
-    OPTIONS = RESULT_OPTIONS
+    OPTIONS = OPTIONS
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        infos = answers(variables, args)
+        if args["heads"]:
+            return self._ask_head(args, variables)
+        return self._pick(answers(variables, args), args, variables)
+
+    def _ask_head(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        """Return the run as its head knows it, and whom else to ask: all others where the head does not know it."""
+        heads = args["heads"]
+        infos = answers(variables, {**args, "nodes": heads})
+        nodes = args["request"].get("nodes") or variables["groups"].get("nodes", [])
+        others = [node for node in nodes if node not in heads]
+        try:
+            chosen = self._pick(infos, args, variables)
+        except NoRun:
+            return {"run_id": None, "head": None, "ask": others}
+        run_id = chosen["run_id"]
+        head = next((info for info in infos if info.run.run_id == run_id and info.nodes), None)
+        if head is None:
+            return {**chosen, "ask": others}
+        stopped = args["stopped"]
+        ask = unfinished_nodes(head.run, head.nodes, nodes) if stopped else unknown_nodes(head.run, head.nodes)
+        return {**chosen, "ask": [node for node in others if node in ask]}
+
+    def _pick(self, infos: Sequence[Info], args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         hosts = variables["hostvars"]
         workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
         request = args["request"]

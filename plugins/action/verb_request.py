@@ -38,6 +38,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import possible_heads
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
 COLLECTION = Path(__file__).resolve().parents[2]
@@ -110,6 +111,8 @@ class ActionModule(ControllerAction):
                     raise
                 warnings.append(str(error))
         result: dict[str, Any] = {"request": request, **({"warnings": warnings} if warnings else {})}
+        plan = parse_json(read_text(Path(request["experiment"], "plan.json"))) if request["experiment"] else None
+        result["heads"] = possible_heads(plan, names, [host.name for host in inventory.spares])
         if args["verb"] in SAVING:
             result["defaults"] = plain(defaults or {})
         if args["verb"] == "preflight":

@@ -171,6 +171,17 @@ runs:
   returned: always
   type: list
   elements: dict
+nodes:
+  description: >-
+    On the head, what its runner knows of each node - its place in the plan (number), node_rank (null for a spare
+    without ranks), state (V(absent), V(joined), V(running), V(drained), V(lost) or V(exited)), seconds since it was
+    last heard (heard_s), seconds for which its storage has not answered (stalled_s), its last sign of life (sign, with
+    phase, why, attempt, elapsed_s, progress, step_age_s, line_age_s, ranks, pids, exited_ranks, running_ranks,
+    log_dropped, starter, memlock and warnings), and how its part ended (phase, why, exit_code, signal, stuck, ended).
+    Empty on other nodes.
+  returned: always
+  type: list
+  elements: dict
 hidden:
   description: >-
     The directory on the way to the runs that this user cannot read (path, owner, user), in which case the run has the
@@ -216,7 +227,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.remaining im
 from ansible_collections.muster.train.plugins.module_utils._runs.files import RunPaths, list_files, read_logs
 from ansible_collections.muster.train.plugins.module_utils._runs.hidden import explain_hidden, hidden_runs
 from ansible_collections.muster.train.plugins.module_utils._runs.listing import list_runs, read_ended
-from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of
+from ansible_collections.muster.train.plugins.module_utils._runs.read import nothing_of, read_statuses
 
 
 def main() -> None:
@@ -251,6 +262,7 @@ def main() -> None:
     run = explain_hidden(run, hidden)
     result: dict[str, Any] = {"run": run.to_dict(), "runs": [listed.to_dict() for listed in runs]}
     result["hidden"] = hidden and hidden.to_dict()
+    result["nodes"] = [status.to_dict() for status in read_statuses(host, run)]
     here = run.run_dir is not None and run.phase != "not_found"  # of a directory that is not Muster's nothing is read
     if params["lines"] > 0:
         shown = (str(run.run_dir), str(run.node), params["lines"], params["rank"])

@@ -15,6 +15,17 @@ description:
   - Returns the requested run, or the newest run on all nodes. For the verb C(stop) the newest active run is preferred.
   - Fails if no node has it, and lists where it searched and which runs exist.
   - Runs once, on the controller, with the registered results of M(muster.train.run_info) on all nodes.
+options:
+  heads:
+    description: >-
+      The nodes of which one is the head of the run. Only they are searched, and a run that they do not have is not an
+      error but V(null).
+    type: list
+    elements: str
+  stopped:
+    description: Whether the run was stopped on the head, so that nodes are asked on which something may be left.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - muster.train.options.results
   - muster.train.attributes
@@ -38,6 +49,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+ask:
+  description: >-
+    With O(heads), the other nodes of which the head does not know enough. All of them where no head has the run.
+  returned: with O(heads)
+  type: list
+  elements: str
+  sample: [node3]
 run_id:
   description: The run.
   returned: success

@@ -48,6 +48,11 @@ run:
     runner, and C(unkillable), the pids that SIGKILL does not end.
   returned: always
   type: dict
+nodes:
+  description: On the head, what its runner knew of each node in the end, as M(muster.train.run_info) returns it.
+  returned: success
+  type: list
+  elements: dict
 why:
   description: The reason in RV(ignore:msg), without the node's name.
   returned: failed
@@ -64,6 +69,7 @@ require_python()
 
 from ansible_collections.muster.train.plugins.module_utils._host.host import Host
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
+from ansible_collections.muster.train.plugins.module_utils._runs.read import read_statuses
 from ansible_collections.muster.train.plugins.module_utils._runs.stop import stop
 
 
@@ -82,8 +88,9 @@ def main() -> None:
     params = module.params
     if not SAFE_RUN_ID.fullmatch(params["run_id"]):
         module.fail_json(msg=f"run_id: {params['run_id']!r} is not a valid run ID")
+    host = Host()
     changed, run, swept = stop(
-        Host(),
+        host,
         params["node"],
         params["workdir"],
         params["run_id"],
@@ -96,7 +103,8 @@ def main() -> None:
     if swept.unkillable:
         why = f"processes that SIGKILL does not end stay: pid {', '.join(map(str, swept.unkillable))}"
         module.fail_json(msg=f"{run.node}: {why}", why=why, run=answer)
-    module.exit_json(changed=changed, run=answer)
+    nodes = [status.to_dict() for status in read_statuses(host, run)]
+    module.exit_json(changed=changed, run=answer, nodes=nodes)
 
 
 if __name__ == "__main__":

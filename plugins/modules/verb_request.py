@@ -67,6 +67,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+heads:
+  description: >-
+    The nodes of which one is the head of the run. By the plan in the experiment; without one the first node and the
+    spares.
+  returned: success
+  type: list
+  elements: str
+  sample: [node0]
 request:
   description: The request.
   returned: success

@@ -10,9 +10,10 @@ import os
 import re
 
 UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
-# In a run's directory, both written by its runner.
+# In a run's directory, all written by its runner; the last one on the head only.
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
+NODES = "nodes.json"
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 

@@ -33,11 +33,28 @@ class StalledNode(Document):
 
 
 @frozen
+class Pace(Document):
+    """How the nodes of a run move, as the head sees it: the slowest one with its lowest rank, and two ages in seconds.
+
+    behind: the part of the fastest node's steps that the slowest one has not made. step_age_s: since any node's step
+    changed, line_age_s: since any rank printed something.
+    """
+
+    slowest: str | None = None
+    rank: int | None = None
+    step: float | None = None
+    behind: float | None = None
+    step_age_s: float | None = None
+    line_age_s: float | None = None
+
+
+@frozen
 class Heartbeat(Document):
     """`heartbeat.json`: a counter, the seconds since the launcher's start, and the bytes of log that were lost.
 
     stalled: on the head, the nodes whose storage does not answer. ranks: those that a program which starts them itself
     has reported, None where the plan gives them. pids: of the ranks, in their order; None where they are not known.
+    pace: on the head, how the nodes move.
     """
 
     count: int = 0
@@ -47,6 +64,7 @@ class Heartbeat(Document):
     stalled: list[StalledNode] = field(default_factory=list)
     ranks: list[int] | None = None
     pids: list[int] | None = None
+    pace: Pace | None = None
 
 
 @frozen

@@ -14,9 +14,10 @@ from typing import Any
 from .._host.host import Host
 from .._host.trust import untrusted_part
 from .._records import layout
+from .._records.gang import NodesDocument, NodeStatus, older
 from .._records.job import ENDED, SAFE_RUN_ID
 from .._records.known import parse_json
-from .._records.layout import HEARTBEAT, STATE
+from .._records.layout import HEARTBEAT, NODES, STATE
 from .._records.run import Heartbeat, JobOwner, RunRecord, UnitEnd
 from .._text.stamps import seconds_of
 from ..runner import locks, process_tree, unit
@@ -148,6 +149,17 @@ def read_run(host: Host, node: str, workdir: str, run_id: str, docker: Sequence[
         heartbeat_age_s=_age(host, os.path.join(directory, HEARTBEAT)),
         log_dropped=beat.log_dropped or known.log_dropped,
     )
+
+
+def read_statuses(host: Host, run: RunRecord) -> list[NodeStatus]:
+    """Return what the head's runner knows of each node, as of now; nothing where this node is not the run's head."""
+    if run.run_dir is None or run.node_rank != 0:
+        return []
+    document = NodesDocument.from_dict(_read_json(host, run.run_dir, NODES))
+    if document.nonce != run.nonce:  # of an earlier launch
+        return []
+    age = _age(host, os.path.join(run.run_dir, NODES)) if run.alive else None
+    return [older(status, age or 0.0) for status in document.nodes]
 
 
 def _read_processes(absent: RunRecord, directory: str, refused: str) -> RunRecord:

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Mapping
 
 from .._records.job import Job
+from .._records.layout import HEARTBEAT, NODES
 from . import files, shared_outputs
 from .claim import Refused
 from .claim import take as take_claim
@@ -78,7 +79,8 @@ def _lay_out(job: Job, run_dir: str) -> None:
             os.replace(prepared, os.path.join(run_dir, name + ".json"))
     # Files of an earlier launch of this run would be taken for this launch's.
     files.remove_tree(os.path.join(run_dir, "errors"))
-    _remove(os.path.join(run_dir, "heartbeat.json"))
+    for name in (HEARTBEAT, NODES):
+        _remove(os.path.join(run_dir, name))
     for name in ("errors", "logs", "outputs"):
         files.make_dir(os.path.join(run_dir, name))
 

@@ -1,10 +1,14 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runner's documents: `state.json` (durable, one of a few phases) and `heartbeat.json` (cheap, a counter)."""
+"""The runner's documents: `state.json` (durable, one of a few phases), and the cheap `heartbeat.json` (a counter).
+
+The head's runner also writes `nodes.json`, what it knows of each node.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -14,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._records.job import ENDED, Job
-from .._records.layout import HEARTBEAT, STATE
+from .._records.layout import HEARTBEAT, NODES, STATE
 from .._records.run import Heartbeat, Progress, RunWarning
 from .._text.stamps import utc
 from . import files, process_tree
@@ -75,7 +79,7 @@ class State:
             **fields,
         }
         self._beats = 0
-        self._warnings: list[dict[str, Any]] = []  # of the disk thread, which adds them to what it writes
+        self.warnings: list[dict[str, Any]] = []  # of the disk thread, which adds them to what it writes
 
     @property
     def phase(self) -> str:
@@ -99,13 +103,23 @@ class State:
         if self._unwritten:
             self._write()
 
+    def write_nodes(self, statuses: list[dict[str, Any]] | None) -> None:
+        """Write what the head knows of each node; None, on any other node, writes nothing."""
+        if statuses is not None:
+            document = {"nonce": self.fields.get("nonce"), "nodes": statuses}
+            self._put(NODES, functools.partial(self._save_nodes, document), False)
+
+    def _save_nodes(self, document: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # without it the nodes are asked themselves
+            files.write_json(os.path.join(self._run_dir, NODES), document, durable=False)
+
     def _write(self) -> None:
         last = self.phase in ENDED
         # A copy: what it refers to goes on changing.
         self._put(STATE, functools.partial(self._save, copy.deepcopy(self.fields), last), last)
 
     def _save(self, fields: dict[str, Any], last: bool) -> None:
-        self._unwritten = not files.write_state(self._run_dir, STATE, {**fields, "warnings": self._warnings}, last)
+        self._unwritten = not files.write_state(self._run_dir, STATE, {**fields, "warnings": self.warnings}, last)
 
     def _save_beat(self, read_progress: Callable[[], Progress | None], heartbeat: Heartbeat) -> None:
         self._beats += 1
@@ -113,9 +127,9 @@ class State:
         try:
             files.write_json(os.path.join(self._run_dir, HEARTBEAT), document.to_dict(), durable=False)
         except OSError as error:  # a full disk costs this beat only
-            if error.errno in files.NO_ROOM and not self._warnings:
+            if error.errno in files.NO_ROOM and not self.warnings:
                 # The ranks' files, such as a checkpoint, had no room either.
-                self._warnings = [RunWarning("disk_full", self.fields.get("node"), utc()).to_dict()]
+                self.warnings = [RunWarning("disk_full", self.fields.get("node"), utc()).to_dict()]
                 self._unwritten = True
         if not os.path.exists(os.path.join(self._run_dir, STATE)):  # a cleaner has removed it
             self._unwritten = True

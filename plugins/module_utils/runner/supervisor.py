@@ -23,11 +23,12 @@ from .attempt.attempt import Attempt, lay_out
 from .attempt.child import adopt_orphans, wake_at_signals
 from .disk import Answer, DiskThread
 from .environment import environment_of
-from .gang.base import Gang, end_order, likeness_of_end, report_of
+from .gang.base import Gang, end_order, heartbeat_s, likeness_of_end, report_of
 from .gang.join import join_gang
 from .last_state import LastState
 from .ownership import give_back
 from .requests import StopRequests
+from .sign import SignMaker
 from .state import NOT_ENDED, State, identity
 from .upkeep import Upkeep
 
@@ -59,7 +60,8 @@ class Supervisor:
         self._request: StopRequest | None = None
         self._stop_deadline = math.inf
         self._started: float | None = None  # when the first attempt started
-        self._next_beat = self._next_give_back = self._next_wait_report = 0.0
+        self._signs = SignMaker()
+        self._next_beat = self._next_give_back = self._next_wait_report = self._next_statuses = 0.0
 
     def run(self) -> int:
         """Run the job to its end; every way out leaves a terminal state and no process. Return the exit code."""
@@ -115,8 +117,9 @@ class Supervisor:
             pass
         while not gang.leave():  # the others must not wait for this node's storage
             self._turn(gang)
-        gang.close()
+        state.write_nodes(gang.statuses(time.monotonic()))
         self._last_state.wait(state)
+        gang.close()  # not earlier: by its end the head sees that this runner has exited
         return 0 if state.phase in ("succeeded", "stopped") else 1
 
     def _turn(self, gang: Gang) -> float:
@@ -175,7 +178,7 @@ class Supervisor:
                 phase, why = "failed", f"cannot start {job.argv[0]} in {job.cwd}: {error.strerror}"
             fields.update(why=why, likeness=int(Likeness.OWN) if phase == "failed" else None)
             stuck = phase == "failed" and not made.done
-            self._report_drained(gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
+            self._report_drained(state, gang, self._disk.ask(_nothing), lambda: report_of(phase, fields, stuck=stuck))
             return phase, fields
         launcher = {"pid": attempt.child.pid, "start_time": attempt.child.start_time}
         self._started = attempt.began if self._started is None else self._started
@@ -198,15 +201,17 @@ class Supervisor:
                 failure_reported = True
                 gang.report_failure(_outcome(attempt)[2])
         attempt.close()
-        self._report_drained(gang, self._disk.ask(attempt.look_at_end), lambda: _outcome(attempt)[2])
+        self._report_drained(state, gang, self._disk.ask(attempt.look_at_end), lambda: _outcome(attempt)[2])
         phase, fields, _report = _outcome(attempt)
         self._beat(state, gang)
         state.change("drained", gang=gang.summary(), **fields)
         return phase, fields
 
-    def _report_drained(self, gang: Gang, answer: Answer, report: Callable[[], dict[str, Any]]) -> None:
+    def _report_drained(self, state: State, gang: Gang, answer: Answer, report: Callable[[], dict[str, Any]]) -> None:
         """Report that nothing of the attempt is left; again once the storage has answered, before which none starts."""
         self._wait_for_disk(gang, answer, DRAIN_S, "end")
+        end = None if self._attempt is None else self._attempt.verdict()[1]
+        gang.sign = self._signs.make(state, self._attempt, self._started, time.monotonic(), end)
         gang.report_drained({**report(), "stalled": not answer.done})
         if not answer.done:
             self._wait_for_disk(gang, answer, self.job.disk_wait, "end")
@@ -252,6 +257,7 @@ class Supervisor:
             why = end["why"] if phase == "failed" else f"stopped before it started: {end['why']}"
             fields = {"why": why, "likeness": likeness_of_end(end, self.job.node) if phase == "failed" else None}
         self._disk.add(self._give_back)
+        state.write_nodes(gang.statuses(time.monotonic()))
         return self._last_state.write(state, phase, gang=gang.summary(), end=end, **fields)
 
     def _beat(self, state: State, gang: Gang) -> None:
@@ -262,12 +268,15 @@ class Supervisor:
             self._next_give_back = now + GIVE_BACK_S
             self._disk.put("give back", functools.partial(self._give_back, GIVE_BACK_LIMIT_S))
         attempt, stalled = self._attempt, gang.stalled_nodes()
+        gang.sign = sign = self._signs.make(state, attempt, self._started, now)
         if attempt is None:
             state.beat(_nothing, Heartbeat(stalled=stalled))
         else:
-            elapsed_s, dropped = round(now - (self._started or now), 1), attempt.output.dropped()
-            ranks, pids = attempt.ranks, attempt.pids
-            state.beat(attempt.look, Heartbeat(0, None, elapsed_s, dropped, stalled, ranks, pids))
+            measured = (sign.elapsed_s, sign.log_dropped, stalled, sign.ranks, sign.pids, gang.pace(now))
+            state.beat(attempt.look, Heartbeat(0, None, *measured))
+        if now >= self._next_statuses:
+            self._next_statuses = now + heartbeat_s(self.job.nnodes, self.job.gang.lost_after)
+            state.write_nodes(gang.statuses(now))
 
     def _give_back(self, seconds: float = math.inf) -> None:
         for path in (os.path.join(self.run_dir, "errors"), self.job.output_dir):

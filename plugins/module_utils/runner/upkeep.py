@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 
 from .._records import layout
 from .._records.job import Job
-from .._records.layout import HEARTBEAT
+from .._records.layout import HEARTBEAT, NODES
 from . import files
 from .locks import Lock
 
@@ -95,7 +95,7 @@ class Upkeep:
     def _freshen(self) -> None:
         paths = [*self._directories, *(lock.path for lock in self._locks)]
         with contextlib.suppress(OSError):
-            names = set(os.listdir(self._run_dir)) - {HEARTBEAT}  # whose time tells that the runner's loop turns
+            names = set(os.listdir(self._run_dir)) - {HEARTBEAT, NODES}  # whose times tell that the runner's loop turns
             paths += (os.path.join(self._run_dir, name) for name in names)
         for path in paths:
             with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ _SOURCES = Path(__file__).resolve().parents[2] / "module_utils"
 _BESIDE = (
     *(
         f"_records/{name}.py"
-        for name in ("__init__", "cause", "document", "frozen", "job", "known", "layout", "likeness", "run")
+        for name in ("__init__", "cause", "document", "frozen", "gang", "job", "known", "layout", "likeness", "run")
     ),
     *(f"_text/{name}.py" for name in ("__init__", "order", "stamps")),
 )

@@ -12,6 +12,7 @@ from typing import Any
 from ansible.utils.vars import transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import field, frozen
+from ansible_collections.muster.train.plugins.module_utils._records.gang import NodeStatus, read_nodes
 from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.likeness import Likeness, read_likeness
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
@@ -19,6 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import L
 
 from .._findings.errors import task_message
 from .._text.table import one_line
+from .by_head import place, speak
 
 # The options of every action that works on the nodes' answers.
 RESULT_OPTIONS: dict[str, dict[str, Any]] = {
@@ -41,6 +43,7 @@ class Info:
     hidden: HiddenRuns | None = None
     changed: bool = False
     remaining: RemainingFiles | None = None  # of a node whose files were collected
+    nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -60,9 +63,35 @@ def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) ->
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:
     """Return each node's answer, from (node, result of `run_info`, `run`, `run_stop` or `run_collect`, or None)."""
     # A node that was skipped has no part in the run: a spare took its place.
-    return [
-        _read(node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
+    answered = [
+        (node, result) for node, result in results if not (isinstance(result, Mapping) and result.get("skipped"))
     ]
+    infos = [_read(node, result) for node, result in answered]
+    head = next((info for info in infos if info.nodes), None)
+    if head is None:
+        return infos
+    statuses = {status.node: status for status in head.nodes}
+    completed = []
+    for (node, result), info in zip(answered, infos, strict=True):
+        status = statuses.get(node)
+        if result is None and status is not None:
+            completed.append(_by_head(head, status, info))
+        elif result is not None:
+            completed.append(info if info.answered or status is None else _with_ranks(info, head, status))
+    return completed
+
+
+def _by_head(head: Info, status: NodeStatus, info: Info) -> Info:
+    """Return the answer of a node that was not asked, as the head gives it; what it cannot say stays unknown."""
+    run = speak(head.run, status)
+    if run is None:
+        return _with_ranks(info, head, status)
+    listed = [ListedRun(run.run_id, run.created, run.phase, run.alive)]
+    return Info(info.node, run, listed, changed=head.changed)
+
+
+def _with_ranks(info: Info, head: Info, status: NodeStatus) -> Info:
+    return dataclasses.replace(info, run=place(info.run, head.run, status))
 
 
 def _read(node: str, result: Any) -> Info:
@@ -82,9 +111,13 @@ def _read(node: str, result: Any) -> Info:
             hidden=HiddenRuns.optional(result.get("hidden")),
             changed=bool(result.get("changed")),
             remaining=RemainingFiles.optional(result.get("remaining")),
+            nodes=read_nodes(result.get("nodes")),
         )
     why = result.get("why") or task_message(result, "no reason given")
-    phase = "unreachable" if result.get("unreachable") else "unknown"
+    limit = result.get("timedout")
+    if isinstance(limit, Mapping):
+        why = f"no answer within {limit.get('period')} s"
+    phase = "unreachable" if result.get("unreachable") or limit else "unknown"
     # A module that crashed has its traceback on the standard error.
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
     # A module that names no likeness failed by itself, whatever it says.

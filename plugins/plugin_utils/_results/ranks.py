@@ -83,6 +83,13 @@ def _placed(run: RunRecord, part: NodeRanks | None) -> RunRecord:
     )
 
 
+def possible_heads(plan: object, group: Sequence[str], spares: Sequence[str]) -> list[str]:
+    """Return the nodes of which one is a run's head: the plan's, else the group's first, or a spare in its place."""
+    nodes = (*group, *spares)
+    planned_heads = [node for node, part in (planned(plan) or {}).items() if part.first_rank == 0 and node in nodes]
+    return planned_heads if spares and planned_heads else [*group[:1], *spares]
+
+
 def head_candidates(infos: Sequence[Info], run_id: str, group: Sequence[str], spares: Sequence[str]) -> list[str]:
     """Return the nodes that say they are the head of a run, the newest launch first; only a spare can be another one.
 

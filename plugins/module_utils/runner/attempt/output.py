@@ -70,6 +70,7 @@ class Output:
         self._is_paused = False
         self._reads: dict[int, CappedLog | None] = {}
         self.report = b""
+        self.heard = time.monotonic()  # when the ranks printed something last
         self.logs: dict[int | None, CappedLog] = {}
         read_end, self.launcher_end = os.pipe()
         self._watch(read_end, self._open_log(own_rank))
@@ -112,6 +113,7 @@ class Output:
         elif log is None:
             self.report += data
         else:
+            self.heard = time.monotonic()
             log.feed(data, time.time())
         return bool(data)
 

@@ -9,9 +9,10 @@ import collections
 import math
 from typing import Any
 
+from ..._records.gang import NodeSign
 from ..._records.job import Job
 from ..._records.likeness import Likeness
-from ..._records.run import StalledNode
+from ..._records.run import Pace, StalledNode
 from .frames import short
 
 # The longest heartbeat interval in seconds, and how many may be missed before a node is lost; slower in large gangs.
@@ -32,6 +33,7 @@ class Gang:
     def __init__(self) -> None:
         self.orders: collections.deque[dict[str, Any]] = collections.deque()
         self.stalled_s = 0  # for how long the storage of this node has not answered
+        self.sign: NodeSign | None = None  # what the next sign of life says of this node
 
     def tick(self, now: float) -> None:
         """Let time pass."""
@@ -62,6 +64,14 @@ class Gang:
     def stalled_nodes(self) -> list[StalledNode]:
         """Return what the head knows of nodes whose storage does not answer, on any other node of itself nothing."""
         return []
+
+    def statuses(self, now: float) -> list[dict[str, Any]] | None:
+        """Return what the head knows of each node now, None on any other node."""
+        return None
+
+    def pace(self, now: float) -> Pace | None:
+        """Return how the nodes move, as the head sees it; None on any other node."""
+        return None
 
     def leave(self) -> bool:
         """Say goodbye; return False while it still has to wait for another runner."""

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.frozen import frozen
+from ..._records.gang import ABSENT, DRAINED, JOINED, LOST, RUNNING
 from .frames import short
-from .ranks import ABSENT, DRAINED, JOINED, LOST, RUNNING, RankAssignment
+from .ranks import RankAssignment
 from .reports import Reports
 from .restarts import Limits, RestartPolicy
 

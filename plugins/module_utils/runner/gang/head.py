@@ -16,13 +16,14 @@ import time
 from typing import Any
 
 from ..._records.job import Job
-from ..._records.run import StalledNode
+from ..._records.run import Pace, StalledNode
 from .base import GOODBYE_S, STALLED_S, Gang, heartbeat_s, is_pause, launch_identity
 from .coordinator import NAMES_SHOWN, OVER, Coordinator, join_names
 from .frames import AUTHENTICATED_BYTES, FROM_HEAD, Forged, Session, is_proof, new_nonce, parse, plain, proof
 from .link import Connection
 from .next_port import NextPort
 from .restarts import Limits
+from .signs import Signs
 
 # A connection that has not proven the key by then is closed.
 HANDSHAKE_S = 5.0
@@ -33,6 +34,8 @@ ACCEPTED_AT_ONCE = 256
 # Files that the runner opens beside connections: logs and pipes of the ranks.
 RUNNER_FILES = 1024
 BIND_S = 5.0
+# How long the head waits, after the last goodbye, for the processes of the members' runners to end.
+EXIT_S = 2.0
 # How often the head looks for silent nodes.
 SILENCE_CHECK_S = 1.0
 
@@ -57,7 +60,9 @@ class Head(Gang):
         self._pending: dict[str, tuple[float, Connection]] = {}  # by the head's nonce: since when, and the connection
         self._members: dict[int, tuple[Connection, Session]] = {}
         self._closed: list[tuple[int, str]] = []
-        self._stalled_s: dict[int, int] = {}  # by number
+        self._signs = Signs(job.nproc)
+        self._leavers: dict[int, Connection] = {}  # whose runners have said goodbye, and are about to exit
+        self._last_bye = now
         self._max_pending = 0
         self._leaving_since: float | None = None
         self._next_port = NextPort(job.rendezvous.port, gang.max_restarts)
@@ -124,31 +129,35 @@ class Head(Gang):
         return self.coordinator.summary()
 
     def stalled_nodes(self) -> list[StalledNode]:
-        seconds = {number: seconds for number, seconds in self._stalled_s.items() if number in self._members}
+        seconds = {number: seconds for number, seconds in self._signs.stalled_s.items() if number in self._members}
         if self.stalled_s >= STALLED_S:
             seconds[0] = self.stalled_s
         longest = sorted(seconds, key=lambda number: -seconds[number])[:NAMES_SHOWN]
         return [StalledNode(self.coordinator.nodes[number].name, seconds[number]) for number in longest]
 
-    def _note_stall(self, number: int, seconds: object) -> None:
-        if isinstance(seconds, int):
-            self._stalled_s[number] = seconds
-        else:
-            self._stalled_s.pop(number, None)
+    def statuses(self, now: float) -> list[dict[str, Any]] | None:
+        self._signs.note(0, self.sign, self.stalled_s, now)
+        return self._signs.statuses(self.coordinator.nodes, now)
+
+    def pace(self, now: float) -> Pace | None:
+        self._signs.note(0, self.sign, self.stalled_s, now)
+        return self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
 
     def leave(self) -> bool:
         now = time.monotonic()
         if self._leaving_since is None:
             self._leaving_since = now
             self._stop_listening()
-        return not self._members or now - self._leaving_since > GOODBYE_S
+        is_empty = not self._members and (not self._leavers or now - self._last_bye > EXIT_S)
+        return is_empty or now - self._leaving_since > GOODBYE_S
 
     def close(self) -> None:
         self._next_port.close()
         self._stop_listening()
-        for link, _session in self._members.values():
+        for link in (*(link for link, _session in self._members.values()), *self._leavers.values()):
             link.close()
         self._members.clear()
+        self._leavers.clear()
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -217,23 +226,33 @@ class Head(Gang):
         self.coordinator.on_heartbeat(number, now)
         kind, report = message.get("type"), message.get("report")
         if kind == "beat":
-            self._note_stall(number, message.get("stalled"))
+            self._signs.note(number, message.get("sign"), message.get("stalled"), now)
         elif kind == "running":
             self.coordinator.on_start(number)
         elif kind == "failed" and isinstance(report, dict):
             self.coordinator.on_failure(number, report, now)
         elif kind == "drained" and isinstance(report, dict):
+            self._signs.note_drained(number)
             self.coordinator.on_drained(number, report, now)
         elif kind == "request_stop":
             self.coordinator.on_stop_request(str(message.get("why")), float(message.get("grace") or 0))
         elif kind == "bye":
-            self._members.pop(number)[0].close()
+            self._await_exit(number, self._members.pop(number)[0], now)
             if self.coordinator.phase != OVER:
                 self.coordinator.on_loss(number, "its runner left")
         self._deliver_orders()
 
     def _note_closed(self, number: int, why: str) -> None:
         self._closed.append((number, why))
+
+    def _await_exit(self, number: int, link: Connection, now: float) -> None:
+        """Keep the connection of a runner that has said goodbye: the kernel closes it when the process has ended."""
+        self._leavers[number], self._last_bye = link, now
+        link.listen_to(lambda _line: None, functools.partial(self._note_exit, number))
+
+    def _note_exit(self, number: int, _why: str) -> None:
+        self._leavers.pop(number, None)
+        self._signs.note_exit(number)
 
     def _deliver_orders(self) -> None:
         for number, order in self.coordinator.take_orders():

@@ -79,8 +79,12 @@ class Member(Gang):
             self._lose(f"no sign of life from the head's runner for {timeout:.0f} s")
         elif now >= self._next_beat:
             self._next_beat = now + self._beat_s
-            stalled = {"stalled": self.stalled_s} if self.stalled_s >= STALLED_S else {}
-            self._send({"type": "beat", **stalled})
+            self._send_sign()
+
+    def _send_sign(self) -> None:
+        stalled = {"stalled": self.stalled_s} if self.stalled_s >= STALLED_S else {}
+        sign = {} if self.sign is None else {"sign": self.sign.to_short_dict()}
+        self._send({"type": "beat", **stalled, **sign})
 
     def report_running(self) -> None:
         self._send({"type": "running"})
@@ -90,6 +94,7 @@ class Member(Gang):
 
     def report_drained(self, report: dict[str, Any]) -> None:
         self._drained_report = report
+        self._send_sign()  # the last one: it says how far this node came
         self._send({"type": "drained", "report": report})
         if self._loss:
             self._end_alone()

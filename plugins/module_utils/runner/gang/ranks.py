@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-ABSENT, JOINED, RUNNING, DRAINED, LOST = "absent", "joined", "running", "drained", "lost"
+from ..._records.gang import ABSENT, DRAINED, JOINED, LOST
 
 
 @dataclasses.dataclass

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.cause import likeliest_first
+from ..._records.gang import ABSENT, DRAINED, LOST, RUNNING
 from ..._records.run import EndedAttempt, NodeReport
 from ..._text.stamps import utc
 from .frames import short
-from .ranks import ABSENT, DRAINED, LOST, RUNNING, GangNode
+from .ranks import GangNode
 
 # In a large cluster the first failures explain the others.
 MAX_REPORTS = 32
