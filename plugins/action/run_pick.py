@@ -31,38 +31,40 @@ class ActionModule(ControllerAction):
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if args["heads"]:
             return self._ask_head(args, variables)
-        return self._pick(answers(variables, args), args, variables)
+        infos, request = answers(variables, args), args["request"]
+        run_id = self._pick(infos, args, variables)
+        return {"run_id": run_id, "head": _head(infos, run_id, request, variables["groups"])}
 
     def _ask_head(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return the run as its head knows it, and whom else to ask: all others where the head does not know it."""
-        heads = args["heads"]
+        heads, stopped = args["heads"], args["stopped"]
         infos = answers(variables, {**args, "nodes": heads})
         nodes = args["request"].get("nodes") or variables["groups"].get("nodes", [])
         others = [node for node in nodes if node not in heads]
         try:
-            chosen = self._pick(infos, args, variables)
+            # A stop was of a run that had been chosen.
+            run_id = args["run_id"] if stopped else self._pick(infos, args, variables)
         except NoRun:
             return {"run_id": None, "head": None, "ask": others}
-        run_id = chosen["run_id"]
+        chosen = {"run_id": run_id, "head": _head(infos, run_id, args["request"], variables["groups"])}
         head = next((info for info in infos if info.run.run_id == run_id and info.nodes), None)
         if head is None:
             return {**chosen, "ask": others}
-        stopped = args["stopped"]
         ask = unfinished_nodes(head.run, head.nodes, nodes) if stopped else unknown_nodes(head.run, head.nodes)
         return {**chosen, "ask": [node for node in others if node in ask]}
 
-    def _pick(self, infos: Sequence[Info], args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def _pick(self, infos: Sequence[Info], args: dict[str, Any], variables: dict[str, Any]) -> str:
         hosts = variables["hostvars"]
         workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
         request = args["request"]
         asked = args["run_id"] or request.get("run_id")
-        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
-        return {"run_id": run_id, "head": _head(infos, run_id, request.get("experiments"), variables["groups"])}
+        return pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
 
 
-def _head(infos: Sequence[Info], run_id: str, experiments: str | None, groups: Mapping[str, Any]) -> str | None:
+def _head(infos: Sequence[Info], run_id: str, request: Mapping[str, Any], groups: Mapping[str, Any]) -> str | None:
     """Return the node with node rank 0: by the plan that is here, else as a spare says; else the group's first."""
     nodes, spares = groups.get("nodes", []), groups.get("spares", [])
+    experiments = request.get("experiments")
     candidates = head_candidates(infos, run_id, nodes, spares) if spares else []
     plan = parse_json(read_text(Path(experiments, run_id, "plan.json"))) if spares and experiments else None
     by_plan = [node for node, part in (planned(plan) or {}).items() if part.first_rank == 0]
