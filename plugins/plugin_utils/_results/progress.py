@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
 from ansible_collections.muster.train.plugins.module_utils._records.run import (
     Heartbeat,
+    Pace,
     Progress,
     RunRecord,
     StalledNode,
@@ -21,6 +22,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import (
 from .._text.table import one_line
 from .verdict import NO_METRICS
 
+# The part of its steps by which a node may be behind the fastest one, and the steps that are too few to compare.
+BEHIND, FEW_STEPS = 0.1, 5
+# Seconds after which the age of the last step is shown, and after which a run may hang in which nothing moves: before
+# its first step a script loads and compiles for minutes.
+OLD_STEP_S, STALLED_S, STALLED_AT_START_S = 10.0, 60.0, 300.0
+
 
 @frozen
 class Sample:
@@ -28,6 +35,7 @@ class Sample:
 
     begun: the launchers of all nodes were started, or the run has ended by now. why: the reason of the phase.
     verdict: the run's, once it has ended. attempt: counted from 0. stalled: which storage does not answer.
+    pace: how the nodes move, as the head sees it.
     """
 
     phase: str
@@ -39,6 +47,7 @@ class Sample:
     verdict: str | None = None
     attempt: int = 0
     stalled: str = ""
+    pace: Pace | None = None
 
     @property
     def shown(self) -> str:
@@ -76,6 +85,7 @@ def sample_of(run: RunRecord, heartbeat: Heartbeat) -> Sample | None:
         verdict=run.end.verdict if over and run.end and run.end.verdict in ENDED else None,
         attempt=run.attempt or 0,
         stalled="" if over else stall_text(heartbeat.stalled),
+        pace=heartbeat.pace if run.phase == "running" else None,
     )
 
 
@@ -118,6 +128,29 @@ def stall_text(stalled: Sequence[StalledNode]) -> str:
     return f"storage does not answer: {nodes}" if nodes else ""
 
 
+def pace_text(pace: Pace | None) -> str:
+    """Return e.g. ``slowest n3 (rank 24): step 110, 12 % behind  last step 0:14 ago``, empty where all move together.
+
+    A run none of whose ranks makes a step or prints anything is ``stalled 3:10``.
+    """
+    if pace is None:
+        return ""
+    behind, step = pace.behind, pace.step
+    slowest = ""
+    if pace.slowest and behind is not None and step is not None and step >= FEW_STEPS and BEHIND < behind <= 1:
+        rank = "" if pace.rank is None else f" (rank {pace.rank})"
+        slowest = f"slowest {one_line(pace.slowest)}{rank}: step {step:.0f}, {behind:.0%} behind".replace("%", " %")
+    return "  ".join(filter(None, [slowest, _age_text(pace)]))
+
+
+def _age_text(pace: Pace) -> str:
+    ages = [age for age in (pace.step_age_s, pace.line_age_s) if age is not None and math.isfinite(age)]
+    if ages and min(ages) >= (STALLED_AT_START_S if pace.step_age_s is None else STALLED_S):
+        return f"stalled {clock(min(ages))}"
+    age = pace.step_age_s
+    return f"last step {clock(age)} ago" if age is not None and math.isfinite(age) and age >= OLD_STEP_S else ""
+
+
 def status_text(now: Sample) -> str:
     """Return the line without the times, e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s``."""
     return "  ".join(filter(None, [_phase_text(now), now.stalled]))
@@ -143,4 +176,10 @@ def _phase_text(now: Sample) -> str:
 def progress_line(first: Sample, now: Sample) -> str:
     """Return e.g. ``running  step 120/400  loss 2.134  4.1k tokens/s  0:12 elapsed  ETA 0:28``."""
     eta = eta_s(first, now) if now.phase == "running" else None
-    return f"{status_text(now)}  {clock(now.elapsed_s)} elapsed" + (f"  ETA {clock(eta)}" if eta else "")
+    parts = [
+        status_text(now),
+        pace_text(now.pace),
+        f"{clock(now.elapsed_s)} elapsed",
+        f"ETA {clock(eta)}" if eta else "",
+    ]
+    return "  ".join(filter(None, parts))

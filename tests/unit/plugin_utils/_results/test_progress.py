@@ -10,12 +10,13 @@ import json
 
 import pytest
 
-from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
+from ansible_collections.muster.train.plugins.module_utils._records.run import Pace, Progress
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
     begins_anew,
     clock,
     eta_s,
+    pace_text,
     progress_line,
     read_sample,
     status_text,
@@ -130,3 +131,38 @@ def test_what_is_left_is_counted_anew_in_each_attempt() -> None:
     assert begins_anew(again, steps[0])
     assert begins_anew(steps[0], steps[1]), "the first heartbeat was of the attempt before"
     assert not begins_anew(steps[1], steps[2])
+
+
+@pytest.mark.parametrize(
+    ("pace", "text"),
+    [
+        (None, ""),
+        (Pace("n3", 24, 110, 0.12, 1.0, 2.0), "slowest n3 (rank 24): step 110, 12 % behind"),
+        (Pace("n3", 24, 110, 0.1, 1.0, 2.0), ""),
+        (Pace("n3", 24, 4, 0.5, 1.0, 2.0), ""),
+        (Pace("n3", 24, 110, 0.05, 14.2, 2.0), "last step 0:14 ago"),
+        (Pace("n3", 24, 110, 0.5, 14.2, 2.0), "slowest n3 (rank 24): step 110, 50 % behind  last step 0:14 ago"),
+        (Pace("n3", 24, 110, 0.05, 300.0, 190.0), "stalled 3:10"),
+        (Pace("n3", 24, 110, 0.05, 190.0, 300.0), "stalled 3:10"),
+        (Pace("n3", 24, 110, 0.05, 300.0, 2.0), "last step 5:00 ago"),
+        (Pace(line_age_s=190.0), ""),
+        (Pace(line_age_s=310.0), "stalled 5:10"),
+        (Pace("a\nb", None, 110, 0.5, float("nan"), float("inf")), "slowest a b: step 110, 50 % behind"),
+        (Pace("n3", 24, 110, float("nan"), 1.0), ""),
+    ],
+)
+def test_the_slowest_node_and_what_does_not_move(pace: Pace | None, text: str) -> None:
+    assert pace_text(pace) == text
+
+
+def test_the_pace_is_read_from_the_heartbeat_while_the_ranks_run() -> None:
+    pace = {"slowest": "n3", "rank": 24, "step": 110, "behind": 0.5, "step_age_s": 70, "line_age_s": 80}
+    beat = json.dumps({"count": 3, "elapsed_s": 90.0, "pace": pace})
+    running = read_sample(json.dumps({"phase": "running"}), beat)
+    assert running is not None
+    assert progress_line(running, running).endswith(
+        "slowest n3 (rank 24): step 110, 50 % behind  stalled 1:10  1:30 elapsed"
+    )
+    ended = read_sample(json.dumps({"phase": "succeeded"}), beat)
+    assert ended is not None
+    assert ended.pace is None
