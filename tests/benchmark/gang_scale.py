@@ -29,14 +29,29 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
+from ansible_collections.muster.train.plugins.module_utils._records.gang import NodeSign
 from ansible_collections.muster.train.plugins.module_utils._records.job import Job
-from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, report_of
+from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress
+from ansible_collections.muster.train.plugins.module_utils.runner import files
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.base import Gang, heartbeat_s, report_of
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.head import Head
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.member import Member
-from ansible_collections.muster.train.plugins.module_utils.runner.supervisor import TICK_S
+from ansible_collections.muster.train.plugins.module_utils.runner.supervisor import HEARTBEAT_S, TICK_S
 from ansible_collections.muster.train.tests.support.gang import KEY, make_gang
 
 CONTEXT = multiprocessing.get_context("spawn")
+# What a node of eight ranks says of itself.
+SIGN = NodeSign(
+    phase="running",
+    attempt=0,
+    elapsed_s=3600.5,
+    progress=Progress(12345, 100000, 2.3456789, 41234.5, 10.123),
+    step_age_s=0.4,
+    line_age_s=0.4,
+    pids=list(range(1234560, 1234568)),
+    starter="systemd",
+    memlock=MemlockLimits(-1, -1),
+)
 # Four signs of life of a large gang's nodes.
 IDLE_S = 20.0
 HEADERS = "members  strangers  go s   stop s  head %  member %  head MiB"
@@ -61,8 +76,17 @@ def lead(job: Job, word: Connection) -> None:
     head = Head(job, KEY.encode(), selector)
     selector.register(word, selectors.EVENT_READ, lambda _events: None)
     word.send("listens")
+    written_s = heartbeat_s(job.nnodes, job.gang.lost_after)
+    next_beat = next_statuses = 0.0
     while True:
         turn(selector, [head])
+        now = time.monotonic()
+        if now >= next_beat:
+            next_beat = now + HEARTBEAT_S
+            head.pace(now)
+        if now >= next_statuses:
+            next_statuses = now + written_s
+            files.write_json(f"{Path(job.workdir).parent}/nodes.json", head.statuses(now), durable=False)
         head.orders.clear()
         if word.poll():
             if word.recv() == "end":
@@ -146,6 +170,7 @@ def measure(count: int, strangers: int, home: Path) -> dict[str, Any]:
         go = until(lambda: ordered(members, "go"), selector, members)
         for member in members:
             member.orders.clear()
+            member.sign = SIGN
             member.report_running()
         mine.send("cost")
         head_before, _memory = mine.recv()

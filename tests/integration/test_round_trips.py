@@ -115,3 +115,19 @@ def test_preflight_contacts_every_node_once(cluster: Cluster, tmp_path: Path) ->
     for node in cluster.names:
         assert [action for action in actions[node] if action not in CONTROLLER] == ["muster.train.node_facts"]
     assert {node: starts(cluster, node) for node in cluster.names} == dict.fromkeys(cluster.names, 1)
+
+
+def test_status_and_stop_ask_the_head_alone(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.names = ["a", "b", "c"]
+    counted(cluster)
+    for name in ("launching", "asking", "stopping"):
+        (tmp_path / name).mkdir()
+    launch(cluster, tmp_path / "launching", follow=False, script_args=["--seconds", "300"])
+    cluster.wait_phase(RUN_ID, "running")
+    for node in cluster.names:
+        (cluster.home / f"{node}.starts").write_text("")
+    by_node(play(cluster, tmp_path / "asking", "playbooks/status.yml", run_id=RUN_ID))
+    assert {node: starts(cluster, node) for node in cluster.names} == {"a": 1, "b": 0, "c": 0}
+    by_node(play(cluster, tmp_path / "stopping", "playbooks/stop.yml", run_id=RUN_ID))
+    assert {node: starts(cluster, node) for node in cluster.names} == {"a": 3, "b": 0, "c": 0}
+    assert cluster.processes() == []
