@@ -68,8 +68,8 @@ class NodeStatus(Document):
     """What the head knows of a node: its state in the gang, its last sign of life, and how its part ended.
 
     number: its place in the plan, spares behind the nodes; node_rank: None for a spare without ranks. heard_s: seconds
-    since its runner was last heard. phase, why, exit_code, signal, stuck (processes stay) and ended (UTC) are
-    of its part's end.
+    since its runner was last heard, sign_age_s: since the sign came. phase, why, exit_code, signal, stuck (processes
+    stay) and ended (UTC) are of its part's end.
     """
 
     OWN_READERS = {"state": as_state}  # noqa: RUF012
@@ -80,6 +80,7 @@ class NodeStatus(Document):
     state: str = ABSENT
     heard_s: float | None = None
     stalled_s: int = 0
+    sign_age_s: float | None = None
     sign: NodeSign | None = None
     phase: str | None = None
     why: str | None = None
@@ -110,12 +111,13 @@ def read_nodes(data: object) -> list[NodeStatus]:
 
 
 def older(status: NodeStatus, seconds: float) -> NodeStatus:
-    """Return a status that was written so many seconds ago as it is now."""
+    """Return a status that was written so many seconds ago as it is now, and its sign as if it had just come."""
     sign = status.sign
     if sign is not None:
-        ages = {name: _later(getattr(sign, name), seconds) for name in ("step_age_s", "line_age_s", "elapsed_s")}
+        since = (status.sign_age_s or 0.0) + seconds
+        ages = {name: _later(getattr(sign, name), since) for name in ("step_age_s", "line_age_s", "elapsed_s")}
         sign = dataclasses.replace(sign, **ages)
-    return dataclasses.replace(status, sign=sign, heard_s=_later(status.heard_s, seconds))
+    return dataclasses.replace(status, sign=sign, sign_age_s=None, heard_s=_later(status.heard_s, seconds))
 
 
 def _later(age: float | None, seconds: float) -> float | None:

@@ -25,8 +25,7 @@ from .next_port import NextPort
 from .restarts import Limits
 from .signs import Signs
 
-# A connection that has not proven the key by then is closed.
-HANDSHAKE_S = 5.0
+HANDSHAKE_S = 5.0  # a connection that has not proven the key by then is closed
 BACKLOG = 4096
 # Pending connections allowed beyond two per node; the oldest is dropped for a new one.
 EXTRA_PENDING = 1024
@@ -34,10 +33,8 @@ ACCEPTED_AT_ONCE = 256
 # Files that the runner opens beside connections: logs and pipes of the ranks.
 RUNNER_FILES = 1024
 BIND_S = 5.0
-# How long the head waits, after the last goodbye, for the processes of the members' runners to end.
-EXIT_S = 2.0
-# How often the head looks for silent nodes.
-SILENCE_CHECK_S = 1.0
+EXIT_S = 2.0  # how long the head waits, after the last goodbye, for the members' runners to exit
+SILENCE_CHECK_S = 1.0  # how often the head looks for silent nodes
 
 
 class Head(Gang):
@@ -53,7 +50,8 @@ class Head(Gang):
         self._run = launch_identity(job)
         self._selector = selector
         self._beat_s = heartbeat_s(job.nnodes, job.gang.lost_after)
-        self._next_beat = self._next_silence_check = self._last_tick = now
+        self._next_beat = self._next_silence_check = self._next_pace = self._last_tick = now
+        self._pace: Pace | None = None
         self._lost_after = gang.lost_after
         self._stop_grace = float(job.stop_grace)
         self._pause_s = self._pause_until = 0.0
@@ -140,16 +138,19 @@ class Head(Gang):
         return self._signs.statuses(self.coordinator.nodes, now)
 
     def pace(self, now: float) -> Pace | None:
-        self._signs.note(0, self.sign, self.stalled_s, now)
-        return self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
+        if now >= self._next_pace:
+            self._next_pace = now + self._beat_s
+            self._signs.note(0, self.sign, self.stalled_s, now)
+            self._pace = self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
+        return self._pace
 
     def leave(self) -> bool:
         now = time.monotonic()
         if self._leaving_since is None:
             self._leaving_since = now
             self._stop_listening()
-        is_empty = not self._members and (not self._leavers or now - self._last_bye > EXIT_S)
-        return is_empty or now - self._leaving_since > GOODBYE_S
+        waits_for_exits = bool(self._leavers) and now - self._last_bye <= EXIT_S
+        return not (self._members or waits_for_exits) or now - self._leaving_since > GOODBYE_S
 
     def close(self) -> None:
         self._next_port.close()

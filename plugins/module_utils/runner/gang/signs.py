@@ -12,10 +12,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._records.gang import EXITED, NodeSign, NodeStatus
+from ..._records.gang import EXITED, NodeSign
 from ..._records.run import Pace
 from ..._text.stamps import utc
 from .ranks import GangNode
+
+# What a report has of the end of a node's part that is written.
+ENDS = ("phase", "why", "exit_code", "signal", "stuck")
 
 
 class Signs:
@@ -23,7 +26,8 @@ class Signs:
 
     def __init__(self, nproc: int) -> None:
         self._nproc = nproc
-        self._signs: dict[int, tuple[float, NodeSign]] = {}  # with the time at which each came
+        # When each came, and what of it is written; to_dict would take ten times as long.
+        self._signs: dict[int, tuple[float, NodeSign, dict[str, Any]]] = {}
         self._ended: dict[int, str] = {}  # when a node's part of the attempt ended (UTC)
         self._exited: set[int] = set()
         self.stalled_s: dict[int, int] = {}  # for how long the storage of a node has not answered
@@ -34,10 +38,16 @@ class Signs:
             self.stalled_s[number] = stalled_s
         else:
             self.stalled_s.pop(number, None)
+        if isinstance(sign, dict):
+            sign = NodeSign.from_dict(sign)
         if isinstance(sign, NodeSign):
-            self._signs[number] = now, sign
-        elif isinstance(sign, dict):
-            self._signs[number] = now, NodeSign.from_dict(sign)
+            data = _known(vars(sign))
+            for name in ("progress", "memlock"):
+                if name in data:
+                    data[name] = _known(vars(data[name]))
+            if sign.warnings:
+                data["warnings"] = [vars(warning) for warning in sign.warnings]
+            self._signs[number] = now, sign, data
 
     def note_drained(self, number: int) -> None:
         """Note that a node's part of the attempt has ended now."""
@@ -52,29 +62,27 @@ class Signs:
         return [self._status(number, node, now) for number, node in enumerate(nodes)]
 
     def _status(self, number: int, node: GangNode, now: float) -> dict[str, Any]:
-        came, sign = self._signs.get(number, (now, None))
         report = node.report or {}
-        status = NodeStatus(
-            node=node.name,
-            number=number,
-            node_rank=node.rank,
-            state=EXITED if number in self._exited else node.state,
-            heard_s=round(now - (node.last_heard if number else now), 1),
-            stalled_s=self.stalled_s.get(number, 0),
-            phase=report.get("phase"),
-            why=report.get("why"),
-            exit_code=report.get("exit_code"),
-            signal=report.get("signal"),
-            stuck=report.get("stuck") is True,
-            ended=self._ended.get(number) if node.report else None,
-        )
-        return {**vars(status), "sign": sign and _as_of(sign, now - came)}
+        status = {
+            "node": node.name,
+            "number": number,
+            "node_rank": node.rank,
+            "state": EXITED if number in self._exited else node.state,
+            "heard_s": round(now - node.last_heard, 1) if number else 0.0,
+            "stalled_s": self.stalled_s.get(number),
+            "ended": self._ended.get(number) if report else None,
+            **{name: report.get(name) for name in ENDS if report},
+        }
+        if number in self._signs:
+            came, _sign, data = self._signs[number]
+            status.update(sign=data, sign_age_s=round(now - came, 1))
+        return _known(status)
 
     def pace(self, nodes: Sequence[GangNode], attempt: int, now: float) -> Pace | None:
         """Return how the nodes of an attempt move; None before any of them has given a sign."""
         steps: list[tuple[float, int, float]] = []
         step_ages, line_ages = [], []
-        for number, (came, sign) in self._signs.items():
+        for number, (came, sign, _data) in self._signs.items():
             rank = nodes[number].rank
             if rank is None or sign.attempt != attempt:
                 continue
@@ -102,15 +110,9 @@ def _expected(step: float, sign: NodeSign, seconds: float) -> float:
     return step * (1 + seconds / elapsed_s) if elapsed_s > seconds else step
 
 
-def _as_of(sign: NodeSign, seconds: float) -> dict[str, Any]:
-    """Return a sign that came so many seconds ago as plain data of now. (to_dict takes ten times as long.)"""
-    data = dict(vars(sign))
-    for name in ("elapsed_s", "step_age_s", "line_age_s"):
-        data[name] = _rounded(None if data[name] is None else data[name] + seconds)
-    data["progress"] = sign.progress and vars(sign.progress)
-    data["memlock"] = sign.memlock and vars(sign.memlock)
-    data["warnings"] = [vars(warning) for warning in sign.warnings]
-    return data
+def _known(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what is not the default: the document of a thousand nodes is written every few seconds."""
+    return {name: value for name, value in data.items() if value not in (None, [])}
 
 
 def _rounded(seconds: float | None) -> float | None:

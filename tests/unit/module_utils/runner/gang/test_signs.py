@@ -54,7 +54,7 @@ def test_the_last_sign_counts_and_grows_older() -> None:
         signs.note(1, sign(step), None, now=10.0)
     statuses = signs.statuses(nodes(RUNNING, RUNNING), now=14.0)
     document = NodesDocument.from_dict({"nodes": statuses})
-    last = document.nodes[1].sign
+    last = older(document.nodes[1], 0.0).sign
     assert last is not None
     assert (last.progress, last.elapsed_s, last.step_age_s, last.line_age_s) == (Progress(step=2), 104.0, 4.0, 9.0)
     later = older(document.nodes[1], 3.0)
