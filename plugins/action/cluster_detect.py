@@ -59,7 +59,8 @@ class ActionModule(ControllerAction):
         answers = read_answers(hosts, nodes, args["register"], OF_NODE)
         report = detect(answers, policy, users_of(settings, policy.env))
         report = dataclasses.replace(report, findings=[*faults, *refused, *report.findings])
-        document = json.dumps(_document(report, request), indent=2) + "\n"
+        described = _document(report, request)
+        document = json.dumps(described, indent=2) + "\n"
         # dir is only a default, so that a page requested elsewhere leaves nothing in it.
         page = Path(parameters["page"] or Path(args["dir"], "detect.html")).expanduser()
         beside = page.with_name(f"{page.stem if page.suffix in ('.html', '.htm') else page.name}.json")
@@ -72,13 +73,13 @@ class ActionModule(ControllerAction):
         if not self._task.check_mode:
             for path, text in ((page, html), (beside, document)):
                 write_text(path, text, "page", PAGE_EXPECTED)
-        if parameters["output"] == "json":
-            show([document.rstrip("\n")])
-        else:
-            show(["", *render_text(report, WIDTH)])
+        show(["", *render_text(report, WIDTH)])
         if not self._task.check_mode:
             show(["", *aligned([("page", relative(page)), ("document", relative(beside))])])
         stopping = [finding for finding in report.all_findings if finding.stops]
+        if self.is_document_requested:
+            places = {"page": result["page"], "document": result["document"]}
+            self.document = {**described, **places, "errors": [finding.to_error() for finding in stopping]}
         if stopping:
             return {**result, "failed": True, "msg": "\n".join(finding_lines(stopping))}
         return result

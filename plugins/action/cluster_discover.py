@@ -56,6 +56,8 @@ class ActionModule(ControllerAction):
         show(_summary(discovered))
         stopping = [finding for finding in discovered.findings if finding.stops]
         result: dict[str, Any] = {"unreached": [finding.to_dict() for finding in stopping]}
+        if self.is_document_requested:
+            self.document = {**discovered.to_dict(), "errors": [finding.to_error() for finding in stopping]}
         # With two names for one machine, the right one is not known.
         if not discovered.reached or any(finding.status == "fail" for finding in stopping):
             messages = [*finding_lines(stopping), "nothing was written"]
@@ -75,6 +77,8 @@ class ActionModule(ControllerAction):
         patterns = {**wanted, **inventory.files(templates, discovered, undated)}
         differing = [name for name in wanted if not inventory.same(before[name], patterns[name])]
         result.update(changed=bool(differing), inventory=str(home))
+        if self.document is not None:
+            self.document = {**self.document, "inventory": str(home.absolute())}
         if self._task.diff or self._task.check_mode:
             result["diff"] = [diff(home / name, before[name], wanted[name]) for name in differing]
         if not self._task.check_mode:

@@ -67,6 +67,8 @@ class ActionModule(ControllerAction):
         policy, faults = ClusterPolicy.read(settings)
         checks, refused = read_checks(settings)
         if faults or refused:
+            if self.is_document_requested:
+                self.document = {"code": 2, "errors": [fault.to_error() for fault in (*faults, *refused)]}
             return {"failed": True, "code": 2, "msg": "\n".join(finding.lines([*faults, *refused]))}
         nodes = request["nodes"]
         hosts = self.node_answers(nodes, args["register"], OF_NODE, variables)
@@ -77,23 +79,21 @@ class ActionModule(ControllerAction):
         defaults, _refused = standing(native(head, "launch_defaults"), request["parameters"]["mode"])
         report = report_on(cluster.with_answers(answers, users_of(defaults, policy.env)))
         document = {"created": request["created"], "command": request["command"], **report_document(report)}
-        is_document = request["parameters"]["output"]["value"] == "json"
-        if is_document:
-            show([json.dumps(document, indent=2)])
-        else:
-            show(["", *render_report(report, WIDTH)])
-            if report.code:
-                show(["", report_verdict(report)], constants.config.get_config_value("COLOR_ERROR"))
+        show(["", *render_report(report, WIDTH)])
+        if report.code:
+            show(["", report_verdict(report)], constants.config.get_config_value("COLOR_ERROR"))
+        if self.is_document_requested:
+            self.document = {**document, "errors": [fault.to_error() for fault in report.findings if fault.stops]}
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)
         path = request["parameters"].get("page", {}).get("value")
         if path:
             html = finished(render_page(report), request["created"], clean(request["command"]))
-            changed |= self.write_page(Path(path).expanduser(), html, shown=not is_document)
+            changed |= self.write_page(Path(path).expanduser(), html)
         result = {"changed": changed, "code": report.code, "verdict": report_verdict(report)}
         if report_stops(report, args["stop_on"]):
-            result.update(failed=True, msg=result.pop("verdict"), reported=not is_document)
+            result.update(failed=True, msg=result.pop("verdict"), reported=True)
         return result
 
 

@@ -17,7 +17,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import E
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
+from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
+from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import JSON_LINES, requested_format
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import (
     ProgressLine,
     print_after_interrupt,
@@ -25,6 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command, hints
+from ansible_collections.muster.train.plugins.plugin_utils._results.documents import SampleLines
 from ansible_collections.muster.train.plugins.plugin_utils._results.progress import (
     Sample,
     begins_anew,
@@ -106,6 +109,8 @@ class ActionModule(Action):
         except _Unreadable as error:
             lines = [f"{error}; nothing was stopped. When it can be read again:", *commands]
             raise UserError("\n".join(lines)) from None
+        if self.is_document_requested:
+            self.document = {"run_id": run_id}
         if followed["interrupted"]:
             print_after_interrupt(f"{run_id} is still {followed['phase'] or 'active'}; nothing was collected")
             show(commands)
@@ -226,6 +231,8 @@ class ActionModule(Action):
 
     def _follow(self, args: dict[str, Any], variables: dict[str, Any], logs: str) -> dict[str, Any]:
         line = ProgressLine(self._clock)
+        lines = SampleLines(args["run_id"], self._clock)
+        are_lines_requested = requested_format(self._loader) == JSON_LINES
         began = self._clock()
         hinted = False
         first: Sample | None = None
@@ -240,6 +247,8 @@ class ActionModule(Action):
                     first = now
                 if phase in NOT_BEGUN:
                     return {"ended": True, "phase": phase, "interrupted": False}
+                if are_lines_requested and (text := lines.next_line(first, now)):
+                    print_document(text)
                 line.draw(progress_line(first, now), status_text(now), last=phase in ENDED)
                 if phase in ENDED:
                     return {"ended": True, "phase": phase, "interrupted": False}

@@ -17,6 +17,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     read_text,
     values,
 )
+from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import call_with, command
@@ -46,11 +47,12 @@ class ActionModule(ControllerAction):
         paths = [path for path in _experiments(folder) if request.get("run_id") in (None, path.name)]
         entries = [summarize(path.name, read_text(path / "run.yml")) for path in paths]
         chosen = select(entries, PARAMETERS, *(settings.get(name) for name in ("where", "sort", "last")))
-        rows = [entry.to_dict() for entry in chosen]
+        # A key that a user added to run.yml may hold a date.
+        rows = json.loads(json.dumps([entry.to_dict() for entry in chosen], default=str))
+        if self.is_document_requested:
+            self.document = {"folder": str(folder), "experiments": rows}
         if settings.get("output") == "csv":
-            show([to_csv(chosen).rstrip("\n")])
-        elif settings.get("output") == "json":
-            show([json.dumps({"folder": str(folder), "experiments": rows}, indent=2, default=str)])
+            print_document(to_csv(chosen).rstrip("\n"))
         else:
             _show(chosen, len(entries), request)
         return {"experiments": rows}

@@ -73,6 +73,8 @@ class ActionModule(ControllerAction):
         shown = [Finding(**finding) for finding in plan["findings"] if finding["check"] in SHOWN]
         if left_out or shown:
             result["warnings"] = lines(dict.fromkeys([*left_out, *shown]))
+        if self._task.check_mode and self.is_document_requested:
+            self.document = {"run_id": plan["run_id"], "world_size": plan["world_size"], "plan": plan}
         if not (self._task.check_mode or self._task.diff):
             return result
         # A launch does not show the plan, so it does not import this.

@@ -24,9 +24,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError, error_record
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
-from ansible_collections.muster.train.plugins.plugin_utils._results import remaining, report
+from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import (
     RESULT_OPTIONS,
@@ -72,12 +72,14 @@ class ActionModule(ControllerAction):
             why, lines = report.not_started(infos, args["why"])
             message = clean(f"{run_id} did not start: {why}")
             show([clean(f"{run_id} did not start:"), *lines] if lines else [message], color_of("COLOR_ERROR"))
+            self._keep(documents.of_run(run_id, infos), error_record(message))
             return {"failed": True, "msg": message, "reported": True}
         if args["what"] == "hints":
             where = report.places([], _shown_path(request, run_id))
             if args["why"]:
                 show(["", clean(args["why"])], color_of("COLOR_WARN"))
             show(["", f"run {clean(run_id)}", *aligned([*hints(str(run_id), request.get("call"), HINTS), *where])])
+            self._keep(documents.of_run(run_id, infos, experiment=_experiment(request, run_id)))
             return {"run_id": run_id}
         if args["what"] == "stopping":
             show(report.asking(infos, run_id, args["grace"]))
@@ -90,12 +92,18 @@ class ActionModule(ControllerAction):
             if wrong := report.no_such_rank(runs, request.get("parameters", {}).get("rank")):
                 raise UserError(clean(wrong))
             show(_logs(infos, request))
+            asked = values(request)
+            chosen = (asked.get(name) for name in ("lines", "node", "rank"))
+            self._keep(documents.of_logs(run_id, infos, *chosen))
         else:
             _print_status(args["what"], run_id, infos, verdict, request, replaced)
+            self._keep(documents.of_run(run_id, infos, verdict, replaced, _experiment(request, run_id)))
         if args["succeed_on"] and verdict.verdict not in args["succeed_on"]:
             # One line: Ansible prints all of a failed result, and the rest is already shown above.
-            why = f": {verdict.why}" if verdict.why else ""
-            return {"failed": True, "msg": clean(f"{run_id} {verdict.verdict}{why}"), "reported": True}
+            error = documents.of_verdict(run_id, verdict)
+            if self.document is not None:
+                self._keep(self.document, error)
+            return {"failed": True, "msg": clean(error["message"]), "reported": True}
         silent = report.unanswered(infos) if args["all_answer"] else []
         if silent:
             missed = (
@@ -103,14 +111,20 @@ class ActionModule(ControllerAction):
                 if args["what"] == "result"
                 else "Its processes of the run were not reached"
             )
-            raise UserError(clean(f"{'; '.join(silent)}. {missed}: repeat the command when the node answers"))
+            raise ReportedError(clean(f"{'; '.join(silent)}. {missed}: repeat the command when the node answers"))
         return {"run_id": run_id, "verdict": verdict.to_dict()}
+
+    def _keep(self, document: Mapping[str, Any], *errors: Mapping[str, Any]) -> None:
+        """Keep the document if it is requested, with more errors before its own."""
+        if self.is_document_requested:
+            self.document = {**document, "errors": [*errors, *document.get("errors", [])]}
 
     def _show_removed(self, nodes: Sequence[str], register: str, hostvars: Mapping[str, Any]) -> None:
         removed = [teardown.answer(node, plain((hostvars.get(node) or {}).get(register))) for node in nodes]
         show(["", *teardown.lines(removed, self._task.check_mode, WIDTH), ""])
+        self._keep(teardown.document(removed, self._task.check_mode))
         if failed := [answer.node for answer in removed if answer.failed]:
-            raise UserError(
+            raise ReportedError(
                 f"{', '.join(failed)}: not everything was removed, see above; fix it and run teardown again"
             )
 
@@ -159,6 +173,12 @@ def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
 
 def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:
     """Return the experiment's directory in its shortest form."""
+    path = _experiment(request, run_id)
+    return None if path is None else relative(path)
+
+
+def _experiment(request: dict[str, Any], run_id: str | None) -> str | None:
+    """Return the experiment's directory on this controller."""
     if not request.get("experiments") or not run_id:
         return None
-    return relative(os.path.join(request["experiments"], run_id))
+    return os.path.join(request["experiments"], run_id)

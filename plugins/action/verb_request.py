@@ -98,7 +98,7 @@ class ActionModule(ControllerAction):
         except InvalidRequest as refused:
             lines += refused.lines
         if lines:
-            raise UserError("\n".join(lines))
+            raise InvalidRequest(lines)
         warnings = [warning + command("collect", request["run_id"], request["call"])] if warning else []
         if args["verb"] in RECORDING:
             make = args["verb"] == "launch" and not self._task.check_mode

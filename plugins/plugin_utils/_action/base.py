@@ -17,6 +17,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import transform_to_native_types
 
 from .._findings.errors import UserError
+from . import output_format
 from .controller import end_with_controller, end_without_reader, print_lines_at_once
 from .screen import show
 
@@ -36,15 +37,30 @@ class Action(ActionBase):
     OPTIONS: ClassVar[Mapping[str, Any]] = {}
     TRANSFERS_FILES = False
     _supports_check_mode = True
+    # What `perform` knows of the verb's document so far; only made where it is requested.
+    document: Mapping[str, Any] | None = None
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         end_with_controller()
         result: dict[str, Any] = super().run(tmp, task_vars)
         args = transform_to_native_types(self.validate_argument_spec(self.OPTIONS)[1], redact=False)
         try:
-            return {**result, "changed": False, **self.perform(args, task_vars or {})}
+            result.update({"changed": False, **self.perform(args, task_vars or {})})
         except UserError as error:
-            raise AnsibleActionFail(str(error)) from None
+            raise AnsibleActionFail(str(error), result=self._document_of(error)) from None
+        return result if self.document is None else {**result, "verb_document": self.document}
+
+    @property
+    def is_document_requested(self) -> bool:
+        """Whether the verb must print a document."""
+        return output_format.is_document_requested(self._loader)
+
+    def _document_of(self, error: UserError) -> dict[str, Any]:
+        """Return the result of a task that failed: one that speaks for all nodes has the error as data."""
+        if not (self.BYPASS_HOST_LOOP and self.is_document_requested):
+            return {}
+        document = self.document or {}
+        return {"verb_document": {**document, "errors": [*document.get("errors", []), *error.records()]}}
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         """Return the task's result, from its options and the host's variables."""
@@ -90,15 +106,15 @@ class ControllerAction(Action):
     BYPASS_HOST_LOOP = True
     _requires_connection = False
 
-    def write_page(self, path: Path, text: str, shown: bool = True) -> bool:
-        """Write a page, except in check mode, and say where it is if `shown`; return whether its content changed.
+    def write_page(self, path: Path, text: str) -> bool:
+        """Write a page, except in check mode, and say where it is; return whether its content changed.
 
         The last line of a page marks its content.
         """
         changed = (read_text(path) or "").splitlines()[-1:] != text.splitlines()[-1:]
         if not self._task.check_mode:
             write_text(path, text, "page", PAGE_EXPECTED)
-            show(["", f"  page: {relative(path)}"] if shown else [])
+            show(["", f"  page: {relative(path)}"])
         return changed
 
 

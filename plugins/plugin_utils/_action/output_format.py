@@ -9,8 +9,10 @@ from typing import Any
 
 from ansible.utils.vars import load_extra_vars
 
+# One JSON document, and JSON lines that end with it.
+JSON, JSON_LINES = "json", "jsonl"
 # Forms that a program reads: the standard output has the document, and nothing else.
-DOCUMENTS = ("json", "csv")
+DOCUMENTS = (JSON, JSON_LINES, "csv")
 
 
 def requested_format(loader: Any) -> str:

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Iterable
 
 from ansible import constants
+from ansible.parsing.dataloader import DataLoader
 from ansible.utils.display import Display
+
+from .output_format import is_document_requested
 
 display = Display()
 
@@ -26,7 +29,9 @@ def _in_foreground() -> bool:
 # The name of the callback that prints results.
 CALLBACK = str(constants.config.get_config_value("DEFAULT_STDOUT_CALLBACK")).rpartition(".")[2]
 # With these ones the standard output is one document, which other lines would break.
-IS_DOCUMENT = CALLBACK in ("json", "jsonl")
+IS_DOCUMENT_OF_CALLBACK = CALLBACK in ("json", "jsonl")
+# Ansible has read the extra variables before it loads this file, so no vault has to be opened again.
+IS_DOCUMENT = IS_DOCUMENT_OF_CALLBACK or is_document_requested(DataLoader())
 # A worker has no terminal of its own; what the user has is what it was when Ansible imported this file. The terminal of
 # ansible-runner, whose callback is awx_display, is read by a program.
 ON_TERMINAL = sys.stdout.isatty() and _in_foreground() and CALLBACK != "awx_display" and not IS_DOCUMENT

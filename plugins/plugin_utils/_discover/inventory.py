@@ -80,6 +80,18 @@ class Discovered:
         """The hosts that answered."""
         return [host for host in self.hosts if host.node]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hosts and the policy as plain data."""
+        columns = ("name", "host", "address", "user", "port")
+        return {
+            "hosts": [
+                {**{name: getattr(host, name) for name in columns}, "reached": host.node is not None}
+                for host in self.hosts
+            ],
+            "choices": {name: {"value": choice.value, "reason": choice.why} for name, choice in self.choices.items()},
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
 
 def discover(hosts: Sequence[NamedHost]) -> Discovered:
     """Choose the policy from the facts of all hosts, the head first; a choice without facts has that as its reason."""

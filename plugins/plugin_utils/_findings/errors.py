@@ -12,6 +12,38 @@ from typing import Any
 class UserError(ValueError):
     """Something that the user can fix; the text is the whole message, one line for each mistake."""
 
+    def records(self) -> list[dict[str, str | None]]:
+        """Return the mistakes as data."""
+        return [error_record(str(self))]
+
+
+class ReportedError(UserError):
+    """Something that the document of the verb has as data already."""
+
+    def records(self) -> list[dict[str, str | None]]:
+        return []
+
+
+def error_record(
+    message: str,
+    node: str | None = None,
+    check: str | None = None,
+    observed: str | None = None,
+    expected: str | None = None,
+    source: str | None = None,
+    remedy: str | None = None,
+) -> dict[str, str | None]:
+    """Return an error as every document has it: the message for people, and its parts where they are known."""
+    return {
+        "node": node,
+        "check": check,
+        "observed": observed,
+        "expected": expected,
+        "source": source,
+        "remedy": remedy,
+        "message": message,
+    }
+
 
 def task_message(result: Mapping[str, Any], default: str) -> str:
     """Return the message of a task's result without the words that Ansible puts before it."""

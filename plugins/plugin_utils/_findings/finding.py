@@ -14,7 +14,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
 from .._text.table import node_names
-from .errors import UserError
+from .errors import UserError, error_record
 from .remedy import Option, Piece, Remedy
 
 Status = Literal["pass", "warn", "fail", "skip", "error"]
@@ -54,6 +54,11 @@ class Finding:
     def to_dict(self) -> dict[str, str | None]:
         return {**vars(self), "remedy": self.remedy_on([self.node] if self.node else [])}
 
+    def to_error(self) -> dict[str, str | None]:
+        """Return it as an error of a document."""
+        parts = {name: value for name, value in self.to_dict().items() if name != "status"}
+        return error_record(line(self), **{name: value or None for name, value in parts.items()})
+
 
 class PlanError(UserError):
     """Nothing can be started: the findings that prevent it, one line each."""
@@ -61,6 +66,9 @@ class PlanError(UserError):
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = list(findings)
         super().__init__("\n".join(lines(self.findings)))
+
+    def records(self) -> list[dict[str, str | None]]:
+        return [finding.to_error() for finding in self.findings]
 
 
 def line(finding: Finding, nodes: Sequence[str] = ()) -> str:

@@ -18,7 +18,7 @@ from typing import TypedDict
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._findings.errors import UserError, display
+from .._findings.errors import UserError, display, error_record
 from .._findings.origin import DEFAULT, Layer
 from . import hints
 from .cluster_name import cluster_name
@@ -77,6 +77,9 @@ class InvalidRequest(UserError):
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(map(clean, lines))
         super().__init__("\n".join(self.lines))
+
+    def records(self) -> list[dict[str, str | None]]:
+        return [error_record(line) for line in self.lines]
 
 
 def make_request(

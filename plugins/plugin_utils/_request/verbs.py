@@ -15,7 +15,9 @@ RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
 PAGE = Parameter("page", "file")
 ALL = Parameter("all", "bool", default=False)  # a row for each node, however many are alike
-OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"))
+OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"), per_run=True)
+# A line for each change, and the document as the last one.
+LIVE_OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json", "jsonl"), per_run=True)
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
     "launch": (
@@ -42,24 +44,26 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         PAGE,
+        LIVE_OUTPUT,
         RUN_ID_PARAMETER,
     ),
-    "status": (RUN_ID_PARAMETER, ALL),
+    "status": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "logs": (
         RUN_ID_PARAMETER,
+        OUTPUT,
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
         Parameter("node", "node"),
         Parameter("rank", "int", maximum=1_000_000),
     ),
-    "follow": (RUN_ID_PARAMETER, ALL),
-    "stop": (RUN_ID_PARAMETER, ALL),
-    "collect": (RUN_ID_PARAMETER, ALL),
+    "follow": (RUN_ID_PARAMETER, ALL, LIVE_OUTPUT),
+    "stop": (RUN_ID_PARAMETER, ALL, OUTPUT),
+    "collect": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "list": (
         RUN_ID_PARAMETER,
         Parameter("where", "conditions"),
         Parameter("sort", "order"),
         Parameter("last", "int", minimum=1, maximum=1_000_000),
-        Parameter("output", "choice", default="table", choices=("table", "json", "csv")),
+        Parameter("output", "choice", default="table", choices=("table", "json", "csv"), per_run=True),
     ),
     "detect": (OUTPUT, PAGE, MODE),
     "discover": (
@@ -70,7 +74,8 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("user", "user"),
         Parameter("accept_keys", "bool", default=False),
         Parameter("force", "bool", default=False),
+        OUTPUT,
     ),
-    "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500)),
+    "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500), OUTPUT),
     "preflight": (OUTPUT, PAGE, MODE),
 }

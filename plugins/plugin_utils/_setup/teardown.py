@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 
+from .._findings.errors import error_record
 from .._text.table import names, node_names, one_line, table
 
 HEADERS = ("node", "what", "which")
@@ -46,6 +47,26 @@ def lines(answers: Sequence[PruneAnswer], check: bool, width: int) -> list[str]:
     lines = table(HEADERS, [row for node_rows in rows.values() for row in node_rows], width)
     idle = [node for node, node_rows in rows.items() if not node_rows]
     return [*lines, f"no run to remove on {node_names(idle)}"] if idle else lines
+
+
+def document(answers: Sequence[PruneAnswer], check: bool) -> dict[str, Any]:
+    """Return the same as data, with an error for what could not be removed."""
+    keys = ("removed", "kept", "engine", "failed_on")
+    nodes = []
+    errors = []
+    for answer in answers:
+        result = answer.result or {}
+        nodes.append(
+            {
+                "node": answer.node,
+                "answered": answer.result is not None,
+                "why": answer.why or None,
+                **{key: result.get(key) if key == "engine" else list(result.get(key) or []) for key in keys},
+            }
+        )
+        whys = [str(why) for why in result.get("failed_on") or []] if answer.result is not None else [answer.why]
+        errors += [error_record(f"{answer.node}: {why}", answer.node, "teardown", why) for why in whys]
+    return {"check_mode": check, "nodes": nodes, "errors": errors}
 
 
 def _rows(answer: PruneAnswer, action: str) -> list[Sequence[str]]:
