@@ -25,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.model import 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_page
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import problems as report_problems
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import report_on
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import stops as report_stops
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict
@@ -83,7 +84,7 @@ class ActionModule(ControllerAction):
         if report.code:
             show(["", report_verdict(report)], constants.config.get_config_value("COLOR_ERROR"))
         if self.is_document_requested:
-            self.document = {**document, "errors": [fault.to_error() for fault in report.findings if fault.stops]}
+            self.document = {**document, "errors": [problem.to_error() for problem in report_problems(report)]}
         changed = False
         if args["json"] and not self._task.check_mode:
             changed = _write(Path(args["json"]).expanduser(), document)

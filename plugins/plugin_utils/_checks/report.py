@@ -172,14 +172,21 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
+def problems(report: Report) -> list[Finding]:
+    """Return the findings that decide the exit code: checks that failed, then those that could not be made."""
+    failed = [result.finding for result in report.results if result.finding.status == "fail"]
+    unmade = (result.finding for result in report.results if result.finding.status == "error" and result.level == "fail")
+    return [*failed, *unmade]
+
+
 def verdict(report: Report) -> str:
     """Return one line with the checks that failed or could not be made, and their nodes."""
     parts = []
     for status in ("fail", "error"):
         nodes: dict[str, list[str]] = {}
-        for result in report.results:
-            if result.finding.status == status and (status == "fail" or result.level == "fail"):
-                nodes.setdefault(result.finding.check, []).append(result.finding.node or "the cluster")
+        for finding in problems(report):
+            if finding.status == status:
+                nodes.setdefault(finding.check, []).append(finding.node or "the cluster")
         if nodes:
             texts = [f"{check} on {node_names(list(dict.fromkeys(group)))}" for check, group in nodes.items()]
             parts.append(f"{TITLES[status]}: {'; '.join(texts)}")
