@@ -1,0 +1,235 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""-e output=json of every verb: the standard output is one document that its schema describes, however the verb ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
+from ansible_collections.muster.train.tests.support import documents, sshd
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+
+FAILED = "multinode_42ch_autoth_20261120_143052_failed"
+STRANGER = "multinode_1ch_64th_20200101_000000"
+CALLBACKS = ("ansible.builtin.default", "ansible.builtin.minimal", "ansible.builtin.oneline")
+
+
+@dataclass
+class Answer:
+    """What a verb printed on its standard output, line by line, and its exit code."""
+
+    rc: int
+    lines: list[dict[str, Any]]
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return self.lines[-1]
+
+    @property
+    def messages(self) -> list[str]:
+        return [error["message"] for error in self.document["errors"]]
+
+
+def ask(cluster: Cluster, verb: str, *extra: str, callback: str = CALLBACKS[0], **parameters: Any) -> Answer:
+    """Run a verb; whatever it prints on the standard output must be what the schemas describe."""
+    parameters = {"output": "json", **parameters}
+    command = cluster.command(f"playbooks/{verb}.yml", "-e", json.dumps(parameters), *extra)
+    environment = cluster.environment(ANSIBLE_STDOUT_CALLBACK=callback)
+    ended = subprocess.run(
+        command, env=environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    texts = ended.stdout.splitlines() if parameters["output"] == "jsonl" else [ended.stdout]
+    lines = [json.loads(text) for text in texts]
+    assert [error for line in lines for error in documents.errors(line)] == []
+    answer = Answer(ended.returncode, lines, ended.stderr)
+    assert answer.document["verb"] == verb
+    assert answer.document["failed"] is (ended.returncode != 0), ended.stderr
+    assert answer.document["errors"] or not answer.document["failed"]
+    return answer
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Answer, Answer]]:
+    """A cluster with a run that succeeded and one that failed, and what their launches printed."""
+    cluster = Cluster(tmp_path_factory.mktemp("output"))
+    try:
+        succeeded = ask(cluster, "launch", run_id=RUN_ID, output="jsonl", script_args=["--seconds", "3"])
+        failed = ask(cluster, "launch", run_id=FAILED, script_args=["--fail-rank", "1", "--how", "exit7"])
+        yield cluster, succeeded, failed
+    finally:
+        cluster.destroy()
+
+
+def test_a_launch_prints_samples_and_its_verdict(ended: tuple[Cluster, Answer, Answer]) -> None:
+    _cluster, launched, _failed = ended
+    *samples, document = launched.lines
+    assert launched.rc == 0
+    assert {sample["event"] for sample in samples} == {"sample"}
+    steps = [sample["progress"]["step"] for sample in samples if sample["progress"]]
+    assert steps == sorted(set(steps))
+    assert len(steps) >= 2
+    assert samples[-1]["verdict"] == document["verdict"]["verdict"] == "succeeded"
+    assert document["verdict"]["exit_codes"] == {"node0": 0, "node1": 0}
+    assert [(node["node"], node["phase"], node["attempt"]) for node in document["nodes"]] == [
+        ("node0", "succeeded", 1),
+        ("node1", "succeeded", 1),
+    ]
+    assert "PLAY [Launch the run]" in launched.err, "what people read is printed beside it"
+
+
+def test_a_launch_that_fails(ended: tuple[Cluster, Answer, Answer]) -> None:
+    _cluster, _succeeded, failed = ended
+    assert failed.rc == 2
+    assert failed.document["verdict"]["cause"]["exit_code"] == 7
+    (error,) = failed.document["errors"]
+    assert (error["node"], error["expected"]) == ("node1", "succeeded")
+    assert error["message"] == f"{FAILED} failed: node1: rank 1 exited with code 7"
+
+
+def test_the_verbs_on_a_run_that_has_ended(ended: tuple[Cluster, Answer, Answer]) -> None:
+    cluster, _succeeded, _failed = ended
+    for verb in ("status", "stop", "collect", "follow"):
+        answer = ask(cluster, verb, run_id=RUN_ID)
+        assert (answer.rc, answer.document["run_id"]) == (0, RUN_ID), answer.err
+        assert answer.document["verdict"]["verdict"] == "succeeded"
+        assert answer.document["world_size"] == 2
+    assert ask(cluster, "collect", run_id=FAILED).document["verdict"]["verdict"] == "failed"
+    logs = ask(cluster, "logs", run_id=RUN_ID, rank=1, lines=1)
+    (line,) = logs.document["lines"]
+    assert (line["node"], line["rank"], line["text"]) == ("node1", 1, "rank 1 ends")
+    listed = ask(cluster, "list").document["experiments"]
+    assert {(entry["run_id"], entry["verdict"]) for entry in listed} == {(RUN_ID, "succeeded"), (FAILED, "failed")}
+
+
+def test_a_run_that_does_not_exist(ended: tuple[Cluster, Answer, Answer]) -> None:
+    cluster, _succeeded, _failed = ended
+    for verb in ("status", "logs", "follow", "stop", "collect"):
+        answer = ask(cluster, verb, run_id=STRANGER)
+        assert answer.rc == 2
+        (message,) = answer.messages
+        assert STRANGER in message
+        assert answer.document["run_id"] is None
+
+
+@pytest.mark.parametrize("verb", [name for name in documents.names() if name not in ("setup", documents.SAMPLE)])
+def test_a_refused_request(ended: tuple[Cluster, Answer, Answer], verb: str) -> None:
+    cluster, _succeeded, _failed = ended
+    answer = ask(cluster, verb, bogus=1)
+    assert answer.rc == 2
+    assert any(message.startswith("bogus: unknown parameter (-e bogus)") for message in answer.messages)
+
+
+def test_a_plan_and_a_refused_plan(cluster: Cluster) -> None:
+    checked = ask(cluster, "launch", "--check")
+    assert (checked.rc, checked.document["verdict"]) == (0, None)
+    assert sorted(checked.document["plan"]["jobs"]) == ["node0", "node1"]
+    refused = ask(cluster, "launch", script="missing.py")
+    assert (refused.rc, refused.document["plan"]) == (2, None)
+    assert {(error["node"], error["check"]) for error in refused.document["errors"]} == {
+        ("node0", "files"),
+        ("node1", "files"),
+    }
+    assert all(error["observed"] and error["expected"] and error["remedy"] for error in refused.document["errors"])
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_any_callback(cluster: Cluster, callback: str) -> None:
+    answer = ask(cluster, "list", callback=callback)
+    assert (answer.rc, answer.document["experiments"]) == (0, [])
+
+
+def test_a_lost_node(cluster: Cluster) -> None:
+    launched = ask(cluster, "launch", run_id=RUN_ID, follow=False, script_args=["--seconds", "600"])
+    assert (launched.rc, launched.document["run_id"], launched.document["verdict"]) == (0, RUN_ID, None)
+    runner = cluster.state("node1")["pid"]
+    (process,) = [process for process in cluster.processes() if process.pid == runner]
+    process_tree.send(process, signal.SIGKILL)
+    followed = ask(cluster, "follow", run_id=RUN_ID, output="jsonl")
+    assert followed.rc == 2
+    assert followed.document["verdict"]["verdict"] == "lost"
+    (error,) = followed.document["errors"]
+    assert error["node"] == "node1"
+
+
+def test_the_verbs_without_a_run(cluster: Cluster, tmp_path: Path) -> None:
+    detected = ask(cluster, "detect", page=str(tmp_path / "detect.html"))
+    assert (detected.rc, sorted(detected.document["nodes"])) == (0, ["node0", "node1"])
+    assert json.loads(Path(detected.document["document"]).read_text())["nodes"] == detected.document["nodes"]
+    passed = ask(cluster, "preflight")
+    assert (passed.rc, passed.document["code"]) == (0, 0), passed.messages
+    failed = ask(cluster, "preflight", preflight_expected={"kernel": "0.1"}, preflight_levels={"kernel": "fail"})
+    assert (failed.rc, failed.document["code"]) == (1, 1)
+    assert {(error["node"], error["check"]) for error in failed.document["errors"]} == {
+        ("node0", "kernel"),
+        ("node1", "kernel"),
+    }
+    removed = ask(cluster, "teardown")
+    assert (removed.rc, [node["node"] for node in removed.document["nodes"]]) == (0, ["node0", "node1"])
+
+
+@pytest.mark.skipif(sshd.missing() is not None, reason=str(sshd.missing()))
+def test_a_node_that_is_not_reachable(tmp_path: Path) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="muster-") as base,
+        sshd.running(Path(base)) as server,
+        socket.socket() as closed,
+    ):
+        closed.bind((sshd.ADDRESSES[1], 0))
+        hosts = server.per_node()
+        hosts["node1"].update(ansible_port=closed.getsockname()[1])
+        cluster = Cluster(tmp_path, policy=server.policy(), per_node=hosts)
+        try:
+            check_unreachable(cluster)
+        finally:
+            cluster.destroy()
+
+
+def check_unreachable(cluster: Cluster) -> None:
+    launch = ask(cluster, "launch")
+    assert launch.rc == 2
+    (error,) = launch.document["errors"]
+    assert (error["node"], error["check"]) == ("node1", "answer")
+    assert "Connection refused" in error["observed"]
+    assert error["remedy"].startswith("start sshd there")
+    preflight = ask(cluster, "preflight")
+    assert preflight.document["nodes"]["node1"]["answered"] is False
+    assert "node1" in {error["node"] for error in preflight.document["errors"]}
+    for verb in ("status", "logs", "stop", "collect", "teardown", "detect"):
+        answer = ask(cluster, verb)
+        assert any("Connection refused" in message for message in answer.messages), answer.document
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+def test_jq_reads_it(ended: tuple[Cluster, Answer, Answer]) -> None:
+    cluster, _succeeded, _failed = ended
+    parameters = json.dumps({"run_id": FAILED, "output": "json"})
+    status = subprocess.Popen(
+        cluster.command("playbooks/status.yml", "-e", parameters),
+        env=cluster.environment(),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    read = subprocess.run(
+        ["jq", "-er", '"\\(.verdict.verdict) \\(.verdict.cause.node) \\(.verdict.cause.exit_code)"'],
+        stdin=status.stdout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert status.wait() == 0
+    assert read.stdout == "failed node1 7\n"
