@@ -24,8 +24,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
 from ansible_collections.muster.train.plugins.plugin_utils._checks.page import render as render_page
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import document as report_document
-from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import problems as report_problems
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render as render_report
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import report_on
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import stops as report_stops
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import verdict as report_verdict

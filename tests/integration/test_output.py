@@ -1,15 +1,18 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""-e output=json of every verb: the standard output is one document that its schema describes, however the verb ends."""
+"""-e output=json of every verb: the standard output is one document that its schema describes, however it ends."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -233,3 +236,22 @@ def test_jq_reads_it(ended: tuple[Cluster, Answer, Answer]) -> None:
     )
     assert status.wait() == 0
     assert read.stdout == "failed node1 7\n"
+
+
+def test_the_example_launches_by_ansible_runner(cluster: Cluster) -> None:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    command = [sys.executable, str(ROOT / "examples" / "embedding" / "launch.py"), str(cluster.inventory), "sleeper.py"]
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = cluster.environment(PATH=path, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "collections"))
+        return subprocess.run(
+            [*command, *arguments], env=environment, cwd=cluster.home, capture_output=True, text=True, check=False
+        )
+
+    succeeded = run("--seconds", "1")
+    assert succeeded.returncode == 0, succeeded.stderr
+    assert "- Plan the run\n" in succeeded.stdout.replace("muster.train.launch : ", "")
+    assert re.search(r"^multinode_\S+: succeeded in \S+ s$", succeeded.stdout, re.MULTILINE), succeeded.stdout
+    failed = run("--fail-rank", "1", "--how", "exit7")
+    assert failed.returncode == 2, failed.stderr
+    assert re.search(r"^node1: multinode_\S+ failed: node1: rank 1 exited with code 7$", failed.stdout, re.MULTILINE)

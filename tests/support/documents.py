@@ -54,8 +54,15 @@ def tables() -> str:
     schemas = {name: schema(name) for name in names()}
     lines = ["## Every document", "", *_table({key: schemas["status"]["properties"][key] for key in HEAD})]
     for name in sorted(schemas, key=lambda name: (name == SAMPLE, name)):
-        own = {key: part for key, part in schemas[name]["properties"].items() if name == SAMPLE or key not in HEAD}
-        lines += ["", f"## {name}", "", f"{schemas[name]['description']} [Schema](schemas/{name}.json)", "", *_table(own)]
+        keys = {key: part for key, part in schemas[name]["properties"].items() if name == SAMPLE or key not in HEAD}
+        lines += [
+            "",
+            f"## {name}",
+            "",
+            f"{schemas[name]['description']} [Schema](schemas/{name}.json)",
+            "",
+            *_table(own),
+        ]
     parts = {key: part for name in schemas for key, part in schemas[name]["$defs"].items()}
     for key, part in sorted(parts.items()):
         lines += ["", f"## {_title(key)}", "", part["description"], "", *_table(part["properties"])]

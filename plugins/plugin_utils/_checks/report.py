@@ -175,7 +175,9 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
 def problems(report: Report) -> list[Finding]:
     """Return the findings that decide the exit code: checks that failed, then those that could not be made."""
     failed = [result.finding for result in report.results if result.finding.status == "fail"]
-    unmade = (result.finding for result in report.results if result.finding.status == "error" and result.level == "fail")
+    unmade = (
+        result.finding for result in report.results if result.finding.status == "error" and result.level == "fail"
+    )
     return [*failed, *unmade]
 
 

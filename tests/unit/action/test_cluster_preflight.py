@@ -17,7 +17,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.muster.train.plugins.action import cluster_preflight as preflight
-from ansible_collections.muster.train.plugins.plugin_utils._action import screen
+from ansible_collections.muster.train.plugins.plugin_utils._action import output_format, screen
 from ansible_collections.muster.train.tests.support.actions import Hosts, result_of
 from ansible_collections.muster.train.tests.support.preflight_parts import Facts, facts_of
 
@@ -43,7 +43,6 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
         hosts: dict[str, Any],
         policy: dict[str, Any] | None = None,
         check: bool = False,
-        output: str = "table",
         page: str | None = None,
         **args: Any,
     ) -> tuple[list[str], dict[str, Any]]:
@@ -55,7 +54,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Preflight:
             "command": "ansible-playbook muster.train.preflight",
             "call": "ansible-playbook",
             "parameters": {
-                "output": {"value": output, "origin": "default", "layer": "default"},
+                "output": {"value": "table", "origin": "default", "layer": "default"},
                 "mode": {"value": "auto", "origin": "default", "layer": "default"},
                 "page": {"value": page, "origin": "-e page", "layer": "extra_vars"},
             },
@@ -111,15 +110,16 @@ def test_a_level_that_is_none_is_refused_by_name(run: Preflight) -> None:
     assert "there is no check 'clok'; did you mean 'clock'?" in result["msg"]
 
 
-def test_the_document(run: Preflight, tmp_path: Path) -> None:
+def test_the_document(run: Preflight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = {"node0": registered(), "node1": registered(1)}
     assert run(hosts, json="out/preflight.json")[1]["changed"] is True
     document = json.loads((tmp_path / "out" / "preflight.json").read_text())
     assert document["code"] == 0
     assert document["created"] == "2026-11-21T03:00:00Z"
     assert run(hosts, json="out/preflight.json")[1]["changed"] is False
-    printed, _result = run(hosts, output="json")
-    assert json.loads(printed[0]) == document
+    monkeypatch.setattr(output_format, "load_extra_vars", lambda _loader: {"output": "json"})
+    _printed, result = run(hosts)
+    assert result["verb_document"] == {**document, "errors": []}
 
 
 def test_check_mode_writes_nothing(run: Preflight, tmp_path: Path) -> None:

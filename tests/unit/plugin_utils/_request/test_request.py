@@ -56,6 +56,7 @@ def test_the_whole_request() -> None:
         "follow": {"value": True, "origin": "default", "layer": "default"},
         "time_limit": {"value": None, "origin": "default", "layer": "default"},
         "mode": {"value": "auto", "origin": "default", "layer": "default"},
+        "output": {"value": "table", "origin": "default", "layer": "default"},
         "run_id": {"value": None, "origin": "default", "layer": "default"},
     }
 
@@ -176,7 +177,12 @@ def test_a_run_id_begins_with_the_program_unless_channels_or_threads_are_given()
 
 
 @pytest.mark.parametrize(
-    ("verb", "names"), [("status", {"run_id"}), ("logs", {"run_id", "lines", "node", "rank"}), ("stop", {"run_id"})]
+    ("verb", "names"),
+    [
+        ("status", {"run_id", "output"}),
+        ("logs", {"run_id", "output", "lines", "node", "rank"}),
+        ("stop", {"run_id", "output"}),
+    ],
 )
 def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> None:
     request = make(verb=verb)
@@ -188,7 +194,10 @@ def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> Non
 
 def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
     request = make(environment={"LABEL": "x y", "CHANNELS": "none"}, defaults={"wrong": 1}, verb="status")
-    assert request["parameters"] == {"run_id": {"value": None, "origin": "default", "layer": "default"}}
+    assert request["parameters"] == {
+        "run_id": {"value": None, "origin": "default", "layer": "default"},
+        "output": {"value": "table", "origin": "default", "layer": "default"},
+    }
 
 
 def test_logs_of_a_node() -> None:

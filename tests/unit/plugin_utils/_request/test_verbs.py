@@ -13,23 +13,23 @@ LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
-        "master_port max_restarts env follow sync time_limit mode run_id"
+        "master_port max_restarts env follow sync all time_limit mode page output run_id"
     )
 
 
 def test_the_other_verbs() -> None:
     names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
     assert names == {
-        "status": ["run_id"],
-        "logs": ["run_id", "lines", "node", "rank"],
-        "follow": ["run_id"],
-        "stop": ["run_id"],
-        "collect": ["run_id"],
+        "status": ["run_id", "all", "output"],
+        "logs": ["run_id", "output", "lines", "node", "rank"],
+        "follow": ["run_id", "all", "output"],
+        "stop": ["run_id", "all", "output"],
+        "collect": ["run_id", "all", "output"],
         "list": ["run_id", "where", "sort", "last", "output"],
         "detect": ["output", "page", "mode"],
-        "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force"],
-        "teardown": ["images", "days"],
-        "preflight": ["output", "mode"],
+        "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
+        "teardown": ["images", "days", "output"],
+        "preflight": ["output", "page", "mode"],
     }
 
 
