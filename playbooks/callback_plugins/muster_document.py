@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.callback import CallbackBase
 
-from ansible_collections.muster.train.plugins.plugin_utils._action import document_output, output_format
-from ansible_collections.muster.train.plugins.plugin_utils._results import documents
-from ansible_collections.muster.train.plugins.plugin_utils._results.gathered import GatheredDocument
+# With an older Python the first action says so; a callback that could not be loaded would warn about itself before.
+IS_SUPPORTED = sys.version_info >= (3, 11)  # noqa: UP036
+if IS_SUPPORTED:
+    from ansible_collections.muster.train.plugins.plugin_utils._action import document_output, output_format
+    from ansible_collections.muster.train.plugins.plugin_utils._results import documents
+    from ansible_collections.muster.train.plugins.plugin_utils._results.gathered import GatheredDocument
 
 
 class CallbackModule(CallbackBase):
@@ -30,6 +34,9 @@ class CallbackModule(CallbackBase):
 
     def __init__(self) -> None:
         super().__init__()
+        self.disabled = True
+        if not IS_SUPPORTED:
+            return
         # Ansible has read the extra variables by now, so the loader reads nothing.
         self._format = output_format.requested_format(DataLoader())
         self.disabled = self._format not in output_format.DOCUMENTS

@@ -61,7 +61,7 @@ def tables() -> str:
             "",
             f"{schemas[name]['description']} [Schema](schemas/{name}.json)",
             "",
-            *_table(own),
+            *_table(keys),
         ]
     parts = {key: part for name in schemas for key, part in schemas[name]["$defs"].items()}
     for key, part in sorted(parts.items()):
