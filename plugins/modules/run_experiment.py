@@ -23,7 +23,7 @@ options:
   plan: {description: The plan of a launch. By default the C(plan.json) that was collected from the head., type: dict}
   experiments: {description: Directory of all experiments. By default the one of O(request)., type: path}
   phase: {description: 'The phase of the run on all nodes, if it is known better than from their results.', type: str}
-  only_known: {description: Whether to leave out a run that this controller has no record of., type: bool, default: false}
+  only_known: {description: Whether to leave out a run without a record here., type: bool, default: false}
 extends_documentation_fragment:
   - muster.train.options.results
   - muster.train.attributes

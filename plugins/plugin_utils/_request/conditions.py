@@ -34,7 +34,7 @@ class Condition:
         if self.operator == "~":
             return self.text.casefold() in text.casefold()
         wanted, number = _number(self.text), _number(text)
-        compared = (number > wanted) - (number < wanted) if None not in (number, wanted) else None
+        compared = None if number is None or wanted is None else (number > wanted) - (number < wanted)
         if self.operator in ("=", "!="):
             return (text == self.text or compared == 0) == (self.operator == "=")
         if compared is None:
