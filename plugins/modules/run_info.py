@@ -161,7 +161,9 @@ run:
       type: list
       elements: dict
     progress:
-      description: step, total_steps, loss, first_loss and tokens_per_s of the lowest rank on this node.
+      description: >-
+        step, total_steps, loss, first_loss, tokens_per_s, samples_per_s and steps_per_s of the lowest rank on this
+        node, as far as it writes or prints them.
       type: dict
     elapsed_s:
       description: Seconds from the launcher's first start to the end of the run on this node, or until now.

@@ -131,11 +131,17 @@ class Job:
     label: str | None
     created: str
     container: JobContainer | None = None
+    metrics_pattern: str | None = None
 
     @property
     def is_spare(self) -> bool:
         """Whether this node waits for another's rank."""
         return self.node_rank >= self.nnodes
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of this node, as planned."""
+        return range(self.first_rank, self.first_rank + self.nproc)
 
     @property
     def shares_outputs(self) -> bool:

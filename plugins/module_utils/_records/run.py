@@ -15,13 +15,15 @@ from .frozen import field, frozen
 
 @frozen
 class Progress(Document):
-    """How far the training is, as the lowest rank of a node writes it."""
+    """How far the training is, as the lowest rank of a node writes or prints it; speeds are those of all ranks."""
 
     step: float | None = None
     total_steps: float | None = None
     loss: float | None = None
     tokens_per_s: float | None = None
     first_loss: float | None = None
+    samples_per_s: float | None = None
+    steps_per_s: float | None = None
 
 
 @frozen

@@ -145,6 +145,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         label=settings["label"]["value"],
         created=run.request["created"],
         container=execution.container,
+        metrics_pattern=settings["metrics_pattern"]["value"],
     )
 
 

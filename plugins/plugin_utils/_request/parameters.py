@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import conditions, host_list, run_id
+from . import conditions, host_list, metrics_pattern, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -113,6 +113,7 @@ def expected(parameter: Parameter) -> str:
         "environment": _mapping_hint({"FOO": "bar"}),
         "name": LABEL_HINT,
         "user": "a user name such as train",
+        "pattern": metrics_pattern.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -207,11 +208,14 @@ def _seconds(parameter: Parameter, raw: object) -> int:
     return seconds
 
 
-def _run_id(parameter: Parameter, raw: object) -> str:
-    try:
-        return run_id.check(_text(raw))
-    except ValueError as error:
-        raise _Explained(f"expected {error or expected(parameter)}, saw {display(raw)}") from None
+def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
+    def checked(parameter: Parameter, raw: object) -> str:
+        try:
+            return check(_text(raw))
+        except ValueError as error:
+            raise _Explained(f"expected {error or expected(parameter)}, saw {display(raw)}") from None
+
+    return checked
 
 
 def _arguments(parameter: Parameter, raw: object) -> list[str]:
@@ -287,12 +291,13 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "config_name": _path,
     "config_option": _matching(CONFIG_OPTION),
     "node": _path,
-    "run_id": _run_id,
+    "run_id": _checked(run_id.check),
     "conditions": _matching(conditions.CONDITIONS),
     "order": _matching(conditions.ORDER),
     "arguments": _arguments,
     "environment": _environment,
     "name": _matching(run_id.LABEL),
     "user": _matching(host_list.USER),
+    "pattern": _checked(metrics_pattern.check),
     "hosts": _hosts,
 }

@@ -41,6 +41,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("follow", "bool", default=True),
         Parameter("sync", "bool", default=False),
         ALL,
+        Parameter("metrics_pattern", "pattern"),
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         PAGE,

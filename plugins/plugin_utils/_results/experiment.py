@@ -16,6 +16,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import R
 
 from .._text.table import one_line
 from .events import attempts_data, gang_of
+from .progress import reached
 from .ranks import place_silent, planned
 from .report import first_progress
 from .rows import number
@@ -24,20 +25,23 @@ from .verdict import Verdict, count_ranks, members
 SCHEMA = 1
 HEADER = "# What this run was and what became of it. Written by Muster; keys that you add are kept.\n"
 # What a later look may know less of: a node whose work directory was emptied remembers nothing.
-OUTCOME = ("verdict", "why", "looked", "started", "ended", "elapsed_s", "exit_codes", "loss", "cause", "silent")
-# What is kept of an earlier launch of the same run.
-ATTEMPT = (
-    "created",
-    "started",
-    "ended",
+OUTCOME = (
     "verdict",
     "why",
-    "cause",
+    "looked",
+    "started",
+    "ended",
     "elapsed_s",
-    "loss",
     "exit_codes",
-    "command",
-    "nonce",
+    "loss",
+    "progress",
+    "cause",
+    "silent",
+)
+# What is kept of an earlier launch of the same run.
+ATTEMPT = (
+    *("created", "started", "ended", "verdict", "why", "cause", "elapsed_s", "loss", "exit_codes"),
+    *("command", "nonce"),
 )
 # libyaml's if installed: a list reads hundreds of files.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -82,6 +86,7 @@ def record(
         "warnings": [warning.to_dict() for warning in verdict.warnings] if verdict else [],
         "world_size": _reported_ranks(runs) or source.get("world_size") or known.world_size,
         "loss": loss if any(value is not None for value in loss.values()) else None,
+        "progress": reached(progress),
         "command": source.get("command"),
         "parameters": parameters,
         "cluster": source.get("cluster"),

@@ -100,6 +100,24 @@ def _rate(value: float) -> str:
     return f"{value / 1e6:.1f}M" if value >= 1e6 else f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.0f}"
 
 
+def speed_text(progress: Progress) -> str:
+    """Return the speed in the most telling unit that is known: ``4.1k tokens/s``, ``310 samples/s``, ``2.6 it/s``."""
+    for value, unit in ((progress.tokens_per_s, "tokens/s"), (progress.samples_per_s, "samples/s")):
+        if value is not None:
+            return f"{_rate(value)} {unit}"
+    rate = progress.steps_per_s
+    if rate is None:
+        return ""
+    return f"{1 / rate:.3g} s/it" if 0 < rate < 1 else f"{rate:.3g} it/s" if rate < 1000 else f"{_rate(rate)} it/s"
+
+
+def reached(progress: Progress | None) -> dict[str, float] | None:
+    """Return the last step, the number of steps and the speed, as far as they are known."""
+    names = ("step", "total_steps", "tokens_per_s", "samples_per_s", "steps_per_s")
+    values = {name: getattr(progress, name) for name in names if getattr(progress, name, None) is not None}
+    return {name: round(value, 3) if math.isfinite(value) else value for name, value in values.items()} or None
+
+
 def eta_s(first: Sample, now: Sample) -> float | None:
     """Return the remaining seconds, from the steps since the first sample; None before there is a step."""
     if first.progress is None or now.progress is None:
@@ -163,12 +181,12 @@ def _phase_text(now: Sample) -> str:
             return f"{now.shown}  {now.why}"
         return now.shown + ends.get(now.verdict or now.phase, "  no step yet")
     step, total = now.progress.step, now.progress.total_steps
-    loss, rate = now.progress.loss, now.progress.tokens_per_s
+    loss = now.progress.loss
     parts = [
         now.shown,
-        "" if step is None else f"step {step}" if total is None else f"step {step}/{total}",
+        "" if step is None else f"step {step:.0f}" if total is None else f"step {step:.0f}/{total:.0f}",
         "" if loss is None else f"loss {loss:.4g}",
-        "" if rate is None else f"{_rate(rate)} tokens/s",
+        speed_text(now.progress),
     ]
     return "  ".join(filter(None, parts))
 

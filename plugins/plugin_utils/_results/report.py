@@ -25,7 +25,7 @@ from .progress import stall_text
 from .rows import duration, losses, number, status_rows
 from .verdict import NO_METRICS, Verdict, count_ranks, members
 
-STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "PIDs", "step", "loss", "tokens/s", "elapsed", "why")
+STATUS_HEADERS = ("node", "node rank", "phase", "ranks", "PIDs", "step", "loss", "tokens/s", "speed", "elapsed", "why")
 LOG_LINES = 15
 # Run directories that are shown.
 PLACES = 4

@@ -13,6 +13,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.run import P
 
 from .._text.spans import spans
 from .._text.table import node_names, one_line
+from .progress import speed_text
 from .verdict import is_idle_spare
 
 # So many nodes have a row each. Of more, those that are alike share one, so that the table fits a screen.
@@ -84,6 +85,7 @@ def _row(run: RunRecord, replaced: Mapping[str, str], remarks: Callable[[RunReco
         _step(progress),
         losses(progress),
         "" if rate is None else f"{rate:,.0f}",
+        speed_text(progress) if rate is None else "",
         duration(run.elapsed_s),
         remarks(run),
     )
@@ -104,6 +106,7 @@ def _group_row(group: Sequence[RunRecord], remarks: Callable[[RunRecord], str]) 
         _steps(progress),
         losses(progress[0]) if progress else "",
         _between([f"{rate:,.0f}" for rate in sorted(rates)]),
+        speed_text(progress[0]) if progress and not rates else "",
         duration(max(elapsed, default=None)),
         remarks(group[0]),
     )

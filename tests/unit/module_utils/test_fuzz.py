@@ -67,6 +67,8 @@ from ansible_collections.muster.train.plugins.module_utils._system.limits import
 from ansible_collections.muster.train.plugins.module_utils._system.machine import parse_cpu_list
 from ansible_collections.muster.train.plugins.module_utils._system.memory import parse_meminfo
 from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lightning import parse_csv
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
@@ -100,7 +102,17 @@ HEALTH = [
     f"fd{'0' * 30} 40 {'0' * 32} 00 {'0' * 32} 00000100 00000001 00000000 00000001     eth0\n",
     "0:\tfrom all lookup local\n100:\tfrom all to 10.20.0.0/16 lookup 100\n32765:\tnot from all fwmark 0x1 lookup 5\n",
 ]
+METRICS = [
+    "{'loss': '3.882', 'grad_norm': '1.107', 'learning_rate': '4.167e-05', 'epoch': '0.0625'}\n",
+    " 33%|###       | 2/6 [00:00<00:00,  8.95it/s, loss=0.5]\nEpoch 1:  94%|##| 15/16 [00:00<00:00, 2.9s/it]\n",
+    "Epoch 1/2\n48/48 - 0s - 3ms/step - loss: 0.0609\nEpoch 2/2 \u2501\u2501 16/16 0:00:00 \u2022 0:00:00 102.90it/s\n",
+    "[Rank 0] step=4, skipped=0, lr=[0.01]\nglobal_step=4, RunningAvgSamplesPerSec=1980.5\n",
+    "step:  1  loss:  8.1  grad_norm:  1.2  tps: 1,000\niter 10: loss 2.3, time 30ms, mfu 1%\n",
+    " iteration 10/ 100 | elapsed time per iteration (ms): 0.0 | global batch size: 64 | lm loss: 1.0E+01 |\n",
+    "epoch,step,train_loss,val_loss\n0,11,0.15,\n0,15,,0.2\n",
+]
 SAMPLES = [
+    *METRICS,
     *SITES,
     *HEALTH,
     "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n",
@@ -135,6 +147,18 @@ def parse_errors(text: str) -> object:
 
 def parse_patterns(text: str) -> object:
     return excluded_by(text.splitlines())("a/b.py", True)
+
+
+def parse_metrics_csv(text: str) -> object:
+    header, _newline, rows = text.partition("\n")
+    return parse_csv(header, rows)
+
+
+def parse_printed(text: str) -> object:
+    metrics = PrintedMetrics(2, r"(?P<loss>[0-9.e]+)|(?P<step>x)")
+    for number, line in enumerate(text.splitlines()):
+        metrics.feed(line, number / 10)
+    return metrics.printed
 
 
 def mutate(text: str, chance: random.Random) -> str:
@@ -172,6 +196,7 @@ PARSERS = [
         parse_torch_version,
         parse_version_of_docker,
     ),
+    *(parse_metrics_csv, parse_printed),
 ]
 
 

@@ -25,6 +25,7 @@ from ..disk import DiskThread
 from . import launcher_failure, launcher_report, progress
 from .child import Child
 from .memory import KernelMemory
+from .metrics.metrics import Metrics, trainer_files
 from .output import Output, make_pipes
 from .place import WITHOUT_TORCHRUN, place_of
 from .program import find_program
@@ -61,7 +62,7 @@ def lay_out(job: Job, run_dir: str, environment: Mapping[str, str]) -> Prepared:
     files.remove_tree(errors)
     files.make_dir(errors)
     pipes = make_pipes(run_dir, 0 if job.launcher in WITHOUT_TORCHRUN else job.nproc)
-    return Prepared(program, pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job)))
+    return Prepared(program, pipes, progress.read_stamps(job.output_dir, _checkpoint_dirs(job), trainer_files(job)))
 
 
 def _checkpoint_dirs(job: Job) -> list[str]:
@@ -107,10 +108,10 @@ class Attempt:
         self._earlier = prepared.earlier
         self._memory = KernelMemory()
         self._next_sample = self.began + MEMORY_SAMPLE_S
-        self._ranks = range(job.first_rank, job.first_rank + job.nproc)
         self._workers = Workers() if job.launcher == "exec" else None
-        watch = self._workers.feed if self._workers else None
-        self.output = Output(run_dir, self._ranks, self._own_rank, prepared.pipes, job.log_limit, disk, selector, watch)
+        self._metrics = Metrics(job, self._earlier, self._workers.feed if self._workers else None)
+        pipes, watches = prepared.pipes, self._metrics.watches
+        self.output = Output(run_dir, job.ranks, self._own_rank, pipes, job.log_limit, disk, selector, watches)
         passed_files = () if job.launcher in WITHOUT_TORCHRUN else (self.output.report_end,)
         environment = {**environment, **place_of(job, number)}
         if passed_files:
@@ -165,17 +166,15 @@ class Attempt:
         report = self.output.report
         return {f"{name}_ranks": launcher_report.ranks_in(report, name) for name in ("exited", "running")}
 
-    def look(self) -> Progress | None:
-        """Read the progress that its ranks have written, None before the first record. Waits for the storage."""
-        ranks = self._ranks if self._job.shares_outputs else None
-        self.progress = progress.read_progress(self._job.output_dir, self._earlier, ranks) or self.progress
-        if self.ranks is not None:
-            self.ranks = progress.read_ranks(self._job.output_dir, self._earlier, ranks)
+    def look(self, is_last: bool = False) -> Progress | None:
+        """Read how far its ranks are, None before anything tells. Waits for the storage."""
+        self.progress = self._metrics.look(is_last) or self.progress
+        self.ranks = None if self.ranks is None else self._metrics.ranks()
         return self.progress
 
     def look_at_end(self) -> None:
         """Read how far the attempt got. Waits for the storage."""
-        self.look()
+        self.look(is_last=True)
         self.saved = progress.has_saved(_checkpoint_dirs(self._job), self._earlier)
 
     def last_step(self) -> float | None:
@@ -248,6 +247,7 @@ class Attempt:
     def close(self) -> None:
         """Write all output out, once nothing of the attempt is left."""
         self.output.close()
+        self._metrics.close(time.time())
         self._memory.close()
 
     def verdict(self) -> tuple[str, dict[str, Any], bool]:

@@ -11,7 +11,7 @@ import functools
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .. import files
 from ..disk import DiskThread
@@ -42,10 +42,16 @@ class CappedLog:
     """
 
     def __init__(
-        self, path: str, limit: int, disk: DiskThread, watch: Callable[[str, float], None] | None = None
+        self,
+        path: str,
+        limit: int,
+        disk: DiskThread,
+        watch: Callable[[str, float], None] | None = None,
+        words: Sequence[bytes] = (),
     ) -> None:
         self.path = path
-        self._watch = watch  # gets each line and its time
+        self._watch = watch  # gets each line that has one of the words (none: each line), and its time
+        self._words = words
         self._disk = disk
         self.dropped = 0
         self.step: int | None = None  # the last one that a line names
@@ -77,7 +83,7 @@ class CappedLog:
     def _write_lines(self, lines: list[bytes], now: float) -> None:
         prefix = stamp(now).encode() + b" "
         if self._watch is not None:
-            for line in lines:
+            for line in lines_with(self._words, lines):
                 self._watch(_shown(line).decode("utf-8", "replace"), now)
         for line in lines[-TAIL_LINES:]:
             self.tail.append(_shown(line).decode("utf-8", "replace"))
@@ -119,6 +125,15 @@ class CappedLog:
         with contextlib.suppress(FileNotFoundError):  # a cleaner has removed it
             os.replace(self.path, stem + ".previous.log" if os.path.exists(first) else first)
         self._close()
+
+
+def lines_with(words: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the lines that have one of the words, all where there are no words; most have none, and cost little."""
+    if not words:
+        return lines
+    text = b"\n".join(lines)
+    present = [word for word in words if word in text]
+    return [line for line in lines if any(word in line for word in present)] if present else ()
 
 
 def step_in(line: str, default: int | None = None) -> int | None:

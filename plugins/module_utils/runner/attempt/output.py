@@ -11,7 +11,7 @@ import functools
 import os
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from .. import files
 from ..disk import DiskThread
@@ -48,7 +48,7 @@ class Output:
     """One pipe per rank and one for the launcher, each with its log; plus the pipe of the launcher's report.
 
     Where the launcher is the rank itself (`own_rank`), there is one pipe for both. The selector calls when there is
-    something to read; `watch` gets each line of the launcher, and its time.
+    something to read; `watches` get lines of a rank (None: the launcher), as CappedLog says.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Output:
         log_limit: int,
         disk: DiskThread,
         selector: selectors.BaseSelector,
-        watch: Callable[[str, float], None] | None = None,
+        watches: Mapping[int | None, tuple[Callable[[str, float], None], Sequence[bytes]]] | None = None,
     ) -> None:
-        self._watch_launcher = watch
+        self._watches = watches or {}
         self._run_dir = run_dir
         self._log_limit = log_limit
         self._disk = disk
@@ -81,8 +81,9 @@ class Output:
 
     def _open_log(self, rank: int | None) -> CappedLog:
         name = "node.log" if rank is None else f"rank_{rank:02d}.log"
-        watch = self._watch_launcher if rank is None else None
-        self.logs[rank] = CappedLog(os.path.join(self._run_dir, "logs", name), self._log_limit, self._disk, watch)
+        watch, words = self._watches.get(rank, (None, ()))
+        path = os.path.join(self._run_dir, "logs", name)
+        self.logs[rank] = CappedLog(path, self._log_limit, self._disk, watch, words)
         return self.logs[rank]
 
     def _watch(self, descriptor: int, log: CappedLog | None) -> None:

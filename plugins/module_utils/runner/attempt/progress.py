@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..._records.frozen import frozen
 from ..._records.known import parse_json
@@ -48,23 +48,26 @@ class Stamps:
 
     def differ(self, path: str, status: os.stat_result) -> bool:
         """Return whether a file is not the one that was recorded, or was written since."""
-        return self.files.get(path) != _stamp(status)
+        return self.files.get(path) != stamp_of(status)
 
 
 NO_STAMPS = Stamps({})
 
 
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
+def stamp_of(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells whether a file was written since."""
     # Not the time of its last change: a new owner or mode does not mean new content.
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def read_stamps(output_dir: str, checkpoints: Sequence[str] = ()) -> Stamps:
-    """Return the stamps of the metrics and of what is in the directories of checkpoints."""
-    files = {path: _stamp(status) for path, status in _entries(checkpoints)}
+def read_stamps(
+    output_dir: str, checkpoints: Sequence[str] = (), others: Iterable[tuple[str, os.stat_result]] = ()
+) -> Stamps:
+    """Return the stamps of the metrics, of what is in the directories of checkpoints, and of other files."""
+    files = {path: stamp_of(status) for path, status in (*_entries(checkpoints), *others)}
     for path in _metrics(output_dir):
         with contextlib.suppress(OSError):
-            files[path] = _stamp(os.stat(path))
+            files[path] = stamp_of(os.stat(path))
     return Stamps(files)
 
 

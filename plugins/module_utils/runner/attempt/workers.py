@@ -109,8 +109,7 @@ class Workers:
 
 def _rank_of(process: int, job: Job, ranks: Sequence[int]) -> int | None:
     """Return the rank of a node's process: by the plan, unless the program has reported other ranks."""
-    planned = range(job.first_rank, job.first_rank + job.nproc)
-    if process < job.nproc and all(rank in planned for rank in ranks):
+    if process < job.nproc and all(rank in job.ranks for rank in ranks):
         return job.first_rank + process
     return ranks[process] if process < len(ranks) else None
 

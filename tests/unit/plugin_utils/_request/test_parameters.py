@@ -40,6 +40,7 @@ def refusal(name: str, raw: object, table: dict[str, parameters.Parameter] = LAU
         ("follow", 0, False),
         ("launcher", "python", "python"),
         ("mode", "rdma", "rdma"),
+        ("metrics_pattern", r"nll (?P<loss>\S+)", r"nll (?P<loss>\S+)"),
         ("time_limit", 1, 1),
         ("time_limit", "90", 90),
         ("time_limit", "90s", 90),
@@ -127,6 +128,22 @@ def test_channels_refused(raw: object, saw: str) -> None:
 )
 def test_refused(name: str, raw: object, expected: str) -> None:
     assert refusal(name, raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("loss (\\d+)", ""),
+        ("(?P<loss>[0-9.]+", ", but it does not compile (missing ), unterminated subpattern at position 0)"),
+        ("(?P<step>.)(?P<nll>.)", ", but the group nll is unknown"),
+        (True, ""),
+    ],
+)
+def test_metrics_pattern_refused(raw: object, reason: str) -> None:
+    assert refusal("metrics_pattern", raw).startswith(
+        "expected a regular expression with at least one of the named groups step, total_steps, loss, tokens_per_s, "
+        rf"samples_per_s, such as step=(?P<step>\d+) loss=(?P<loss>\S+){reason}, saw "
+    )
 
 
 @pytest.mark.parametrize("raw", ["0", 0, True, "1.5h", "90 s", "h", "-1", "1w", "10000000000", 1.5])

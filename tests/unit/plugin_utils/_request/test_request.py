@@ -54,6 +54,7 @@ def test_the_whole_request() -> None:
         "max_restarts": {"value": 0, "origin": "default", "layer": "default"},
         "env": {"value": {}, "origin": "default", "layer": "default"},
         "follow": {"value": True, "origin": "default", "layer": "default"},
+        "metrics_pattern": {"value": None, "origin": "default", "layer": "default"},
         "time_limit": {"value": None, "origin": "default", "layer": "default"},
         "mode": {"value": "auto", "origin": "default", "layer": "default"},
         "output": {"value": "table", "origin": "default", "layer": "default"},

@@ -34,6 +34,7 @@ def test_the_record_of_a_run() -> None:
         "warnings": [],
         "world_size": 4,
         "loss": {"first": 5.55, "last": 1.93},
+        "progress": {"step": 4},
         "command": PLAN["command"],
         "cluster": "h100",
         "options": ["-i", "inventories/h100"],

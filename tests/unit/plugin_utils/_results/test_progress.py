@@ -18,7 +18,9 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.progress imp
     eta_s,
     pace_text,
     progress_line,
+    reached,
     read_sample,
+    speed_text,
     status_text,
 )
 
@@ -39,6 +41,36 @@ def test_whole_line() -> None:
     assert (
         progress_line(sample(12, 20), now) == "running  step 120/400  loss 2.134  4.1k tokens/s  0:22 elapsed  ETA 0:28"
     )
+
+
+@pytest.mark.parametrize(
+    ("speeds", "text"),
+    [
+        ({"tokens_per_s": 4123.4, "samples_per_s": 8.0, "steps_per_s": 2.0}, "4.1k tokens/s"),
+        ({"samples_per_s": 310.4, "steps_per_s": 2.0}, "310 samples/s"),
+        ({"steps_per_s": 2.6}, "2.6 it/s"),
+        ({"steps_per_s": 2600.0}, "2.6k it/s"),
+        ({"steps_per_s": 0.25}, "4 s/it"),
+        ({"steps_per_s": 0.0}, "0 it/s"),
+        ({}, ""),
+    ],
+)
+def test_the_speed_has_the_most_telling_unit_that_is_known(speeds: dict[str, float], text: str) -> None:
+    assert speed_text(Progress(**speeds)) == text
+
+
+def test_steps_are_whole() -> None:
+    assert status_text(sample(3, 25.0)) == "running  step 25/400"
+
+
+def test_how_far_a_run_got() -> None:
+    assert reached(Progress(step=4, total_steps=6.0, loss=1.0, steps_per_s=8.95123)) == {
+        "step": 4,
+        "total_steps": 6.0,
+        "steps_per_s": 8.951,
+    }
+    assert reached(Progress(loss=1.0)) is None
+    assert reached(None) is None
 
 
 def test_before_the_first_step() -> None:
