@@ -213,7 +213,7 @@ def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
         try:
             return check(_text(raw))
         except ValueError as error:
-            raise _Explained(f"expected {error or expected(parameter)}, saw {display(raw)}") from None
+            raise _Explained(f"expected {str(error) or expected(parameter)}, saw {display(raw)}") from None
 
     return checked
 

@@ -84,7 +84,7 @@ def _scalar(value: bytes, step: int, at: float) -> Scalar | None:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and the value of each field until something is no field."""
+    """Yield the number and the value of each field until something is not a field."""
     place = 0
     for _field in range(MOST_FIELDS):
         key, place = _varint(data, place)

@@ -68,7 +68,7 @@ PRINTED = [
         Progress(step=64, total_steps=64, loss=0.0609, steps_per_s=250.0),
     ),
 ]
-# As the sources of these format them: torchtitan and Megatron-LM do not run here, nanoGPT is no package.
+# As the sources of these format them: torchtitan and Megatron-LM do not run here, nanoGPT is not packaged.
 DOCUMENTED = [
     (
         "torchtitan",

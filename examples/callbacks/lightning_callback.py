@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A callback for Trainer of Lightning: `Trainer(..., callbacks=[MusterMetrics()])`."""
+
+import json
+import os
+
+from lightning.pytorch.callbacks import Callback
+
+
+class MusterMetrics(Callback):
+    """Writes step and loss of each rank to where Muster reads them, as often as the trainer logs."""
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
+        if trainer.global_step % trainer.log_every_n_steps == 0 and "MUSTER_OUTPUT_DIR" in os.environ:
+            total = trainer.estimated_stepping_batches
+            line = {"step": trainer.global_step, "loss": float(outputs["loss"])}
+            line |= {"total_steps": total} if total < float("inf") else {}
+            name = f"rank_{trainer.global_rank:02d}_metrics.jsonl"
+            with open(os.path.join(os.environ["MUSTER_OUTPUT_DIR"], name), "a") as stream:
+                stream.write(json.dumps(line) + "\n")
