@@ -151,7 +151,7 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_on_file_diff(self, result: Any) -> None:
-        results = result.result.get("results", []) if result.task.loop else [result.result]
+        results = result.result.get("results", [result.result]) if result.task.loop else [result.result]
         for item in results:
             if item.get("diff") and item.get("changed") and (diff := self._get_diff(item["diff"])):
                 self._log(result).add("diff", diff, result.host.get_name())

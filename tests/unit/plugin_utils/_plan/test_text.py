@@ -101,8 +101,9 @@ def test_every_node_is_shown_in_full() -> None:
 
 def test_nodes_that_do_the_same_share_a_section() -> None:
     text = render(make_plan(request(12), policy(), nodes(12)))
-    [section] = [part for part in text.split("\n\n") if part.startswith("node")]
-    assert section.splitlines()[0] == "nodes 0-11: node[0-11], ranks 0-11"
+    head, section = [part for part in text.split("\n\n") if part.startswith("node")]
+    assert head.splitlines()[0] == "node 0: node0 (head), rank 0"
+    assert section.splitlines()[0] == "nodes 1-11: node[1-11], ranks 1-11"
     assert "PET_NODE_RANK={node_rank}  # " in section
     assert "MUSTER_NODE={node}  # " in section
     assert "NNODES=12  " in section
@@ -112,7 +113,7 @@ def test_a_node_that_does_something_else_has_a_section_of_its_own() -> None:
     plan = make_plan(request(12), policy(), nodes(12))
     plan["jobs"]["node7"]["stop_grace"] = 7
     titles = [part.splitlines()[0] for part in render(plan).split("\n\n") if part.startswith("node")]
-    assert titles == ["nodes 0-6, 8-11: node[0-6,8-11], ranks 0-6, 8-11", "node 7: node7, rank 7"]
+    assert titles[1:] == ["nodes 1-6, 8-11: node[1-6,8-11], ranks 1-6, 8-11", "node 7: node7, rank 7"]
 
 
 def test_where_ranks_start_is_shown_if_it_is_not_the_code() -> None:

@@ -1,0 +1,181 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of whole screens: tests/screens has what a verb prints at 3 and at 128 nodes; MUSTER_WRITE_SCREENS=1 writes it.
+
+The callback and the actions are those of a play; what the nodes answer is recorded, as 128 launches take too long here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from ansible_collections.muster.train.plugins.action import run_report
+from ansible_collections.muster.train.plugins.callback import brief
+from ansible_collections.muster.train.plugins.plugin_utils._action import screen
+from ansible_collections.muster.train.plugins.plugin_utils._checks.model import Cluster, Launch
+from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render, report_on, verdict
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.transport import FabricPolicy
+from ansible_collections.muster.train.tests.support.actions import result_of
+from ansible_collections.muster.train.tests.support.preflight_parts import DEFAULT, NOW, facts_of
+from ansible_collections.muster.train.tests.support.reports import RUN_ID
+
+SCREENS = Path(__file__).resolve().parents[1] / "screens"
+SCREEN_LINES = 40
+WIDTH = 100
+
+
+class Screen:
+    """What is printed while tasks of a verb run on nodes n001, n002, …."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, home: Path, size: int) -> None:
+        self.nodes = [f"n{number:03d}" for number in range(1, size + 1)]
+        self.lines: list[str] = []
+        display = MagicMock(verbosity=0, display=lambda text, **_options: self.lines.append(text))
+        clock = count(step=0.01)
+        monkeypatch.setattr(brief.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(screen, "display", display)
+        monkeypatch.setattr(run_report, "WIDTH", WIDTH)
+        monkeypatch.chdir(home)
+        self.home = home
+        self.callback = brief.CallbackModule()
+        self.callback._display = display
+        self.callback._plugin_options = {"display_failed_stderr": False, "show_custom_stats": False}
+
+    def stage(self, action: str, unreachable: tuple[str, ...] = ()) -> None:
+        """Run a task on every node."""
+        task = SimpleNamespace(
+            action=f"muster.train.{action}", _uuid=action, loop=None, run_once=False, check_mode=False,
+            ignore_unreachable=True, get_name=lambda: action,
+        )  # fmt: skip
+        self.callback.v2_playbook_on_task_start(task, False)
+        for node in self.nodes:
+            result = SimpleNamespace(task=task, host=SimpleNamespace(get_name=lambda node=node: node), result={})
+            if node in unreachable:
+                self.callback.v2_runner_on_unreachable(result)
+            else:
+                self.callback.v2_runner_on_ok(result)
+        self.callback._end_tasks()
+
+    def report(self, what: str, answers: dict[str, Any], **args: Any) -> None:
+        """Print what the action `run_report` does."""
+        request = {"run_id": RUN_ID, "nodes": self.nodes, "experiments": str(self.home / "experiments")}
+        request["call"] = "ansible-playbook -i inventories/lab"
+        task = MagicMock(args={"what": what, "request": request, **args}, async_val=0, check_mode=False)
+        action = run_report.ActionModule(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
+        result_of(action, {"groups": {}, "hostvars": answers})
+
+    def answers(self, phase: str, **differing: dict[str, Any]) -> dict[str, Any]:
+        """What every node answers, and what some of them answer instead."""
+        hosts = {}
+        for rank, node in enumerate(self.nodes):
+            progress = {"step": 400, "total_steps": 1000, "first_loss": 5.551, "loss": 1.932}
+            progress["tokens_per_s"] = 41200.0 + rank
+            record = {
+                "node": node, "node_rank": rank, "run_id": RUN_ID, "phase": phase, "nproc": 8, "first_rank": 8 * rank,
+                "world_size": 8 * len(self.nodes), "nnodes": len(self.nodes), "elapsed_s": 754.0, "progress": progress,
+                "run_dir": f"/home/ann/muster/.muster/nodes/{node}/runs/{RUN_ID}", "log_tail": [],
+            }  # fmt: skip
+            run = {**record, **differing.get(node, {})}
+            hosts[node] = {"launch__info": {"run": run, "runs": [], "log": [], "changed": phase == "stopped"}}
+        return hosts
+
+
+@pytest.fixture(params=[3, 128])
+def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Screen]:
+    """A screen, of which the test fills the lines; they are compared with the file named like the test."""
+    part = Screen(monkeypatch, tmp_path, request.param)
+    yield part
+    name = request.node.originalname.removeprefix("test_")
+    path = SCREENS / f"{name}_{request.param}.txt"
+    text = "\n".join(line.rstrip() for line in part.lines) + "\n"
+    if os.environ.get("MUSTER_WRITE_SCREENS"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= SCREEN_LINES
+
+
+def test_launch(shown: Screen) -> None:
+    shown.stage("node_facts")
+    shown.stage("run")
+    shown.report("hints", shown.answers("running"))
+    screen.show(["running  step 400/1000  loss 1.932  5.3M tokens/s  12:34 elapsed  ETA 18:51"])
+    shown.stage("run_collect")
+    shown.report("result", shown.answers("succeeded"), succeed_on=["succeeded"])
+
+
+def test_launch_failed(shown: Screen) -> None:
+    failure = {
+        "rank": 9,
+        "exit_code": 1,
+        "signal": None,
+        "message": "OutOfMemoryError: CUDA out of memory",
+        "time": 2.0,
+    }
+    failure["log_tail"] = ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB."]
+    shown.stage("node_facts")
+    shown.stage("run")
+    shown.report("hints", shown.answers("running"))
+    shown.stage("run_collect")
+    peers = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
+    answers = shown.answers("stopped", **{**peers, "n002": {"phase": "failed", "why": None, "first": failure}})
+    shown.report("result", answers, succeed_on=["succeeded"])
+
+
+def test_status(shown: Screen) -> None:
+    slow = {"progress": {"step": 400, "total_steps": 1000, "first_loss": 5.551, "loss": 1.932, "tokens_per_s": 20100.0}}
+    answers = shown.answers("running", n002=slow)
+    answers["n003"] = {"launch__info": {"unreachable": True, "msg": "Connection timed out"}}
+    shown.stage("run_info", unreachable=("n003",))
+    shown.report("status", answers)
+
+
+def test_stop(shown: Screen) -> None:
+    going = shown.answers("running")
+    for answer in going.values():
+        answer["launch__info"]["runs"] = [{"run_id": RUN_ID, "alive": True, "phase": "running"}]
+    shown.stage("run_info")
+    shown.report("stopping", going, grace=60)
+    shown.stage("run_stop")
+    shown.report("stopped", shown.answers("stopped"), all_answer=True)
+
+
+def test_preflight(shown: Screen) -> None:
+    shown.stage("node_facts")
+    _check(shown, silent=())
+
+
+def test_preflight_failed(shown: Screen) -> None:
+    shown.stage("node_facts", unreachable=("n003",))
+    _check(shown, silent=("n003",))
+
+
+def _check(shown: Screen, silent: tuple[str, ...]) -> None:
+    """Print what the action `cluster_preflight` does about these nodes."""
+    refused = "Failed to connect to the host via ssh: ssh: connect to host 10.99.0.3 port 22: Connection timed out"
+    answers: list[Node | Silent] = []
+    for number, name in enumerate(shown.nodes):
+        address = f"10.99.0.{number + 1}"
+        if name in silent:
+            answers.append(Silent(name, refused, address, message=refused))
+            continue
+        facts = facts_of("h100_roce", number)
+        if silent and number == 1:
+            facts["versions"]["torch"] = "2.1.0"
+        answers.append(Node.from_facts(name, facts, address, []))
+    launch = Launch(files={"script": ("train.py", "cluster")})
+    cluster = Cluster({}, policy=ClusterPolicy(version="2.27.7"), launch=launch, received=NOW + 1.0)
+    report = report_on(cluster.with_answers(answers, Users(FabricPolicy("auto", DEFAULT))))
+    screen.show(["", *render(report, WIDTH), *(["", verdict(report)] if report.code else [])])
+    assert bool(report.code) == bool(silent)
