@@ -18,7 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.callback import CallbackBase
 
 # With an older Python the first action says so; a callback that could not be loaded would warn about itself before.
-IS_SUPPORTED = sys.version_info >= (3, 11)  # noqa: UP036
+IS_SUPPORTED = sys.version_info >= (3, 11)
 if IS_SUPPORTED:
     from ansible_collections.muster.train.plugins.plugin_utils._action import document_output, output_format
     from ansible_collections.muster.train.plugins.plugin_utils._results import documents

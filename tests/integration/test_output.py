@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -23,7 +24,8 @@ import pytest
 
 from ansible_collections.muster.train.plugins.module_utils.runner import process_tree
 from ansible_collections.muster.train.tests.support import documents, sshd
-from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, Cluster
+from ansible_collections.muster.train.tests.support.cluster import ROOT, RUN_ID, WORKLOADS, Cluster
+from ansible_collections.muster.train.tests.support.jobs import wait_for
 
 FAILED = "multinode_42ch_autoth_20261120_143052_failed"
 STRANGER = "multinode_1ch_64th_20200101_000000"
@@ -255,3 +257,37 @@ def test_the_example_launches_by_ansible_runner(cluster: Cluster) -> None:
     failed = run("--fail-rank", "1", "--how", "exit7")
     assert failed.returncode == 2, failed.stderr
     assert re.search(r"^node1: multinode_\S+ failed: node1: rank 1 exited with code 7$", failed.stdout, re.MULTILINE)
+
+
+def test_a_follow_ends_when_its_reader_leaves(cluster: Cluster) -> None:
+    launched = ask(cluster, "launch", run_id=RUN_ID, follow=False, script_args=["--seconds", "3000"])
+    assert launched.rc == 0, launched.err
+    parameters = json.dumps({"run_id": RUN_ID, "output": "jsonl"})
+    command = shlex.join(cluster.command("playbooks/follow.yml", "-e", parameters))
+    ended = subprocess.run(
+        ["bash", "-c", f"{command} 2>/dev/null | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        env=cluster.environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ended.returncode == 128 + signal.SIGPIPE
+    assert json.loads(ended.stdout)["event"] == "sample"
+    wait_for(lambda: cluster.controllers() == [], "no process of the controller is left", 60)
+
+
+@pytest.mark.skipif(shutil.which("rsync") is None, reason="rsync is not installed")
+def test_a_setup_names_what_it_changed(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.policy.update(
+        launch_code_dir=str(tmp_path / "copies") + "/{{ inventory_hostname }}",
+        code_source="rsync",
+        code_rsync_path=f"{WORKLOADS}/",
+    )
+    cluster.write()
+    answer = ask(cluster, "setup", "--tags", "code")
+    assert answer.rc == 0, answer.err
+    assert answer.document["preflight"] is None
+    assert sorted(answer.document["changes"]) == ["node0", "node1"]
+    assert ask(cluster, "setup", "--tags", "code").document["changes"] == {}

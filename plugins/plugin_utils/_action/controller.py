@@ -24,6 +24,8 @@ from types import FrameType
 from ansible import constants
 
 LOOK_S = 1.0
+# The descriptors of the standard output and the standard error.
+OUTPUTS = [1, 2]
 
 
 def is_controller() -> bool:
@@ -41,6 +43,13 @@ def end_without_reader() -> None:
     """Let the controller end as other programs do when what reads its output has gone, as in `… | head`."""
     if is_controller() and signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN:
         signal.signal(signal.SIGPIPE, _on_broken_pipe)
+
+
+def tell_controller_without_reader() -> None:
+    """Let the controller of this worker end, which has not noticed that what reads its output has gone."""
+    controller = multiprocessing.parent_process()
+    if controller is not None and controller.pid is not None:
+        os.kill(controller.pid, signal.SIGPIPE)
 
 
 @functools.cache
@@ -68,7 +77,7 @@ def _on_broken_pipe(_signal: int, _frame: FrameType | None) -> None:
 
 def _is_output_broken() -> bool:
     poll = select.poll()
-    for descriptor in (1, 2):
+    for descriptor in OUTPUTS:
         poll.register(descriptor, 0)
     return any(events & (select.POLLERR | select.POLLHUP) for _descriptor, events in poll.poll(0))
 

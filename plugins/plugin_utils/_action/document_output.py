@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible.utils.display import Display
 
+from .controller import OUTPUTS, tell_controller_without_reader
 from .screen import CALLBACK, IS_DOCUMENT_OF_CALLBACK
 
 # Callbacks whose lines on the standard output a program reads already: awx_display is ansible-runner's.
@@ -30,6 +31,7 @@ def keep_for_document() -> None:
         return
     sys.stdout.flush()
     _Output.descriptor = os.dup(1)
+    OUTPUTS.append(_Output.descriptor)
     os.dup2(2, 1)
 
 
@@ -40,10 +42,11 @@ def print_document(text: str) -> None:
         Display().display(text, stderr=IS_DOCUMENT_OF_CALLBACK)
         return
     data = f"{text}\n".encode(errors="backslashreplace")
-    # A reader that has gone wants no more.
-    with contextlib.suppress(BrokenPipeError):
+    try:
         while data:
             data = data[os.write(_Output.descriptor, data) :]
+    except BrokenPipeError:
+        tell_controller_without_reader()
 
 
 def print_last(text: str) -> None:
