@@ -24,7 +24,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import (
     values,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError, error_record
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import (
+    ReportedError,
+    UserError,
+    error_record,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import hints
 from ansible_collections.muster.train.plugins.plugin_utils._results import documents, remaining, report
 from ansible_collections.muster.train.plugins.plugin_utils._results.events import attempt_lines, gang_of
