@@ -25,7 +25,7 @@ MAX_SIGN_BYTES = 3000
 
 
 def as_state(value: object) -> str:
-    """Return a state of a node in the gang, `absent` for anything else: nobody speaks for that node."""
+    """Return a state of a node in the gang, `absent` for anything else, so that the node itself is asked."""
     return value if isinstance(value, str) and value in STATES else ABSENT
 
 
@@ -115,7 +115,9 @@ def older(status: NodeStatus, seconds: float) -> NodeStatus:
     sign = status.sign
     if sign is not None:
         since = (status.sign_age_s or 0.0) + seconds
-        ages = {name: _later(getattr(sign, name), since) for name in ("step_age_s", "line_age_s", "elapsed_s")}
+        ages: dict[str, Any] = {
+            name: _later(getattr(sign, name), since) for name in ("step_age_s", "line_age_s", "elapsed_s")
+        }
         sign = dataclasses.replace(sign, **ages)
     return dataclasses.replace(status, sign=sign, sign_age_s=None, heard_s=_later(status.heard_s, seconds))
 

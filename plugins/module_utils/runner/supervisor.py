@@ -197,6 +197,7 @@ class Supervisor:
             if summary is not None and summary["started"] == summary["nodes"]:
                 running_written = True
                 state.change(state.phase, gang=summary)
+                state.write_nodes(gang.statuses(now))
             if attempt.failed and not failure_reported:
                 failure_reported = True
                 gang.report_failure(_outcome(attempt)[2])

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 from ..._records.frozen import frozen
+from ..._records.gang import LOST
 from .base import heartbeat_s
-from .ranks import LOST, GangNode, RankAssignment
+from .ranks import GangNode, RankAssignment
 
 # The run ends after so many attempts in a row without a new step or a checkpoint.
 IDLE_ATTEMPTS = 2

@@ -93,7 +93,7 @@ class Signs:
             line_ages += [sign.line_age_s + now - came] if sign.line_age_s is not None else []
         if not steps and not line_ages:
             return None
-        ages = {
+        ages: dict[str, Any] = {
             "step_age_s": _rounded(min(step_ages, default=None)),
             "line_age_s": _rounded(min(line_ages, default=None)),
         }

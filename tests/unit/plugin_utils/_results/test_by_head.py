@@ -170,9 +170,9 @@ def test_the_answers_of_nodes_that_were_not_asked_are_the_heads() -> None:
 
 def test_a_node_that_was_asked_speaks_for_itself_or_is_silent_with_its_ranks() -> None:
     known = [status(0), status(1), status(2, "lost")]
-    own = {"run": {**head().to_dict(), "node": "n1", "node_rank": 1, "phase": "stopping"}}
+    answer = {"run": {**head().to_dict(), "node": "n1", "node_rank": 1, "phase": "stopping"}}
     late = {"failed": True, "msg": "Timed out after 12 second(s).", "timedout": {"period": 12}}
-    _head, first, second = infos(head(), known, n1=own, n2=late)
+    _head, first, second = infos(head(), known, n1=answer, n2=late)
     assert (first.run.phase, first.answered) == ("stopping", True)
     assert (second.run.phase, second.run.why, second.answered) == ("unreachable", "no answer within 12 s", False)
     assert (second.run.node_rank, second.run.first_rank, second.run.nproc) == (2, 4, 2)
