@@ -30,10 +30,11 @@ class ReasonKey(enum.StrEnum):
     UNKNOWN_HOST_KEY = "unknown_host_key"
     CLOSED_PORT = "closed_port"
     NO_ROUTE = "no_route"
+    NO_SUDO = "no_sudo"
+    UNUSABLE_SUDO = "unusable_sudo"
     NO_LOGIN = "no_login"
     OLD_PYTHON = "old_python"
     NO_PYTHON = "no_python"
-    NO_SUDO = "no_sudo"
     NO_ANSWER = "no_answer"
     CLOSED_CONNECTION = "closed_connection"
     NO_HOME = "no_home"
@@ -51,7 +52,7 @@ class Reason:
     remedy: str
 
 
-# The first match counts: messages about the host key also end in "Permission denied", for example.
+# The first match counts: messages about the host key and about sudo also have "Permission denied", for example.
 REASONS = (
     Reason(
         ReasonKey.UNKNOWN_NAME,
@@ -75,9 +76,10 @@ REASONS = (
         ReasonKey.UNKNOWN_HOST_KEY,
         "host key",
         r"host key verification failed|no \S+ host key is known|no matching host key type",
-        "the host key of {host} is not the one that was collected",
+        "the host key of {host} is not known, or not the known one",
         "a key that is in {known_hosts}",
-        "run discover again; if the message stays, another machine answers in the host's place",
+        "connect once with ssh and accept the key, or run discover again; if the message stays, another machine "
+        "answers in the host's place",
     ),
     Reason(
         ReasonKey.CLOSED_PORT,
@@ -94,6 +96,23 @@ REASONS = (
         "there is no route to {host}",
         "a host that this machine reaches",
         "check that it is on and that this machine has a route to its network (ip route get ADDRESS)",
+    ),
+    Reason(
+        ReasonKey.NO_SUDO,
+        "sudo",
+        r"missing (sudo|become) password|sudo: .*password is required|incorrect (sudo|become) password",
+        "{user} cannot become root on {host} without a password",
+        "sudo without a password",
+        "give {user} passwordless sudo there, or add --ask-become-pass",
+    ),
+    Reason(
+        ReasonKey.UNUSABLE_SUDO,
+        "sudo",
+        r"sudo\S*: (?:command )?not found|sudo\S*: permission denied|sudo\S*: no such file"
+        r"|premature end of stream waiting for become success",
+        "{user} cannot run sudo on {host}",
+        "sudo, with which this user becomes root",
+        "install sudo there and allow it for {user}, or log in as root (-u root)",
     ),
     Reason(
         ReasonKey.NO_LOGIN,
@@ -123,14 +142,6 @@ REASONS = (
         "no Python was found on {host}",
         EXPECTED_PYTHON,
         "install python3 there, or name it with ansible_python_interpreter",
-    ),
-    Reason(
-        ReasonKey.NO_SUDO,
-        "sudo",
-        r"missing (sudo|become) password|sudo: .*password is required|incorrect (sudo|become) password",
-        "{user} cannot become root on {host} without a password",
-        "sudo without a password",
-        "give {user} passwordless sudo there, or add --ask-become-pass",
     ),
     Reason(
         ReasonKey.NO_ANSWER,
@@ -186,6 +197,12 @@ def why(message: str, tried: ConnectionAttempt, source: str, key: str | None = N
 def is_known(message: str, key: str | None = None) -> bool:
     """Return whether `why` recognizes the reason."""
     return _reason(message, key) is not None
+
+
+def why_not_root(message: str, tried: ConnectionAttempt, source: str) -> Finding | None:
+    """Return the finding for a become that failed; None for a message about something else."""
+    reason = _reason(message, None)
+    return _finding(reason, tried, source) if reason and reason.check == "sudo" else None
 
 
 def _reason(message: str, key: str | None) -> Reason | None:

@@ -19,11 +19,11 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Port, Rdma
 
 from .._checks.gpu_findings import find_gpus
+from .._checks.nodes import no_answer
 from .._cluster import head_address
 from .._cluster.node import Node, NodeAnswer, Silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
-from .._findings.remedy import CopyableCommand, sentence
 from .._nccl.environments import Users, decide_for
 from .._nccl.library import Library
 from .._nccl.ports import HcaPort
@@ -135,14 +135,4 @@ def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
 
 
 def _no_answer(silent: Silent) -> Finding:
-    return Finding(
-        check="answer",
-        node=silent.name,
-        status="error",
-        observed=silent.why,
-        expected="its facts",
-        source="module node_facts",
-        remedy=sentence(
-            "check that Ansible reaches it: ", CopyableCommand((f"ansible {silent.name} -m ansible.builtin.ping",))
-        ),
-    )
+    return Finding("answer", silent.name, **vars(no_answer(silent)))

@@ -10,33 +10,29 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible.cli.playbook import PlaybookCLI
+
 from .encrypted import refuse_encrypted
 from .secret_options import SECRET_OPTION
 from .verbs import VERBS
 
-# Of ansible-playbook: the first name is printed.
-WITH_VALUE: tuple[tuple[str, ...], ...] = (
-    ("-u", "--user"),
-    ("-c", "--connection"),
-    ("-T", "--timeout"),
-    ("--private-key", "--key-file"),
-    ("--ssh-common-args",),
-    ("--ssh-extra-args",),
-    ("--scp-extra-args",),
-    ("--sftp-extra-args",),
-    ("--connection-password-file", "--conn-pass-file"),
-    ("--become-method",),
-    ("--become-user",),
-    ("--become-password-file", "--become-pass-file"),
-    ("--vault-id",),
-    ("--vault-password-file", "--vault-pass-file"),
-)
-FLAGS: tuple[tuple[str, ...], ...] = (
-    ("-b", "--become"),
-    ("-k", "--ask-pass"),
-    ("-K", "--ask-become-pass"),
-    ("-J", "--ask-vault-password", "--ask-vault-pass"),
-)
+# Of ansible-playbook: the destination of an option, and its name as it is printed.
+WITH_VALUE = {
+    "remote_user": "-u",
+    "connection": "-c",
+    "timeout": "-T",
+    "private_key_file": "--private-key",
+    "ssh_common_args": "--ssh-common-args",
+    "ssh_extra_args": "--ssh-extra-args",
+    "scp_extra_args": "--scp-extra-args",
+    "sftp_extra_args": "--sftp-extra-args",
+    "connection_password_file": "--connection-password-file",
+    "become_method": "--become-method",
+    "become_user": "--become-user",
+    "become_password_file": "--become-password-file",
+}
+WITH_VALUES = {"vault_ids": "--vault-id", "vault_password_files": "--vault-password-file"}
+FLAGS = {"become": "-b", "ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
 PARAMETERS = frozenset(parameter.name for parameters in VERBS.values() for parameter in parameters)
 # The beginnings of the names of variables that reach the nodes and find the run there.
 POLICY = ("launch_", "ansible_", "container_")
@@ -44,23 +40,24 @@ POLICY = ("launch_", "ansible_", "container_")
 
 def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[str]:
     """Return the options of a command without which the next one reaches other nodes, or none; -i if asked for."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("-i", "--inventory", "--inventory-file", action="append", default=[], dest="-i")
-    parser.add_argument("-e", "--extra-vars", action="append")
-    parser.add_argument("-v", "--verbose", action="count")
-    for names in WITH_VALUE:
-        parser.add_argument(*names, action="append", default=[], dest=names[0])
-    for names in FLAGS:
-        parser.add_argument(*names, action="store_true", dest=names[0])
+    # By Ansible's own parser, which knows how options are abbreviated and combined. It has accepted these.
+    if len(argv) < 2:
+        return []
+    cli = PlaybookCLI(list(argv))
+    cli.init_parser()
+    cli.parser.exit_on_error = False
+    # What is not typed has no value, whatever the configuration says.
+    empty = argparse.Namespace(inventory=None, **dict.fromkeys({**WITH_VALUE, **WITH_VALUES, **FLAGS}))
     try:
-        known = vars(parser.parse_known_args(list(argv))[0])
+        known = vars(cli.parser.parse_known_args(list(argv[1:]), empty)[0])
     except argparse.ArgumentError:
         return []
-    words = [word for inventory in known["-i"] for word in ("-i", inventory)] if inventories else []
-    for name, *_others in WITH_VALUE:
-        for value in known[name]:
-            words += [f"{name}={value}"] if name.startswith("--") else [name, value]
-    return words + [name for name, *_others in FLAGS if known[name]]
+    words = [word for inventory in known["inventory"] or () for word in ("-i", inventory)] if inventories else []
+    for destination, name in (*WITH_VALUE.items(), *WITH_VALUES.items()):
+        value = known[destination]
+        for text in value if isinstance(value, list) else [] if value is None else [str(value)]:
+            words += [f"{name}={text}"] if name.startswith("--") else [name, text]
+    return words + [name for destination, name in FLAGS.items() if known[destination]]
 
 
 def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:

@@ -70,6 +70,10 @@ MESSAGES = [
     ),
     ("sudo", "Missing sudo password", "passwordless sudo"),
     ("sudo", "sudo: a password is required", "passwordless sudo"),
+    ("sudo", "/bin/sh: 1: sudo: not found", "install sudo"),
+    ("sudo", "bash: sudo: command not found", "install sudo"),
+    ("sudo", "/bin/sh: 1: sudo: Permission denied", "install sudo"),
+    ("sudo", "Premature end of stream waiting for become success.\n>>> Standard Error\nno", "install sudo"),
     (
         "home",
         "Failed to create temporary directory. mkdir: cannot create directory: No space left",
