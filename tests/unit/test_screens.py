@@ -25,10 +25,11 @@ from ansible_collections.muster.train.plugins.plugin_utils._checks.model import 
 from ansible_collections.muster.train.plugins.plugin_utils._checks.report import render, report_on, verdict
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import DEFAULT
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
-from ansible_collections.muster.train.plugins.plugin_utils._nccl.transport import FabricPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.support.preflight_parts import DEFAULT, NOW, facts_of
+from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
 
 SCREENS = Path(__file__).resolve().parents[1] / "screens"
@@ -170,7 +171,7 @@ def _check(shown: Screen, silent: tuple[str, ...]) -> None:
         if name in silent:
             answers.append(Silent(name, refused, address, message=refused))
             continue
-        facts = facts_of("h100_roce", number)
+        facts = facts_of("hgx_h100_roce", number)
         if silent and number == 1:
             facts["versions"]["torch"] = "2.1.0"
         answers.append(Node.from_facts(name, facts, address, []))
