@@ -8,7 +8,9 @@ The callback and the actions are those of a play; what the nodes answer is recor
 
 from __future__ import annotations
 
+import copy
 import os
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -29,7 +31,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.origin impo
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.environments import Users
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.view import FabricPolicy
 from ansible_collections.muster.train.tests.support.actions import result_of
-from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of
+from ansible_collections.muster.train.tests.support.preflight_parts import NOW, facts_of, healthy
 from ansible_collections.muster.train.tests.support.reports import RUN_ID
 
 SCREENS = Path(__file__).resolve().parents[1] / "screens"
@@ -45,7 +47,7 @@ class Screen:
         self.lines: list[str] = []
         display = MagicMock(verbosity=0, display=lambda text, **_options: self.lines.append(text))
         clock = count(step=0.01)
-        monkeypatch.setattr(brief.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(time, "monotonic", lambda: next(clock))
         monkeypatch.setattr(screen, "display", display)
         monkeypatch.setattr(run_report, "WIDTH", WIDTH)
         monkeypatch.chdir(home)
@@ -117,7 +119,7 @@ def test_launch(shown: Screen) -> None:
 
 
 def test_launch_failed(shown: Screen) -> None:
-    failure = {
+    failure: dict[str, Any] = {
         "rank": 9,
         "exit_code": 1,
         "signal": None,
@@ -129,7 +131,7 @@ def test_launch_failed(shown: Screen) -> None:
     shown.stage("run")
     shown.report("hints", shown.answers("running"))
     shown.stage("run_collect")
-    peers = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
+    peers: dict[str, Any] = {node: {"why": "n002: a rank failed"} for node in shown.nodes}
     answers = shown.answers("stopped", **{**peers, "n002": {"phase": "failed", "why": None, "first": failure}})
     shown.report("result", answers, succeed_on=["succeeded"])
 
@@ -166,14 +168,15 @@ def _check(shown: Screen, silent: tuple[str, ...]) -> None:
     """Print what the action `cluster_preflight` does about these nodes."""
     refused = "Failed to connect to the host via ssh: ssh: connect to host 10.99.0.3 port 22: Connection timed out"
     answers: list[Node | Silent] = []
+    machines = [facts_of("hgx_h100_roce", number) for number in range(2)]
     for number, name in enumerate(shown.nodes):
         address = f"10.99.0.{number + 1}"
         if name in silent:
             answers.append(Silent(name, refused, address, message=refused))
             continue
-        facts = facts_of("hgx_h100_roce", number)
+        facts = healthy(copy.deepcopy(machines[min(number, 1)]), number)
         if silent and number == 1:
-            facts["versions"]["torch"] = "2.1.0"
+            facts["gpu"]["devices"].pop()
         answers.append(Node.from_facts(name, facts, address, []))
     launch = Launch(files={"script": ("train.py", "cluster")})
     cluster = Cluster({}, policy=ClusterPolicy(version="2.27.7"), launch=launch, received=NOW + 1.0)

@@ -29,7 +29,9 @@ pytestmark = pytest.mark.slow
 
 def play(tmp_path: Path, tasks: list[dict[str, object]], *options: str, **environment: str) -> tuple[int, str, str]:
     """Run tasks on many local hosts and return the exit code, the standard output and the standard error."""
-    hosts = {host: {} for host in HOSTS} | {"away": {"ansible_connection": "ssh", "ansible_host": "127.0.0.1"}}
+    hosts: dict[str, dict[str, object]] = {host: {} for host in HOSTS} | {
+        "away": {"ansible_connection": "ssh", "ansible_host": "127.0.0.1"}
+    }
     inventory = {
         "all": {
             "hosts": hosts,
