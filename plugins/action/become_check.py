@@ -32,7 +32,8 @@ class ActionModule(Action):
     def _refuse(self, message: str, variables: dict[str, Any]) -> None:
         node = str(variables["inventory_hostname"])
         tried = ConnectionAttempt(node, node, 22, self._get_remote_user() or None, "", node)
-        finding = why_not_root(message, tried, f"become_method {self._connection.become.name}")
+        become: Any = self._connection.become
+        finding = why_not_root(message, tried, f"become_method {become.name}")
         if finding:
             words = one_line((message.strip().splitlines() or [""])[-1])
             raise PlanError([dataclasses.replace(finding, observed=f"{finding.observed} ({words})")]) from None

@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Setup on nodes that need nothing of it, or that refuse what it needs."""
+"""Setup on nodes that need no change, or that refuse what it needs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from ansible_collections.muster.train.tests.support.cluster import Cluster
 
 INFINIBAND = Path("/sys/class/infiniband")
 # Become runs its program even where the login is root already.
-BECOME = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "true"}
+BECOME: dict[str, Any] = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "true"}
 
 
 @pytest.mark.skipif(INFINIBAND.is_dir() and any(INFINIBAND.iterdir()), reason="this machine has RDMA adapters")

@@ -37,6 +37,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results import exper
 from ansible_collections.muster.train.plugins.plugin_utils._results.causes import ordered
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
 from ansible_collections.muster.train.plugins.plugin_utils._results.report import not_started
+from ansible_collections.muster.train.plugins.plugin_utils._results.summary import summarize
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support import plan_parts
 from ansible_collections.muster.train.tests.support.preflight_parts import NAMES, Facts, report
@@ -273,7 +274,7 @@ def decisions(directory: Path) -> Iterator[tuple[str, Any]]:
     yield "memory", of_memory(directory)
     yield "host keys", of_host_keys()
     text = experiment.dump({"parameters": {name: dict(setting) for name, setting in given.items()}})
-    yield "listed", experiment.summarize("run", text).parameters
+    yield "listed", summarize("run", text).parameters
 
 
 @pytest.mark.slow

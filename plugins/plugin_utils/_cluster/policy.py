@@ -16,7 +16,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._findings.finding import Finding
-from .._request.parameters import SECRET, Parameter, expected, read
+from .._request.parameters import Parameter, expected, read
+from .._request.variable_names import SECRET
 from .head_address import is_reachable
 from .ports import DEFAULT_RANGE, read_range
 

@@ -45,11 +45,12 @@ def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[st
         return []
     cli = PlaybookCLI(list(argv))
     cli.init_parser()
-    cli.parser.exit_on_error = False
+    parser: Any = cli.parser
+    parser.exit_on_error = False
     # What is not typed has no value, whatever the configuration says.
     empty = argparse.Namespace(inventory=None, **dict.fromkeys({**WITH_VALUE, **WITH_VALUES, **FLAGS}))
     try:
-        known = vars(cli.parser.parse_known_args(list(argv[1:]), empty)[0])
+        known = vars(parser.parse_known_args(list(argv[1:]), empty)[0])
     except argparse.ArgumentError:
         return []
     words = [word for inventory in known["inventory"] or () for word in ("-i", inventory)] if inventories else []

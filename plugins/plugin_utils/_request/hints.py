@@ -35,7 +35,8 @@ def call_of(options: Sequence[str], collections: str | None) -> str:
 
 def call_with(options: Sequence[str], request: Mapping[str, Any]) -> str | None:
     """Return how ansible-playbook is called in this request, with the options of another command."""
-    call, current = request.get("call"), shlex.join(["ansible-playbook", *request.get("options", [])])
+    call: str | None = request.get("call")
+    current = shlex.join(["ansible-playbook", *request.get("options", [])])
     if not call or not call.endswith(current):
         return call
     return call.removesuffix(current) + shlex.join(["ansible-playbook", *options])

@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import conditions, host_list, metrics_pattern, run_id
+from . import conditions, host_list, metrics_pattern, run_id, variable_names
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -57,33 +57,12 @@ CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
 MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can quote unchanged
-# Set by Muster, set by torchrun's agent (local_elastic_agent.py: _start_workers), read by torchrun (argparse_util.py).
-OWNED = re.compile(
-    r"(MUSTER|PET|TORCHELASTIC)_.*|RANK|(LOCAL|GROUP|ROLE)_RANK|((LOCAL|GROUP|ROLE)_)?WORLD_SIZE|ROLE_NAME"
-    r"|NODE_RANK|NNODES|NPROC_PER_NODE|MASTER_(ADDR|PORT)|TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
-)
-SECRET = re.compile(
-    r"(.*_)?(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS|(API|ACCESS|PRIVATE|SECRET)_?KEY)", re.IGNORECASE
-)
 
 
 LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"
 PATH_HINT = ", not beginning with '-' and without control characters"
 STRING_HINT = "a string (in quotes) without control characters"
-# What to use instead of variables that only the launch sets.
-INSTEAD = {
-    "NPROC_PER_NODE": "use -e nproc=N",
-    "NNODES": "use -e nnodes=N",
-    "MASTER_PORT": "use -e master_port=PORT",
-    "MASTER_ADDR": "use launch_head_address",
-}
-
-
-def owned(name: str) -> bool:
-    """Return whether only Muster sets this environment variable."""
-    return OWNED.fullmatch(name) is not None
 
 
 def _mapping_hint(example: dict[str, str]) -> str:
@@ -254,12 +233,8 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
         raise ValueError
     environment = {}
     for name, value in mapping.items():
-        if not isinstance(name, str) or not ENVIRONMENT_NAME.fullmatch(name):
-            raise _Explained(f"{display(name)} is not a valid environment variable name (letters, digits and '_')")
-        if owned(name):
-            raise _Explained(f"{name} is set by Muster; {INSTEAD.get(name, 'leave it out')}")
-        if SECRET.fullmatch(name):
-            raise _Explained(f"{name} looks like a secret and would be saved as plain text; set it in launch_secrets")
+        if problem := variable_names.problem(name):
+            raise _Explained(problem)
         try:
             environment[name] = _text(value, ARGUMENT_MAX - len(name) - 1)
         except ValueError:

@@ -47,7 +47,7 @@ def status_rows(
             rows.append(_row(group[0], replaced, remarks) if len(group) == 1 else _group_row(group, remarks))
     if others := [run for group in groups.values() if id(group) not in kept for run in group]:
         phases = ", ".join(dict.fromkeys(str(run.phase) for run in others))
-        rows.append((node_names([str(run.node) for run in others]), "", phases, *[""] * 6, f"each differs: {MORE}"))
+        rows.append((node_names([str(run.node) for run in others]), "", phases, *[""] * 7, f"each differs: {MORE}"))
     return rows
 
 

@@ -20,7 +20,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.gpu import G
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
 from .._findings.errors import display
-from .._request.parameters import SECRET
+from .._request.variable_names import SECRET
 from .compose_devices import requests_for, vendor_of
 
 HEADER = "# Written by the role muster.train.container; changes are overwritten.\n"

@@ -25,7 +25,8 @@ class Fake(ActionModule):
     """Records the modules that it builds and runs."""
 
     def __init__(self, check: bool = False) -> None:
-        super().__init__(MagicMock(args={}, check_mode=check), *(MagicMock() for _ in range(4)), None)
+        task = MagicMock(args={}, check_mode=check)
+        super().__init__(task, MagicMock(), MagicMock(), MagicMock(), MagicMock(), None)
         self.calls: list[tuple[str, str]] = []
 
     def task_values(self, names: Any, variables: Any) -> dict[str, Any]:

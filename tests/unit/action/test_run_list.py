@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,11 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     def run(run_id: str | None = None, **settings: Any) -> tuple[list[str], dict[str, Any]]:
         printed: list[str] = []
         monkeypatch.setattr(screen, "display", MagicMock(display=lambda text, **_options: printed.append(text)))
-        request = {"run_id": run_id, "experiments": str(tmp_path / "experiments"), "options": ["-i", "lab"]}
+        request: dict[str, Any] = {
+            "run_id": run_id,
+            "experiments": str(tmp_path / "experiments"),
+            "options": ["-i", "lab"],
+        }
         request["call"] = "ANSIBLE_COLLECTIONS_PATH=/c ansible-playbook -i lab"
         request["parameters"] = {name: {"value": value} for name, value in settings.items()}
         task = MagicMock(args={"request": request}, async_val=0, check_mode=False)
@@ -107,11 +110,14 @@ def test_the_next_command_reaches_the_nodes_of_the_run(run: Run, folder: Path, o
     ]
 
 
-def test_a_program_reads_csv_or_json_and_nothing_else(run: Run, folder: Path) -> None:
-    (printed,) = run(output="csv", where="verdict=failed")[0]
-    assert [row["run_id"] for row in csv.DictReader(io.StringIO(printed))] == ["run_b"]
-    (printed,), result = run(output="json", sort="-created")
-    assert json.loads(printed) == {"folder": str(folder), "experiments": result["experiments"]}
+def test_a_program_reads_csv_or_json_and_nothing_else(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents: list[str] = []
+    monkeypatch.setattr(run_list, "print_document", documents.append)
+    assert run(output="csv", where="verdict=failed")[0] == []
+    assert [row["run_id"] for row in csv.DictReader(io.StringIO(documents[0]))] == ["run_b"]
+    monkeypatch.setattr(run_list.ActionModule, "is_document_requested", True)
+    result = run(output="json", sort="-created")[1]
+    assert result["verb_document"] == {"folder": str(folder), "experiments": result["experiments"]}
     assert [entry["run_id"] for entry in result["experiments"]] == ["run_a", "run_b", "run_c"]
 
 

@@ -13,10 +13,12 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._findings import finding
 from ansible_collections.muster.train.plugins.plugin_utils._results import experiment, progress
 from ansible_collections.muster.train.plugins.plugin_utils._results.collected import target
 from ansible_collections.muster.train.plugins.plugin_utils._results.infos import read_infos
+from ansible_collections.muster.train.plugins.plugin_utils._results.listing import list_lines
 from ansible_collections.muster.train.plugins.plugin_utils._results.report import (
     explanation,
     log_lines,
@@ -25,6 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.report impor
     unanswered,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._results.report import summary as report_summary
+from ansible_collections.muster.train.plugins.plugin_utils._results.summary import summarize
 from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import judge
 from ansible_collections.muster.train.tests.support.plan_parts import RUN_ID
 
@@ -72,6 +75,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
         infos = read_infos([("node0", {"run": told_of, "log": log}), ("node1", {"unreachable": True, "msg": text})])
         verdict = judge([record])
         request_ = {"call": text, "experiments": "/x", "run_id": RUN_ID}
+        run_yml = experiment.record(RUN_ID, None, request_, [record], verdict)
         lines = [
             *status_table([info.run for info in infos], 160),
             report_summary(RUN_ID, verdict, [record]),
@@ -79,14 +83,7 @@ def test_what_a_host_says_is_only_printed(texts: dict[str, str]) -> None:
             *log_lines(infos, 50),
             *unanswered(infos),
             *not_started(infos, text)[1],
-            *experiment.list_table(
-                [
-                    experiment.summarize(
-                        RUN_ID, yaml.safe_dump(experiment.record(RUN_ID, None, request_, [record], verdict))
-                    )
-                ],
-                160,
-            ),
+            *map(clean, list_lines([summarize(RUN_ID, yaml.safe_dump(run_yml))], 160)),
         ]
         assert [line for line in lines if not line.isprintable()] == []
         state = {"phase": "waiting", "why": text, "gang": None, "started": text}

@@ -53,7 +53,11 @@ def test_a_relaunched_run_takes_its_plan_s_parameters(run: Run, tmp_path: Path) 
     assert "warnings" not in again
     assert value(run("channels=7"), "label") is None
     # Another verb has no plan to keep to.
-    assert run(f"run_id={first['run_id']}", verb="status")["request"]["parameters"].keys() == {"run_id", "output"}
+    assert run(f"run_id={first['run_id']}", verb="status")["request"]["parameters"].keys() == {
+        "run_id",
+        "all",
+        "output",
+    }
 
 
 def test_two_requests_have_two_nonces(run: Run) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._request import parameters, verbs
+from ansible_collections.muster.train.plugins.plugin_utils._request.variable_names import owned
 
 LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 LOGS = {parameter.name: parameter for parameter in verbs.VERBS["logs"]}
@@ -238,7 +239,7 @@ def test_env_refused(raw: object, part: str) -> None:
     ],
 )
 def test_env_names_that_muster_sets(name: str) -> None:
-    assert parameters.owned(name)
+    assert owned(name)
     assert f"{name} is set by Muster" in refusal("env", {name: "1"})
 
 

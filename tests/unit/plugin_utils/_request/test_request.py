@@ -16,8 +16,11 @@ from ansible_collections.muster.train.tests.support.requests import RUN_ID, SITU
 # The shape
 
 
+GIVEN = {"channels": 42, "threads": 256, "label": "base"}
+
+
 def test_the_whole_request() -> None:
-    request: dict[str, Any] = {**make({"channels": "42", "threads": 256, "label": "base"})}
+    request: dict[str, Any] = {**make({**GIVEN, "channels": "42"})}
     parameters = request.pop("parameters")
     assert request == {
         "schema": 1,
@@ -37,29 +40,15 @@ def test_the_whole_request() -> None:
         "options": [],
         "versions": {"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     }
-    assert parameters == {
-        "channels": {"value": 42, "origin": "-e channels", "layer": "extra_vars"},
-        "threads": {"value": 256, "origin": "-e threads", "layer": "extra_vars"},
-        "nproc": {"value": None, "origin": "default", "layer": "default"},
-        "nnodes": {"value": None, "origin": "default", "layer": "default"},
-        "config": {"value": None, "origin": "default", "layer": "default"},
-        "config_name": {"value": None, "origin": "default", "layer": "default"},
-        "config_option": {"value": "--config", "origin": "default", "layer": "default"},
-        "script": {"value": "train.py", "origin": "cluster (launch_defaults)", "layer": "cluster"},
-        "module": {"value": None, "origin": "default", "layer": "default"},
-        "script_args": {"value": [], "origin": "default", "layer": "default"},
-        "launcher": {"value": "torchrun", "origin": "default", "layer": "default"},
-        "label": {"value": "base", "origin": "-e label", "layer": "extra_vars"},
-        "master_port": {"value": None, "origin": "default", "layer": "default"},
-        "max_restarts": {"value": 0, "origin": "default", "layer": "default"},
-        "env": {"value": {}, "origin": "default", "layer": "default"},
-        "follow": {"value": True, "origin": "default", "layer": "default"},
-        "metrics_pattern": {"value": None, "origin": "default", "layer": "default"},
-        "time_limit": {"value": None, "origin": "default", "layer": "default"},
-        "mode": {"value": "auto", "origin": "default", "layer": "default"},
-        "output": {"value": "table", "origin": "default", "layer": "default"},
-        "run_id": {"value": None, "origin": "default", "layer": "default"},
-    }
+    extra_vars = {name: (value, f"-e {name}", "extra_vars") for name, value in GIVEN.items()}
+    nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit")
+    nothing = (*nothing, "metrics_pattern", "page", "run_id")
+    choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
+    switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0}
+    defaults: dict[str, Any] = {**dict.fromkeys(nothing), **choices, **switches, "script_args": [], "env": {}}
+    default = {name: (value, "default", "default") for name, value in defaults.items()}
+    given = {**extra_vars, **default, "script": ("train.py", "cluster (launch_defaults)", "cluster")}
+    assert {name: tuple(setting.values()) for name, setting in parameters.items()} == given
 
 
 def test_two_requests_share_nothing() -> None:
@@ -180,9 +169,9 @@ def test_a_run_id_begins_with_the_program_unless_channels_or_threads_are_given()
 @pytest.mark.parametrize(
     ("verb", "names"),
     [
-        ("status", {"run_id", "output"}),
+        ("status", {"run_id", "all", "output"}),
         ("logs", {"run_id", "output", "lines", "node", "rank"}),
-        ("stop", {"run_id", "output"}),
+        ("stop", {"run_id", "all", "output"}),
     ],
 )
 def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> None:
@@ -197,6 +186,7 @@ def test_other_verbs_leave_launch_defaults_and_the_environment_alone() -> None:
     request = make(environment={"LABEL": "x y", "CHANNELS": "none"}, defaults={"wrong": 1}, verb="status")
     assert request["parameters"] == {
         "run_id": {"value": None, "origin": "default", "layer": "default"},
+        "all": {"value": False, "origin": "default", "layer": "default"},
         "output": {"value": "table", "origin": "default", "layer": "default"},
     }
 
