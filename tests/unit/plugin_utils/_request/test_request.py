@@ -42,10 +42,15 @@ def test_the_whole_request() -> None:
     }
     extra_vars = {name: (value, f"-e {name}", "extra_vars") for name, value in GIVEN.items()}
     nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit")
-    nothing = (*nothing, "metrics_pattern", "page", "run_id")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0}
-    defaults: dict[str, Any] = {**dict.fromkeys(nothing), **choices, **switches, "script_args": [], "env": {}}
+    defaults: dict[str, Any] = {
+        **dict.fromkeys((*nothing, "metrics_pattern", "page", "run_id")),
+        **choices,
+        **switches,
+        "script_args": [],
+        "env": {},
+    }
     default = {name: (value, "default", "default") for name, value in defaults.items()}
     given = {**extra_vars, **default, "script": ("train.py", "cluster (launch_defaults)", "cluster")}
     assert {name: tuple(setting.values()) for name, setting in parameters.items()} == given

@@ -93,7 +93,9 @@ def test_an_experiment_with_little_in_it() -> None:
 
 def entry(run_id: str, created: str = "", **values: Any) -> ExperimentSummary:
     """Return a run whose other values are parameters that were chosen for it."""
-    fields = {name: values.pop(name) for name in ("label", "cluster", "commit", "verdict", "loss") if name in values}
+    fields: dict[str, Any] = {
+        str(name): values.pop(name) for name in ("label", "cluster", "commit", "verdict", "loss") if name in values
+    }
     known: dict[str, Any] = {"run_id": run_id, "created": created, **fields, **values}
     return ExperimentSummary(run_id, created=created, parameters=values, values=known, **fields)
 
