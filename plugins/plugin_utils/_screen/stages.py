@@ -24,7 +24,7 @@ class Stage:
 
 # By the action of the task.
 STAGES = {
-    f"{PREFIX}node_facts": Stage("gathered {}"),
+    **dict.fromkeys((f"{PREFIX}node_facts", f"{PREFIX}run_facts"), Stage("gathered {}")),
     f"{PREFIX}run": Stage("started {}", reported=True),
     f"{PREFIX}run_info": Stage("read the run on {}"),
     f"{PREFIX}run_stop": Stage("asked {} to stop"),
