@@ -67,8 +67,9 @@ class ActionModule(ControllerAction):
         if unknown or (args["only_known"] and before is None):
             # No node or controller knows such a run, or it is another controller's: there is nothing to write.
             return {"run_id": run_id, "verdict": verdict.to_dict() if verdict else None, "experiment": None}
-        record = experiment.record(run_id, plan, request, runs, verdict)
-        wanted["run.yml"] = experiment.dump(experiment.merge(_known(before), record))
+        known, record = _known(before), experiment.record(run_id, plan, request, runs, verdict)
+        if not (args["only_known"] and experiment.is_over(known, record)):
+            wanted["run.yml"] = experiment.dump(experiment.merge(known, record))
         changes = {name: text for name, text in wanted.items() if text != read_text(home / name)}
         diffs = [diff(home / name, read_text(home / name), text) for name, text in changes.items()]
         if changes and not self._task.check_mode:

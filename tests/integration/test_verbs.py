@@ -25,7 +25,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, st
     """A cluster with a run of four ranks that has ended, OLD, and a newer one that goes on; the tests only look."""
     cluster = Cluster(tmp_path_factory.mktemp("verbs"))
     short = ["--seconds", "1"]
-    old = cluster.launch(run_id=OLD, label="first", follow=True, launcher="torchrun", nproc=2, script_args=short)
+    parameters = {"label": "first", "channels": 42, "launcher": "torchrun", "nproc": 2, "script_args": short}
+    old = cluster.launch(run_id=OLD, follow=True, **parameters)
     assert old.rc == 0, old.out
     new = cluster.verb("launch", follow=False, label="second", channels=2, script_args=["--seconds", "600"])
     match = re.search(r"^run (multinode_2ch_autoth_\d{8}_\d{6}_second_[0-9a-f]{4})$", new.out, re.MULTILINE)

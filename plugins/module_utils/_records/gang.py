@@ -56,11 +56,18 @@ class NodeSign(Document):
     warnings: list[RunWarning] = field(default_factory=list)
 
     def to_short_dict(self) -> dict[str, Any]:
-        """Return it as data that fits into a frame: without its lists where they are too long."""
-        data = self.to_dict()
+        """Return it as data that fits into a frame: what is known, and without its lists where they are too long."""
+        data = _known(self.to_dict())
         if len(json.dumps(data)) > MAX_SIGN_BYTES:
-            data.update(dict.fromkeys(("ranks", "pids", "exited_ranks", "running_ranks")), why=None, warnings=[])
+            for name in ("ranks", "pids", "exited_ranks", "running_ranks", "why", "warnings"):
+                data.pop(name, None)
         return data
+
+
+def _known(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what is not None or empty, in nested records too: the head reads and writes a thousand of them."""
+    values = {name: _known(value) if isinstance(value, dict) else value for name, value in data.items()}
+    return {name: value for name, value in values.items() if value is not None and value != []}
 
 
 @frozen

@@ -110,7 +110,8 @@ class State:
             self._put(NODES, functools.partial(self._save_nodes, document), False)
 
     def _save_nodes(self, document: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # without it the nodes are asked themselves
+        # Without it the nodes are asked themselves. A member may nest lists deeper than Python writes.
+        with contextlib.suppress(OSError, RecursionError):
             files.write_json(os.path.join(self._run_dir, NODES), document, durable=False)
 
     def _write(self) -> None:

@@ -131,6 +131,11 @@ def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {**merged, **extra}
 
 
+def is_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether the old record has the end of this launch, of which a look at the head alone may say less."""
+    return old.get("verdict") in ENDED and new["nonce"] in (None, old.get("nonce"))
+
+
 def _attempt(old: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{key: old.get(key) for key in ATTEMPT}] if old.get("nonce") else []
 

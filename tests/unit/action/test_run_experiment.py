@@ -78,6 +78,17 @@ def test_a_look_at_a_run_is_written_down_where_the_run_is_known(tmp_path: Path) 
     assert document(tmp_path)["verdict"] == "succeeded"
 
 
+def test_a_look_changes_nothing_in_the_record_of_an_end(tmp_path: Path) -> None:
+    run(tmp_path, hosts("succeeded", exit_code=0), plan=PLAN)
+    whole = document(tmp_path)
+    assert run(tmp_path, hosts("succeeded", elapsed_s=1.0), only_known=True)["changed"] is False
+    assert document(tmp_path) == whole
+    (tmp_path / RUN_ID / "plan.json").unlink()
+    again = hosts("running", nonce="b" * 32, created="2026-11-20T15:00:00Z")
+    assert run(tmp_path, again, only_known=True)["changed"] is True
+    assert document(tmp_path)["verdict"] == "running", "another launch of this run"
+
+
 def test_a_program_reads_the_verdict_of_a_failed_run(tmp_path: Path) -> None:
     failure = {"rank": 1, "exit_code": 1, "exception": "ValueError", "message": "no data"}
     result = run(tmp_path, hosts("failed", failures=[failure], exit_code=1))

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last sign of life of every node, as the head keeps and writes it; what a member sends is data that may be forged.
 
-At most one sign is kept per node, and a frame bounds its size.
+At most one sign is kept per node, and a frame bounds its size. It is kept as it came: to read each of a thousand into
+records would take as much time as all else that the head does. Who reads `nodes.json` reads them, here only the pace.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..._records.gang import EXITED, NodeSign
+from ..._records.document import as_number
+from ..._records.gang import EXITED
+from ..._records.known import as_dict
 from ..._records.run import Pace
 from ..._text.stamps import utc
 from .ranks import GangNode
@@ -26,8 +29,7 @@ class Signs:
 
     def __init__(self, nproc: int) -> None:
         self._nproc = nproc
-        # When each came, and what of it is written; to_dict would take ten times as long.
-        self._signs: dict[int, tuple[float, NodeSign, dict[str, Any]]] = {}
+        self._signs: dict[int, tuple[float, dict[str, Any]]] = {}  # when each came
         self._ended: dict[int, str] = {}  # when a node's part of the attempt ended (UTC)
         self._exited: set[int] = set()
         self.stalled_s: dict[int, int] = {}  # for how long the storage of a node has not answered
@@ -39,15 +41,7 @@ class Signs:
         else:
             self.stalled_s.pop(number, None)
         if isinstance(sign, dict):
-            sign = NodeSign.from_dict(sign)
-        if isinstance(sign, NodeSign):
-            data = _known(vars(sign))
-            for name in ("progress", "memlock"):
-                if name in data:
-                    data[name] = _known(vars(data[name]))
-            if sign.warnings:
-                data["warnings"] = [vars(warning) for warning in sign.warnings]
-            self._signs[number] = now, sign, data
+            self._signs[number] = now, sign
 
     def note_drained(self, number: int) -> None:
         """Note that a node's part of the attempt has ended now."""
@@ -74,45 +68,42 @@ class Signs:
             **{name: report.get(name) for name in ENDS if report},
         }
         if number in self._signs:
-            came, _sign, data = self._signs[number]
-            status.update(sign=data, sign_age_s=round(now - came, 1))
-        return _known(status)
+            came, sign = self._signs[number]
+            status.update(sign=sign, sign_age_s=round(now - came, 1))
+        # What is not the default: the document of a thousand nodes is written every few seconds.
+        return {name: value for name, value in status.items() if value is not None}
 
     def pace(self, nodes: Sequence[GangNode], attempt: int, now: float) -> Pace | None:
         """Return how the nodes of an attempt move; None before any of them has given a sign."""
         steps: list[tuple[float, int, float]] = []
-        step_ages, line_ages = [], []
-        for number, (came, sign, _data) in self._signs.items():
+        step_ages: list[float] = []
+        line_ages: list[float] = []
+        for number, (came, sign) in self._signs.items():
             rank = nodes[number].rank
-            if rank is None or sign.attempt != attempt:
+            if rank is None or sign.get("attempt") != attempt:
                 continue
-            step = sign.progress.step if sign.progress else None
+            step, elapsed_s = as_number(as_dict(sign.get("progress")).get("step")), as_number(sign.get("elapsed_s"))
             if step is not None and math.isfinite(step):
-                steps.append((_expected(step, sign, now - came), number, step))
-            step_ages += [sign.step_age_s + now - came] if sign.step_age_s is not None else []
-            line_ages += [sign.line_age_s + now - came] if sign.line_age_s is not None else []
+                steps.append((_expected(step, elapsed_s or 0.0, now - came), number, step))
+            for ages, name in ((step_ages, "step_age_s"), (line_ages, "line_age_s")):
+                age = as_number(sign.get(name))
+                ages += [age + now - came] if age is not None else []
         if not steps and not line_ages:
             return None
-        ages: dict[str, Any] = {
+        youngest: dict[str, Any] = {
             "step_age_s": _rounded(min(step_ages, default=None)),
             "line_age_s": _rounded(min(line_ages, default=None)),
         }
         if not steps:
-            return Pace(**ages)
+            return Pace(**youngest)
         (fewest, number, step), most = min(steps), max(steps)[0]
         behind = round(1 - fewest / most, 3) if most > 0 else 0.0
-        return Pace(nodes[number].name, (nodes[number].rank or 0) * self._nproc, step, behind, **ages)
+        return Pace(nodes[number].name, (nodes[number].rank or 0) * self._nproc, step, behind, **youngest)
 
 
-def _expected(step: float, sign: NodeSign, seconds: float) -> float:
+def _expected(step: float, elapsed_s: float, seconds: float) -> float:
     """Return the step that a node has by now if it went on at its mean pace: signs of nodes are not equally old."""
-    elapsed_s = sign.elapsed_s or 0.0
     return step * (1 + seconds / elapsed_s) if elapsed_s > seconds else step
-
-
-def _known(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what is not the default: the document of a thousand nodes is written every few seconds."""
-    return {name: value for name, value in data.items() if value not in (None, [])}
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -112,6 +112,6 @@ def test_a_sign_fits_into_a_frame() -> None:
     many = list(range(1_000_000, 1_001_024))
     data = NodeSign(phase="running", why="x" * 300, pids=many, ranks=many, progress=Progress(1, 2, 3)).to_short_dict()
     assert len(json.dumps(data)) < MAX_SIGN_BYTES < AUTHENTICATED_BYTES
-    assert (data["pids"], data["phase"], data["progress"]["step"]) == (None, "running", 1)
+    assert (data.get("pids"), data["phase"], data["progress"]["step"]) == (None, "running", 1)
     few = NodeSign(phase="running", pids=[1, 2]).to_short_dict()
     assert few["pids"] == [1, 2]
