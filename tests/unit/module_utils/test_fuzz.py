@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,14 @@ from ansible_collections.muster.train.plugins.module_utils._net.network import (
 )
 from ansible_collections.muster.train.plugins.module_utils._net.reach import parse_target
 from ansible_collections.muster.train.plugins.module_utils._net.rules import parse_rules
+from ansible_collections.muster.train.plugins.module_utils._records.gang import (
+    MAX_SIGN_BYTES,
+    RUNNING,
+    NodesDocument,
+    NodeSign,
+    older,
+)
+from ansible_collections.muster.train.plugins.module_utils._records.run import MemlockLimits, Progress, RunWarning
 from ansible_collections.muster.train.plugins.module_utils._software.code import parse_excludes, parse_status
 from ansible_collections.muster.train.plugins.module_utils._software.excludes import excluded_by
 from ansible_collections.muster.train.plugins.module_utils._software.site_packages import (
@@ -69,6 +79,8 @@ from ansible_collections.muster.train.plugins.module_utils._system.memory import
 from ansible_collections.muster.train.plugins.module_utils._system.processes import parse_mark, parse_switches
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lightning import parse_csv
 from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.lines import PrintedMetrics
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
+from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
 from ansible_collections.muster.train.tests.support.machines import MACHINES, Machine
 from ansible_collections.muster.train.tools._machine.manifest import read
 
@@ -205,6 +217,50 @@ def test_no_text_is_an_exception(parse: Callable[[str], object]) -> None:
     chance = random.Random(42)
     for _case in range(10000):
         parse(mutate(chance.choice(SAMPLES), chance))
+
+
+SIGN = NodeSign(
+    phase="running",
+    why="x",
+    attempt=0,
+    elapsed_s=3600.5,
+    progress=Progress(12345, 100000, 2.5, 41234.5, 10.1),
+    step_age_s=0.4,
+    line_age_s=0.4,
+    pids=[1234560, 1234561],
+    starter="systemd",
+    memlock=MemlockLimits(-1, -1),
+    warnings=[RunWarning("disk_full", "node1", "2026-11-20T14:30:52Z")],
+)
+FOREIGN: list[Any] = [
+    *(None, True, 0, -1, 1 << 70, float("nan"), float("inf"), 1e308, "", "x" * 5000, "\ud800", "running"),
+    *([], [[]], [None, 1], {}, {"step": []}, json.loads("[" * 500 + "]" * 500)),
+]
+
+
+def graft(value: Any, chance: random.Random) -> Any:
+    """Return a document in which about one value in ten is another one."""
+    if chance.random() < 0.1:
+        return chance.choice(FOREIGN)
+    if isinstance(value, dict):
+        return {name: graft(part, chance) for name, part in value.items() if chance.random() > 0.05}
+    return [graft(part, chance) for part in value] if isinstance(value, list) else value
+
+
+def test_no_sign_of_life_is_an_exception() -> None:
+    chance = random.Random(42)
+    gang = [GangNode(f"node{number}", number, RUNNING) for number in range(2)]
+    status = {"node": "node1", "number": 1, "node_rank": 1, "state": "running", "heard_s": 0.1, "sign_age_s": 0.1}
+    for _case in range(1000):
+        signs = Signs(nproc=2)
+        signs.note(0, SIGN.to_short_dict(), 0, 0.0)
+        signs.note(1, graft(SIGN.to_short_dict(), chance), chance.choice(FOREIGN), 0.0)
+        signs.pace(gang, 0, 1.0)
+        foreign = graft({"nonce": "a", "nodes": [{**status, "sign": SIGN.to_dict()}]}, chance)
+        for document in ({"nodes": signs.statuses(gang, 1.0)}, foreign):
+            for node in NodesDocument.from_dict(document).nodes:
+                older(node, 2.0)
+                assert node.sign is None or len(json.dumps(node.sign.to_short_dict())) < 2 * MAX_SIGN_BYTES
 
 
 def test_no_virtual_environment_is_an_exception(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +21,12 @@ from ansible_collections.muster.train.plugins.module_utils._records.gang import 
     NodeSign,
     older,
 )
+from ansible_collections.muster.train.plugins.module_utils._records.layout import NODES
 from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.frames import AUTHENTICATED_BYTES
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.ranks import GangNode
 from ansible_collections.muster.train.plugins.module_utils.runner.gang.signs import Signs
+from ansible_collections.muster.train.plugins.module_utils.runner.state import State
 
 FOREIGN: list[Any] = [None, 1, "x", [], [{}], {"phase": 7}, {"progress": "x"}, {"pids": [None, "1", 2.5, 1 << 70]}]
 
@@ -115,3 +118,17 @@ def test_a_sign_fits_into_a_frame() -> None:
     assert (data.get("pids"), data["phase"], data["progress"]["step"]) == (None, "running", 1)
     few = NodeSign(phase="running", pids=[1, 2]).to_short_dict()
     assert few["pids"] == [1, 2]
+
+
+def test_a_sign_that_is_nested_deeper_than_python_writes_costs_only_the_document(tmp_path: Path) -> None:
+    nested: list[Any] = []
+    for _level in range(5000):
+        nested = [nested]
+    signs = Signs(nproc=1)
+    signs.note(1, {"pids": nested}, None, now=0.0)
+    state = State(str(tmp_path), {"nonce": "a"})
+    state.write_nodes(signs.statuses(nodes(RUNNING, RUNNING), 1.0))
+    assert not (tmp_path / NODES).exists()
+    signs.note(1, sign(1), None, now=1.0)
+    state.write_nodes(signs.statuses(nodes(RUNNING, RUNNING), 1.0))
+    assert NodesDocument.from_dict(json.loads((tmp_path / NODES).read_text())).nonce == "a"
