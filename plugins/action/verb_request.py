@@ -27,7 +27,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.base import C
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE, read_range
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
-from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables
+from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables, without_launch
 from ansible_collections.muster.train.plugins.plugin_utils._request.encrypted import refuse_encrypted
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
@@ -37,7 +37,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
     make_request,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
-from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import possible_heads
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 
@@ -74,10 +74,10 @@ class ActionModule(ControllerAction):
         inventory = Inventory(
             nodes=tuple(_node(name, hostvars[name]) for name in names),
             sources=tuple(str(source) for source in context.CLIARGS.get("inventory") or ()),
-            limit=context.CLIARGS.get("subset"),
+            limit=None if _selects_part(args["verb"]) else context.CLIARGS.get("subset"),
             spares=tuple(_node(name, hostvars[name]) for name in variables["groups"].get("spares", [])),
         )
-        lines += _skipping_options() + _play_variables(self._task.get_play().vars, args["verb"], extra_vars)
+        lines += _skipping_options(args["verb"]) + _play_variables(self._task.get_play().vars, args["verb"], extra_vars)
         if args["verb"] in SAVING:
             hosts = [*names, *variables["groups"].get("spares", [])]
             saved = [self.host_values(host, SAVED_OF_NODE, variables) for host in hosts]
@@ -143,11 +143,24 @@ def _earlier_plan(experiments: str, run_id: object) -> tuple[object, str | None]
     )
 
 
-def _skipping_options() -> list[str]:
+def _selected_tags() -> tuple[str, ...]:
+    """Return the tags that --tags selects; none where it selects all."""
+    tags = tuple(map(str, context.CLIARGS.get("tags") or ()))
+    return () if tags == ("all",) else tags
+
+
+def _selects_part(verb: str) -> bool:
+    """Whether only a part of the verb was asked for, which works on any of the nodes."""
+    return verb in TAGS and bool(_selected_tags())
+
+
+def _skipping_options(verb: str) -> list[str]:
     """Return a line for each option that skips tasks: the other tasks would succeed without doing anything."""
-    tags, task = context.CLIARGS.get("tags") or (), context.CLIARGS.get("start_at_task")
+    tags, task = _selected_tags(), context.CLIARGS.get("start_at_task")
     lines = []
-    if tuple(tags) not in (("all",), ()):
+    if verb in TAGS and not set(tags) <= {*TAGS[verb]}:
+        lines.append(f"--tags: expected {', '.join(TAGS[verb])}, saw {','.join(tags)!r}; correct it")
+    elif verb not in TAGS and tags:
         lines.append(f"--tags: expected none, saw {','.join(tags)!r}; the tasks of a verb have no tags, remove it")
     if task:
         lines.append(f"--start-at-task: expected none, saw {task!r}; a verb runs as a whole, remove it")
@@ -157,11 +170,13 @@ def _skipping_options() -> list[str]:
 def _play_variables(names: Iterable[str], verb: str, extra_vars: Mapping[str, object]) -> list[str]:
     """Return a line for each variable that `vars` of an import_playbook sets, of which only the plays would know."""
     parameters = {parameter.name for parameter in VERBS[verb]}
+    # The roles of the setup read their variables from its play.
+    documented = set() if verb == "setup" else _documented_variables()
     return [
         f"{name}: set by `vars` of import_playbook, which a verb does not read; give it with -e {name}=..., or set "
         + ("it in launch_defaults" if name in parameters else "it for the group 'nodes' of the inventory")
         for name in sorted({*names} - extra_vars.keys())
-        if name in parameters or (name in _documented_variables() and "__" not in name)
+        if name in parameters or (name in documented and "__" not in name)
     ]
 
 
@@ -174,7 +189,13 @@ def _raw_extra_vars(loader: Any, verb: str) -> tuple[dict[str, Any], list[str]]:
     parameters = {"_raw_params", *(parameter.name for parameter in VERBS[verb])}
     extra_vars: dict[str, Any] = {}
     lines = []
-    for name, raw in load_extra_vars(loader).items():
+    given = load_extra_vars(loader)
+    texts = [str(text) for text in context.CLIARGS.get("extra_vars") or ()]
+    typed = {name for text in texts if not text.startswith("@") for name in _variables_of(text, loader)}
+    known = without_launch(verb, given, typed)
+    for name, raw in given.items():
+        if name not in known:
+            continue
         if name not in parameters:
             extra_vars[str(name)] = None
         elif refused := refuse_encrypted([(str(name), raw)]):

@@ -61,7 +61,7 @@ def test_setup_changes_nothing_without_rsync_on_the_controller(tmp_path: Path, m
     """The role after this check would raise the limits of the nodes first."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     values = {"code_source": "rsync", "code_rsync_path": str(tmp_path), "code_dir": str(tmp_path / "code")}
-    setup = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())[:1]
+    setup = yaml.safe_load((ROOT / "playbooks" / "setup.yml").read_text())[1:2]
     setup[0]["hosts"] = "localhost"
     code, printed = play(tmp_path, setup, values, "-i", "localhost,")
     assert code == 2

@@ -25,6 +25,14 @@ def test_no_limit_is_raised_where_nothing_needs_it(cluster: Cluster) -> None:
     assert "Gather the limit of a login" not in played.out
 
 
+def test_a_misspelled_variable_is_refused_before_anything_changes(cluster: Cluster) -> None:
+    played = cluster.play("playbooks/setup.yml", "--tags", "code", "-e", "code_surce=rsync")
+    assert played.rc == 2
+    [line] = played.messages
+    assert line.startswith("code_surce: unknown parameter (-e code_surce); did you mean 'code_source'? ")
+    assert "Copy the code" not in played.out
+
+
 @pytest.mark.parametrize(
     ("text", "observed"),
     [

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
+from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in ROOT.glob("roles/*") if path.is_dir())
@@ -240,6 +240,12 @@ def test_every_verb_begins_with_its_request(playbook: str) -> None:
     first = load(f"playbooks/{playbook}.yml")[0]
     assert first["ansible.builtin.import_playbook"] == "_request.yml"
     assert first["vars"] == {"launch__verb": playbook}
+
+
+@pytest.mark.parametrize(("verb", "tags"), TAGS.items())
+def test_the_tags_of_a_verb_are_those_of_its_tasks(verb: str, tags: tuple[str, ...]) -> None:
+    tasks = [task for play in load(f"playbooks/{verb}.yml") for task in play.get("tasks", [])]
+    assert {tag for task in tasks for tag in task["tags"]} == {*tags}
 
 
 @pytest.mark.parametrize("path", SOURCES)

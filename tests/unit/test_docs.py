@@ -36,8 +36,6 @@ PARAMETER_PAGE = ROOT / "docs" / "parameters.md"
 ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
 PAGES = [README, *(role / "README.md" for role in ROLES), *sorted((ROOT / "docs").rglob("*.md"))]
 PLAYBOOKS = sorted(path.stem for path in ROOT.glob("playbooks/[!_]*.yml"))
-# A playbook of roles: it asks for no run, so it is not a verb with parameters of its own.
-OF_ROLES = ("setup",)
 # What a user makes by following the pages.
 MADE = ("inventories/mycluster", "experiments", "detect")
 # A cell may hold an escaped bar.
@@ -169,7 +167,7 @@ def test_the_readme_links_to_every_page() -> None:
 
 def test_the_table_of_verbs_is_the_playbooks() -> None:
     table = rows(VERB_PAGE, "verb")
-    assert sorted(table) == PLAYBOOKS == sorted({*VERBS, *OF_ROLES})
+    assert sorted(table) == PLAYBOOKS == sorted(VERBS)
     assert {verb: cells[0] for verb, cells in table.items()} == {
         verb: f"[{verb}.yml](../playbooks/{verb}.yml)" for verb in table
     }

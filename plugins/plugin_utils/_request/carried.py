@@ -34,8 +34,6 @@ WITH_VALUE = {
 WITH_VALUES = {"vault_ids": "--vault-id", "vault_password_files": "--vault-password-file"}
 FLAGS = {"become": "-b", "ask_pass": "-k", "become_ask_pass": "-K", "ask_vault_pass": "-J"}
 PARAMETERS = frozenset(parameter.name for parameters in VERBS.values() for parameter in parameters)
-# The beginnings of the names of variables that reach the nodes and find the run there.
-POLICY = ("launch_", "ansible_", "container_")
 
 
 def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[str]:
@@ -64,13 +62,13 @@ def carried_options(argv: Sequence[str], *, inventories: bool = True) -> list[st
 def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
     """Return the texts for -e, from each one that was given and its variables: without parameters, without secrets.
 
-    What is in a file is never printed: it may be encrypted as a whole, and its variables do not show that.
+    What is in a file is never printed: it may be encrypted as a whole, and its variables do not show that. The file is
+    named; what it has for a launch is no concern of the other verbs.
     """
     texts = []
     for text, variables in options:
         if text.startswith("@"):
-            # With a parameter in it, the next verb may refuse it.
-            texts += [text] if variables and not variables.keys() & PARAMETERS else []
+            texts += [text] if variables.keys() - PARAMETERS else []
             continue
         policy = {name: value for name, value in variables.items() if _is_policy(name, value)}
         if policy:
@@ -79,10 +77,17 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
     return texts
 
 
+def without_launch(verb: str, variables: Iterable[str], typed: Iterable[str]) -> set[str]:
+    """Return the variables without what files have for a launch, which other verbs let be; `typed` are in no file."""
+    of_launch = {parameter.name for parameter in VERBS["launch"]} - {parameter.name for parameter in VERBS[verb]}
+    return {*variables} - (of_launch - {*typed})
+
+
 def _is_policy(name: object, value: object) -> bool:
-    if name in PARAMETERS or not str(name).startswith(POLICY):
+    """Whether a variable is neither a parameter nor a secret: a role's, Ansible's, or the inventory's own."""
+    if name in PARAMETERS or not isinstance(name, str):
         return False
-    return not SECRET_OPTION.search(_json({name: value})) and not refuse_encrypted([(str(name), value)])
+    return not SECRET_OPTION.search(_json({name: value})) and not refuse_encrypted([(name, value)])
 
 
 def _json(variables: Mapping[Any, object]) -> str:

@@ -59,6 +59,7 @@ LIMIT_ADVICE = {
     "logs": "logs reads all nodes of a run, leave it out or show one node's lines with -e node=NAME",
     "detect": "detect compares all nodes of the cluster, leave it out",
     "preflight": "preflight compares all nodes of the cluster, leave it out",
+    "setup": "its preflight compares all nodes of the cluster, leave it out or select a part with --tags",
     "list": "list contacts no node, leave it out",
     "discover": "discover contacts the hosts that it is given, leave it out",
     "teardown": "teardown contacts all nodes of the cluster, leave it out",

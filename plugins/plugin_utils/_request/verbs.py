@@ -19,6 +19,9 @@ OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"
 # A line for each change, and the document as the last one.
 LIVE_OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json", "jsonl"), per_run=True)
 
+# The parts of a verb that --tags selects; the tasks of the other verbs have no tags.
+TAGS = {"setup": ("memlock", "firewall", "code", "container")}
+
 VERBS: dict[str, tuple[Parameter, ...]] = {
     "launch": (
         Parameter("channels", "int", minimum=1, maximum=CHANNELS_MAXIMUM, environment="CHANNELS"),
@@ -77,6 +80,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("force", "bool", default=False),
         OUTPUT,
     ),
+    "setup": (OUTPUT, PAGE, MODE),  # page and mode are those of the preflight at its end
     "teardown": (Parameter("images", "bool", default=False), Parameter("days", "int", maximum=36500), OUTPUT),
     "preflight": (OUTPUT, PAGE, MODE),
 }

@@ -140,6 +140,22 @@ def test_options_that_leave_out_tasks(run: Run, options: dict[str, Any], line: s
     assert "request" in run(options={"tags": ("all",), "skip_tags": ("molecule-notest",), "start_at_task": None})
 
 
+@pytest.mark.parametrize(
+    ("tags", "line"),
+    [
+        (("code", "memlock"), None),
+        (("codes",), "--tags: expected memlock, firewall, code, container, saw 'codes'; correct it"),
+    ],
+)
+def test_a_setup_takes_the_tags_of_its_parts(run: Run, tags: tuple[str, ...], line: str | None) -> None:
+    assert run(verb="setup", options={"tags": tags}).get("msg") == line
+
+
+def test_a_part_of_a_setup_takes_a_limit(run: Run) -> None:
+    assert "request" in run(verb="setup", options={"tags": ("code",)}, subset="node0")
+    assert run(verb="setup", subset="node0")["msg"].startswith("--limit: expected none, saw 'node0'; its preflight")
+
+
 def test_limit(run: Run) -> None:
     assert run(subset="node0")["msg"].startswith("--limit: expected none, saw 'node0'")
 
@@ -171,8 +187,19 @@ def test_the_next_command_has_this_one_s_policy(run: Run, tmp_path: Path) -> Non
         "ansible-playbook",
         *("-e", "launch_workdir=/x"),
         *("-e", "@policy.yml"),
+        *("-e", "@both.yml"),
+        *("-e", "@secret.yml"),
         *("-e", '{"launch_python": "python3.11"}'),
     ]
+
+
+def test_other_verbs_let_be_what_a_file_has_for_a_launch(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "both.yml").write_text("channels: 28\nlaunch_slot: a\nlines: 3\n")
+    assert "request" in run("@both.yml", verb="logs")
+    assert "-e @both.yml" in run("@both.yml", verb="logs")["request"]["call"]
+    assert run("@both.yml", verb="status")["msg"].startswith("lines: unknown parameter")
+    assert run("@both.yml", "channels=28", verb="logs")["msg"].startswith("channels: unknown parameter")
+    assert "lines: unknown parameter" in run("@both.yml")["msg"]
 
 
 def test_the_next_command_needs_no_path_where_the_collection_is_found_by_default(

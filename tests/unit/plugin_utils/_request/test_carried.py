@@ -21,19 +21,25 @@ SECRET = VaultedValue(ciphertext="$ANSIBLE_VAULT;1.1;AES256").tag("hunter2")
         ("launch_workdir=/x", {"launch_workdir": "/x"}, "launch_workdir=/x"),
         # A file is named or left out, whatever is in it.
         ("@f.yml", {"launch_slot": "a", "lab_db": "hunter2"}, "@f.yml"),
-        ("@f.yml", {"script": "t.py", "launch_slot": "a", "lab_db": "hunter2"}, None),
+        ("@f.yml", {"script": "t.py", "launch_slot": "a", "lab_db": "hunter2"}, "@f.yml"),
+        ("@f.yml", {"script": "t.py"}, None),
         ("@f.yml", {}, None),
         # One secret does not take the others away.
         ("launch_workdir=/x ansible_password=p", {"launch_workdir": "/x", "ansible_password": "p"}, "/x"),
         ("{...}", {"launch_workdir": "/x", "launch_env": {"HF_TOKEN": "t"}}, "/x"),
         ("{...}", {"launch_workdir": "/x", "launch_env": {"A": SECRET}}, "/x"),
-        ("launch_workdir=/x lab_db=hunter2", {"launch_workdir": "/x", "lab_db": "hunter2"}, "/x"),
+        ("launch_workdir=/x db_password=p", {"launch_workdir": "/x", "db_password": "p"}, "/x"),
+        # Of every role, and the inventory's own.
+        ("code_source=rsync", {"code_source": "rsync"}, "code_source=rsync"),
+        ("memlock_limit=8GiB firewall_state=present", {"memlock_limit": "8GiB", "firewall_state": "present"}, "same"),
+        ("cluster_user=bob", {"cluster_user": "bob"}, "cluster_user=bob"),
         ("channels=42", {"channels": 42}, None),
         # YAML, where JSON is not.
         ("{...}", {"channels": 1, "launch_slot": date(2026, 11, 20)}, '{"launch_slot": "2026-11-20"}'),
-        ("{...}", {"channels": 1, "lab": date(2026, 11, 20), 3: 4}, None),
+        ("{...}", {"channels": 1, "lab": date(2026, 11, 20), 3: 4}, '{"lab": "2026-11-20"}'),
     ],
 )
 def test_what_is_carried(text: str, variables: dict[str, object], carried: str | None) -> None:
+    carried = text if carried == "same" else carried
     expected = '{"launch_workdir": "/x"}' if carried == "/x" else carried
     assert carried_variables([(text, variables)]) == ([] if expected is None else [expected])

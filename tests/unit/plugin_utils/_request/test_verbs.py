@@ -28,6 +28,7 @@ def test_the_other_verbs() -> None:
         "list": ["run_id", "where", "sort", "last", "output"],
         "detect": ["output", "page", "mode"],
         "discover": ["cluster", "nodes", "hosts", "node_list", "user", "accept_keys", "force", "output"],
+        "setup": ["output", "page", "mode"],
         "teardown": ["images", "days", "output"],
         "preflight": ["output", "page", "mode"],
     }
