@@ -57,11 +57,12 @@ class ActionModule(ControllerAction):
     def _pick(self, infos: Sequence[Info], args: dict[str, Any], variables: dict[str, Any]) -> str:
         hosts = variables["hostvars"]
         workdirs = {info.node: str(workdir) for info in infos if (workdir := hosts[info.node].get("launch_workdir"))}
+        addresses = {info.node: str(address) for info in infos if (address := hosts[info.node].get("ansible_host"))}
         request = args["request"]
         asked = args["run_id"] or request.get("run_id")
         if self.is_document_requested:
             self.document = {"errors": unanswered(infos)}
-        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"))
+        run_id = pick(infos, asked, request.get("call"), workdirs, request.get("verb"), addresses)
         if self.document is not None:
             self.document = {**self.document, "run_id": run_id}
         return run_id

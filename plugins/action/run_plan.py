@@ -13,9 +13,9 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction
 from ansible_collections.muster.train.plugins.plugin_utils._action.screen import show
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import SHOWN
-from ansible_collections.muster.train.plugins.plugin_utils._checks.nodes import no_answer
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent, read_answers
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import is_known
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
@@ -100,7 +100,7 @@ class ActionModule(ControllerAction):
 
 def _no_facts(silent: Silent) -> Finding:
     if is_known(silent.message, silent.reason_key):
-        return Finding("answer", silent.name, **vars(no_answer(silent)))
+        return why_silent(silent)
     remedy = "fix it, or remove the node from the inventory"
     if not silent.asked:
         remedy = "run the whole playbook, with -e nnodes=N and not --limit for fewer nodes"

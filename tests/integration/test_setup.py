@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Setup on nodes that need no change, or that refuse what it needs."""
+"""Setup of nodes that need no change, or that refuse what it needs."""
 
 from __future__ import annotations
 

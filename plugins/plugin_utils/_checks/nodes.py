@@ -5,24 +5,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Mapping
 
 from ansible_collections.muster.train.plugins.module_utils._records.node import NodeFacts
 
-from .._cluster import unreachable
 from .._cluster.machines import shared_workdirs
-from .._cluster.node import Node, Silent
-from .._text.table import one_line
+from .._cluster.node import Node
+from .._cluster.silence import why_silent
 from .model import Cluster, Outcome, Outcomes, completed, failed, passed
 
-# Port, known_hosts file and the host's name in it, in the words of OpenSSH.
-_KEYS = re.compile(r"\bkey in (\S+?)(?::[0-9]+)?(?=\s|$)")
-_KEY = re.compile(r"\bHost key for (\S+) has changed")
-_PORT = re.compile(r"\bport ([0-9]{1,5})\b")
-# Ansible's introduction of what ssh said.
-_SSH = re.compile(r"(?:over|via) ssh: ")
 SOURCE = "launch_workdir"
 
 
@@ -31,33 +22,7 @@ def answer(cluster: Cluster) -> Outcomes:
     for name in cluster.nodes:
         yield name, passed("it answered")
     for name, silent in cluster.silent.items():
-        yield name, no_answer(silent)
-
-
-def no_answer(silent: Silent) -> Outcome:
-    """Return why a node did not answer, what was expected of it, and what to do."""
-    # The original text is kept: it names the user and the known_hosts file, which the inventory need not.
-    tried = _connection(silent.name, silent.address or silent.name, silent.message)
-    cause = unreachable.why(silent.message, tried, "Ansible", silent.reason_key)
-    # Where only the module's traceback says why, the message does not.
-    elsewhere = unreachable.is_known(silent.message) and not unreachable.is_known(silent.why, silent.reason_key)
-    observed = cause.observed if elsewhere else silent.why
-    return dataclasses.replace(Outcome.of(cause), observed=_words_of_ssh(silent.message) or observed)
-
-
-def _words_of_ssh(message: str) -> str:
-    """Return what ssh said, in one line: the end of it, which says why, without banners and Ansible's introduction."""
-    _introduction, *words = _SSH.split(message, maxsplit=1)
-    lines = [line for line in "".join(words).splitlines() if line.strip()]
-    return one_line(" ".join(lines[-2:]))
-
-
-def _connection(name: str, host: str, text: str) -> unreachable.ConnectionAttempt:
-    port, file, key = _PORT.search(text), _KEYS.search(text), _KEY.search(text)
-    known_hosts = file[1] if file else "~/.ssh/known_hosts"
-    return unreachable.ConnectionAttempt(
-        name, host, int(port[1]) if port else 22, None, known_hosts, key[1] if key else host
-    )
+        yield name, Outcome.of(why_silent(silent))
 
 
 def machines(cluster: Cluster) -> Outcomes:

@@ -19,9 +19,9 @@ from ansible_collections.muster.train.plugins.module_utils._records.node import 
 from ansible_collections.muster.train.plugins.module_utils._records.rdma import Hca, Port, Rdma
 
 from .._checks.gpu_findings import find_gpus
-from .._checks.nodes import no_answer
 from .._cluster import head_address
 from .._cluster.node import Node, NodeAnswer, Silent
+from .._cluster.silence import why_silent
 from .._cluster.policy import ClusterPolicy
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
@@ -98,7 +98,7 @@ def detect(answers: Sequence[NodeAnswer], policy: ClusterPolicy, users: Users) -
     nodes = {answer.name: answer for answer in answers if isinstance(answer, Node)}
     silent = {answer.name: answer for answer in answers if isinstance(answer, Silent)}
     decided, findings = decide_for(answers, policy, users)
-    findings += map(_no_answer, silent.values())
+    findings += map(why_silent, silent.values())
     for node in nodes.values():
         findings += find_gpus(node.name, node.gpu) if node.gpu else []
     by_node = _by_node(findings)
@@ -132,7 +132,3 @@ def _by_node(findings: Iterable[Finding]) -> dict[str | None, list[Finding]]:
     for finding in findings:
         groups.setdefault(finding.node, {})[finding] = None
     return {node: list(group) for node, group in groups.items()}
-
-
-def _no_answer(silent: Silent) -> Finding:
-    return Finding("answer", silent.name, **vars(no_answer(silent)))

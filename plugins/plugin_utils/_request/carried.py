@@ -63,7 +63,7 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
     """Return the texts for -e, from each one that was given and its variables: without parameters, without secrets.
 
     What is in a file is never printed: it may be encrypted as a whole, and its variables do not show that. The file is
-    named; what it has for a launch is no concern of the other verbs.
+    named; other verbs ignore what it has for a launch.
     """
     texts = []
     for text, variables in options:
@@ -78,7 +78,7 @@ def carried_variables(options: Iterable[tuple[str, Mapping[str, object]]]) -> li
 
 
 def without_launch(verb: str, variables: Iterable[str], typed: Iterable[str]) -> set[str]:
-    """Return the variables without what files have for a launch, which other verbs let be; `typed` are in no file."""
+    """Return the variables without what files have for a launch, which other verbs ignore; `typed` are in no file."""
     of_launch = {parameter.name for parameter in VERBS["launch"]} - {parameter.name for parameter in VERBS[verb]}
     return {*variables} - (of_launch - {*typed})
 

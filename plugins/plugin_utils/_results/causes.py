@@ -30,6 +30,14 @@ from .._text.table import one_line
 _SOURCE = re.compile(r"\[[^\]\s]*\.(?:cc|cpp|h|hpp|cu):\d+\] ?")
 
 
+# What the C++ library prints of a thread that it has to destroy, and how docs/first-workload.md says to avoid that.
+_THREAD = "terminate called without an active exception"
+_AT_EXIT = (
+    "terminate called without an active exception: a library's thread still ran, as it does where the process ends "
+    "before torch.distributed.destroy_process_group()"
+)
+
+
 @frozen
 class Cause:
     """Why a run ended, as data: a rank, else a launcher or a node; exception is its type.
@@ -100,6 +108,8 @@ def _end_of_training(progress: Progress | None) -> str:
 def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
     how = f"killed by {rank.signal}" if rank.signal else f"exited with code {rank.exit_code}"
     words = message_of(rank, rank.message)
+    if not words and not end_of_training and rank.signal == "SIGABRT" and _THREAD in "\n".join(rank.log_tail):
+        words = _AT_EXIT
     # A rank that raised an exception, or was killed because memory ran out, failed by that.
     if not words and end_of_training:
         how = f"{how} {end_of_training}"

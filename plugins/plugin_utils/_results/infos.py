@@ -18,6 +18,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.likeness imp
 from ansible_collections.muster.train.plugins.module_utils._records.remaining import RemainingFiles
 from ansible_collections.muster.train.plugins.module_utils._records.run import ListedRun, RunRecord
 
+from .._cluster.node import Silent, module_reason_key, text_of
 from .._findings.errors import task_message
 from .._text.table import one_line
 from .by_head import place, speak
@@ -44,6 +45,7 @@ class Info:
     changed: bool = False
     remaining: RemainingFiles | None = None  # of a node whose files were collected
     nodes: list[NodeStatus] = field(default_factory=list)  # what the head knows of all
+    silent: Silent | None = None  # of a node that was not reached
 
 
 def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]:
@@ -122,7 +124,11 @@ def _read(node: str, result: Any) -> Info:
     tail = result.get("log_tail") or str(result.get("module_stderr") or "").splitlines()
     # A module that names no likeness failed by itself, whatever it says.
     likeness = Likeness.SILENT if phase == "unreachable" else result.get("likeness", Likeness.OWN)
-    return _without_answer(node, phase, why, read_likeness(likeness), tail)
+    info = _without_answer(node, phase, why, read_likeness(likeness), tail)
+    if phase != "unreachable":
+        return info
+    silent = Silent(node, str(info.run.why), message=text_of(result), reason_key=module_reason_key(result))
+    return dataclasses.replace(info, silent=silent)
 
 
 def _without_answer(node: str, phase: str, why: str, likeness: Likeness, tail: Sequence[str] = ()) -> Info:

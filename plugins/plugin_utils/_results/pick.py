@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.muster.train.plugins.module_utils._records.hidden import HiddenRuns
 from ansible_collections.muster.train.plugins.module_utils._records.job import SAFE_RUN_ID
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
+from .._cluster.silence import why_silent
 from .._findings.errors import UserError
+from .._findings.finding import lines
 from .._request.hints import command
 from .._text.table import node_names
 from .infos import Info
@@ -27,18 +30,35 @@ class NoRun(UserError):
         super().__init__(clean(text))
 
 
+class NoAnswer(NoRun):
+    """No node answered: a line says so, and one for each of the first nodes says why, and what to do."""
+
+    def __init__(self, infos: Sequence[Info], addresses: Mapping[str, str]) -> None:
+        silent = [info.silent for info in infos[:NEWEST] if info.silent]
+        findings = [why_silent(dataclasses.replace(node, address=addresses.get(node.name, ""))) for node in silent]
+        # A module that failed on a node that was reached.
+        failed = [f"{info.node}: {info.run.why}" for info in infos[:NEWEST] if not info.silent]
+        UserError.__init__(self, "\n".join(["no node answered", *lines(findings), *map(clean, failed)]))
+
+
 def pick(
-    infos: Sequence[Info], requested: str | None, call: str | None, workdirs: Mapping[str, str], verb: str | None = None
+    infos: Sequence[Info],
+    requested: str | None,
+    call: str | None,
+    workdirs: Mapping[str, str],
+    verb: str | None = None,
+    addresses: Mapping[str, str] | None = None,
 ) -> str:
     """Return the requested run, or the newest on any node; raise NoRun when no node knows it.
 
     A stop prefers the newest active run: a launch that lost a race is newer than its winner, and ended.
-    `call` is how commands are called here, `workdirs` has the nodes' known work directories.
+    `call` is how commands are called here, `workdirs` has the nodes' known work directories, `addresses` those by which
+    Ansible reaches them.
     """
     silent = [info.node for info in infos if not info.answered]
     searched = [f"{info.node}:{workdirs.get(info.node, '')}".rstrip(":") for info in infos if info.answered]
     if not searched:
-        raise NoRun("; ".join(["no node answered", *(f"{info.node}: {info.run.why}" for info in infos[:NEWEST])]))
+        raise NoAnswer(infos, addresses or {})
     created: dict[str, str] = {}
     alive = set()
     for run in (run for info in infos for run in info.runs if SAFE_RUN_ID.fullmatch(run.run_id or "")):

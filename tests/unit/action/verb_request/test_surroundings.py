@@ -193,7 +193,7 @@ def test_the_next_command_has_this_one_s_policy(run: Run, tmp_path: Path) -> Non
     ]
 
 
-def test_other_verbs_let_be_what_a_file_has_for_a_launch(run: Run, tmp_path: Path) -> None:
+def test_other_verbs_ignore_what_a_file_has_for_a_launch(run: Run, tmp_path: Path) -> None:
     (tmp_path / "both.yml").write_text("channels: 28\nlaunch_slot: a\nlines: 3\n")
     assert "request" in run("@both.yml", verb="logs")
     assert "-e @both.yml" in run("@both.yml", verb="logs")["request"]["call"]

@@ -28,7 +28,7 @@ OLD, NEW = ("run_a", "2026-11-20T10:00:00Z"), ("run_b", "2026-11-20T11:00:00Z")
 def refused(infos: list[Info], asked: str | None = None, workdirs: dict[str, str] | None = None) -> str:
     with pytest.raises(NoRun) as caught:
         pick(infos, asked, "ansible-playbook -i lab", workdirs or {})
-    assert str(caught.value).isprintable()
+    assert str(caught.value).replace("\n", "").isprintable()
     return str(caught.value)
 
 
@@ -103,5 +103,23 @@ def test_an_unknown_run() -> None:
 
 
 def test_no_node_answered() -> None:
-    assert refused([SILENT], "run_a") == "no node answered; node9: no route to host"
+    assert refused([SILENT], "run_a") == (
+        "no node answered\nnode9: answer: no route to host; expected its facts (Ansible); try it: ssh node9"
+    )
     assert refused([]) == "no node answered"
+
+
+def test_nodes_that_were_not_reached_are_explained_as_a_launch_does() -> None:
+    text = (
+        'Task failed: Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached over ssh: '
+        "ssh: connect to host 10.0.0.9 port 22: Connection refused"
+    )
+    infos = read_infos([("node9", {"unreachable": True, "msg": text}), ("node8", {"failed": True, "msg": "no disk"})])
+    with pytest.raises(NoRun) as caught:
+        pick(infos, None, None, {}, addresses={"node9": "10.0.0.9"})
+    assert str(caught.value).splitlines() == [
+        "no node answered",
+        "node9: answer: ssh: connect to host 10.0.0.9 port 22: Connection refused; expected an SSH server (Ansible); "
+        "start sshd there, or set its port (ansible_port; for discover, 10.0.0.9:PORT)",
+        "node8: no disk",
+    ]
