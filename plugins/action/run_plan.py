@@ -15,8 +15,8 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 from ansible_collections.muster.train.plugins.plugin_utils._checks.launch import SHOWN
 from ansible_collections.muster.train.plugins.plugin_utils._checks.variables import VARIABLES, read_checks
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.node import Node, Silent, read_answers
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.policy import NAMES, ClusterPolicy
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.silence import why_silent
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import is_known
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import Finding, PlanError, lines

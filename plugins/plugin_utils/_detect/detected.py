@@ -21,8 +21,8 @@ from ansible_collections.muster.train.plugins.module_utils._records.rdma import 
 from .._checks.gpu_findings import find_gpus
 from .._cluster import head_address
 from .._cluster.node import Node, NodeAnswer, Silent
-from .._cluster.silence import why_silent
 from .._cluster.policy import ClusterPolicy
+from .._cluster.silence import why_silent
 from .._findings.finding import Finding
 from .._nccl.environments import Users, decide_for
 from .._nccl.library import Library
