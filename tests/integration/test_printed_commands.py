@@ -85,7 +85,9 @@ def test_policy_login_and_vault_are_carried_to_every_verb(cluster: Cluster) -> N
     assert "stopped" in followed.out, followed.out
     for command in (printed(launched, "follow"), printed(launched, "stop"), printed(busy, "stop")):
         options = shlex.split(command)
-        assert {"-u", "--vault-password-file=password", f"@{shell.folder}/secret.yml", workdir} <= set(options), command
+        assert {"-u", f"--vault-password-file={shell.folder}/password", f"@{shell.folder}/secret.yml", workdir} <= set(
+            options
+        ), command
 
 
 def test_the_remedies_of_preflight_carry_the_options(cluster: Cluster) -> None:
