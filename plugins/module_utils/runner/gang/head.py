@@ -134,16 +134,13 @@ class Head(Gang):
         return [StalledNode(self.coordinator.nodes[number].name, seconds[number]) for number in longest]
 
     def statuses(self, now: float) -> list[dict[str, Any]] | None:
-        self._note_own(now)
+        self._signs.note(0, self.sign, self.stalled_s, now)
         return self._signs.statuses(self.coordinator.nodes, now)
-
-    def _note_own(self, now: float) -> None:
-        self._signs.note(0, None if self.sign is None else self.sign.to_short_dict(), self.stalled_s, now)
 
     def pace(self, now: float) -> Pace | None:
         if now >= self._next_pace:
             self._next_pace = now + self._beat_s
-            self._note_own(now)
+            self._signs.note(0, self.sign, self.stalled_s, now)
             self._pace = self._signs.pace(self.coordinator.nodes, self.coordinator.attempt, now)
         return self._pace
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._records.document import as_number
-from ..._records.gang import EXITED
+from ..._records.gang import EXITED, NodeSign
 from ..._records.known import as_dict
 from ..._records.run import Pace
 from ..._text.stamps import utc
@@ -40,6 +40,8 @@ class Signs:
             self.stalled_s[number] = stalled_s
         else:
             self.stalled_s.pop(number, None)
+        if isinstance(sign, NodeSign):  # the head's own
+            sign = sign.to_short_dict()
         if isinstance(sign, dict):
             self._signs[number] = now, sign
 
