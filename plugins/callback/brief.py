@@ -5,22 +5,6 @@
 
 from __future__ import annotations
 
-import functools
-import time
-from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from ansible import constants
-from ansible.plugins.callback.default import CallbackModule as Default
-
-from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
-from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import is_document_requested
-from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
-from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
-from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
-from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
-
 DOCUMENTATION = r"""
 name: brief
 type: stdout
@@ -39,6 +23,22 @@ extends_documentation_fragment:
 requirements:
   - C(stdout_callback) is V(muster.train.brief) in C(ansible.cfg), or E(ANSIBLE_STDOUT_CALLBACK) is.
 """
+
+import functools
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback.default import CallbackModule as Default
+
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import is_document_requested
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
+from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
+from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
+from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
 
 color_of: Callable[[str], str] = constants.config.get_config_value
 # What a failed result has beside its message that tells a user nothing.
