@@ -123,5 +123,5 @@ def test_the_label_of_the_direct_links_covers_no_part_of_the_bar() -> None:
         pill = next(attributes for tag, attributes in elements if tag == "rect" and attributes["class"] == "pill own")
         end = float(str(pill["x"])) + float(str(pill["width"]))
         bars = [attributes for tag, attributes in elements if tag == "line" and attributes["class"] == "strip"]
-        beside = [bar for bar in bars if bar["y1"] == bar["y2"] == str(float(str(pill["y"])) + 9)]
-        assert beside and all(float(str(bar["x1"])) >= end for bar in beside)
+        beside = [strip for strip in bars if strip["y1"] == strip["y2"] == str(float(str(pill["y"])) + 9)]
+        assert beside and all(float(str(strip["x1"])) >= end for strip in beside)

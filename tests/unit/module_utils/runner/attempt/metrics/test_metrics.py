@@ -26,7 +26,7 @@ from ansible_collections.muster.train.tests.support.jobs import make_job
 LOSS = "{'loss': '%s', 'grad_norm': '1.1', 'learning_rate': '4e-05', 'epoch': '0.1'}"
 
 
-def bar(step: int, total: int = 6) -> str:
+def progress_bar(step: int, total: int = 6) -> str:
     return f" 33%|███▎      | {step}/{total} [00:00<00:00,  8.95it/s]"
 
 
@@ -39,17 +39,25 @@ def printed(lines: Sequence[str], **options: str) -> Progress | None:
 
 
 def test_hugging_faces_dictionaries_and_its_bar_make_one_progress() -> None:
-    lines = [bar(0), LOSS % "3.882", bar(2), LOSS % "3.917", bar(4), LOSS % "3.9", bar(6)]
+    lines = [
+        progress_bar(0),
+        LOSS % "3.882",
+        progress_bar(2),
+        LOSS % "3.917",
+        progress_bar(4),
+        LOSS % "3.9",
+        progress_bar(6),
+    ]
     assert printed(lines) == Progress(step=6, total_steps=6, loss=3.9, first_loss=3.882, steps_per_s=8.95)
 
 
 def test_the_bar_of_an_evaluation_is_not_that_of_the_training() -> None:
     evaluation = "{'eval_loss': '3.9', 'eval_runtime': '0.1', 'epoch': '0.1'}"
-    lines = [bar(2), LOSS % "3.9", bar(2), bar(1, 40), bar(40, 40), evaluation]
+    lines = [progress_bar(2), LOSS % "3.9", progress_bar(2), progress_bar(1, 40), progress_bar(40, 40), evaluation]
     progress = printed(lines)
     assert progress is not None and (progress.step, progress.total_steps) == (2, 6)
     # A bar of something else before the training.
-    progress = printed([bar(40, 40), bar(2), LOSS % "3.9"])
+    progress = printed([progress_bar(40, 40), progress_bar(2), LOSS % "3.9"])
     assert progress is not None and (progress.step, progress.total_steps) == (2, 6)
 
 
