@@ -253,10 +253,10 @@ def test_the_example_launches_by_ansible_runner(cluster: Cluster) -> None:
     succeeded = run("--seconds", "1")
     assert succeeded.returncode == 0, succeeded.stderr
     assert "- Plan the run\n" in succeeded.stdout.replace("muster.train.launch : ", "")
-    assert re.search(r"^multinode_\S+: succeeded in \S+ s$", succeeded.stdout, re.MULTILINE), succeeded.stdout
+    assert re.search(r"^sleeper_\S+: succeeded in \S+ s$", succeeded.stdout, re.MULTILINE), succeeded.stdout
     failed = run("--fail-rank", "1", "--how", "exit7")
     assert failed.returncode == 2, failed.stderr
-    assert re.search(r"^node1: multinode_\S+ failed: node1: rank 1 exited with code 7$", failed.stdout, re.MULTILINE)
+    assert re.search(r"^node1: sleeper_\S+ failed: node1: rank 1 exited with code 7$", failed.stdout, re.MULTILINE)
 
 
 def test_a_follow_ends_when_its_reader_leaves(cluster: Cluster) -> None:

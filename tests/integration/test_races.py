@@ -87,7 +87,7 @@ def test_two_launches_at_once_from_one_directory(cluster: Cluster, slots: tuple[
     outputs = "\n----\n".join(end.out for end in ends)
     winners = len(set(slots))
     assert [end.rc == 0 for end in ends].count(True) == winners, outputs
-    runs = sorted(path.name for path in cluster.experiments.glob("multinode_*"))
+    runs = sorted(path.name for path in cluster.experiments.glob("sleeper_*"))
     assert len(runs) == winners, outputs
     plans = [json.loads((cluster.experiments / run / "plan.json").read_text()) for run in runs]
     assert [plan["run_id"] for plan in plans] == runs

@@ -140,7 +140,8 @@ def test_from_setup_to_collect(way: Way) -> None:
         # Without sudo's own environment, which has this very command.
         look = f"grep -lsa MUSTER_RUN_ID={run_id} /proc/[0-9]*/environ || :"
         assert way.ask(host, "sudo", "-n", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", look) == ""
-    assert changes(way.play("stop")) == [0, 0, 0]
+    # Without containers the head alone is asked.
+    assert set(changes(way.play("stop"))) == {0}
     way.play("collect")
     assert way.record()[1]["verdict"] == "stopped"
     assert changes(way.play("collect")) == [0, 0, 0]
