@@ -12,7 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.finding import BAD, Finding, Status
 from .._findings.remedy import Piece
-from .._text.table import names
+from .._text.table import names, node_names
 
 
 @frozen
@@ -24,7 +24,7 @@ class Nodes:
 
     @classmethod
     def of(cls, nodes: Sequence[str]) -> Nodes:
-        text, everything = names(nodes), names(nodes, len(nodes))
+        text, everything = node_names(nodes), names(nodes, len(nodes))
         return cls(text, "" if text == everything else everything)
 
 

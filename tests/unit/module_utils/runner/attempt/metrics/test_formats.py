@@ -25,12 +25,6 @@ PRINTED = [
         Progress(loss=3.882),
     ),
     (
-        "huggingface",
-        "{'loss': '1.946', 'grad_norm': '0.41', 'learning_rate': '5e-05', 'entropy': '1.94', 'num_tokens': '88', "
-        "'mean_token_accuracy': '0.2', 'epoch': '0.03125'}",
-        Progress(loss=1.946),
-    ),
-    (
         "tqdm",
         " 33%|███▎      | 2/6 [00:00<00:00,  8.95it/s]",
         Progress(step=2, total_steps=6, steps_per_s=8.95),
@@ -70,6 +64,12 @@ PRINTED = [
 ]
 # As the sources of these format them: torchtitan and Megatron-LM do not run here, nanoGPT is not packaged.
 DOCUMENTED = [
+    (
+        "huggingface",
+        "{'loss': '1.946', 'grad_norm': '0.41', 'learning_rate': '5e-05', 'entropy': '1.94', 'num_tokens': '88', "
+        "'mean_token_accuracy': '0.2', 'epoch': '0.03125'}",
+        Progress(loss=1.946),
+    ),
     (
         "torchtitan",
         "[rank0]:[titan] 2026-11-25 00:00:00,000 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  8.1234  "
