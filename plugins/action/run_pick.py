@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
 
     def perform(self, args: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if args["heads"]:
-            return self._ask_head(args, variables)
+            return {"heads": args["heads"], **self._ask_head(args, variables)}
         infos, request = answers(variables, args), args["request"]
         run_id = self._pick(infos, args, variables)
         return {"run_id": run_id, "head": _head(infos, run_id, request, variables["groups"])}

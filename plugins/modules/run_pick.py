@@ -56,6 +56,12 @@ ask:
   type: list
   elements: str
   sample: [node3]
+heads:
+  description: The nodes of O(heads), which have been asked.
+  returned: with O(heads)
+  type: list
+  elements: str
+  sample: [node0]
 run_id:
   description: The run.
   returned: success

@@ -31,8 +31,10 @@ def list_runs(host: Host, workdir: str, node: str) -> list[ListedRun]:
         path = run_directory(workdir, node, name)
         # One that is refused is listed all the same: asked for by name, it says why.
         refused = strange(host, workdir, node, path) is not None
-        state = (None if refused else read_state(host, path)) or RunRecord()
-        created = state.created or utc(host.modified(path))
+        written = None if refused else read_state(host, path)
+        state = written or RunRecord()
+        # A damaged state has no time: that of its directory would make it the newest run.
+        created = utc(host.modified(path)) if written is None else written.created
         alive = False
         if state.phase not in ENDED:
             held = not refused and locks.Lock(locks.run_path(path)).holder() is not None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible.utils.vars import transform_to_native_types
@@ -30,6 +30,9 @@ RESULT_OPTIONS: dict[str, dict[str, Any]] = {
     "nodes": {"type": "list", "elements": "str"},
     "register": {"type": "str", "default": "launch__info"},
 }
+# The verbs that ask the head, then only the nodes that it cannot describe; and the variable with what was chosen so.
+BY_HEAD = ("status", "stop")
+CHOICE = "launch__by_head"
 
 
 @frozen
@@ -52,14 +55,30 @@ def answers(variables: Mapping[str, Any], args: Mapping[str, Any]) -> list[Info]
     """Return the answers of the task's nodes: those of its options, else of its plan or request, else the group's."""
     known = args.get("plan") or args["request"]
     nodes = args["nodes"] or [*(known.get("nodes") or variables["groups"].get("nodes", [])), *known.get("spares", [])]
-    return gather(variables, nodes, args["register"])
+    asked = None if args["nodes"] else _asked(variables, nodes, args["request"])
+    return read_infos(_results(variables, nodes, args["register"], asked))
 
 
 def gather(variables: Mapping[str, Any], nodes: Iterable[str], register: str) -> list[Info]:
     """Return each node's answer from a task's variables: the result registered under this name."""
+    return read_infos(_results(variables, nodes, register, None))
+
+
+def _results(
+    variables: Mapping[str, Any], nodes: Iterable[str], register: str, asked: Container[str] | None
+) -> Iterator[tuple[str, Any]]:
     hostvars = variables["hostvars"]
-    results = ((node, hostvars[node].get(register) if node in hostvars else None) for node in nodes)
-    return read_infos((node, transform_to_native_types(result, redact=False)) for node, result in results)
+    for node in nodes:
+        is_asked = node in hostvars and (asked is None or node in asked)
+        yield node, transform_to_native_types(hostvars[node].get(register), redact=False) if is_asked else None
+
+
+def _asked(variables: Mapping[str, Any], nodes: Iterable[str], request: Mapping[str, Any]) -> Container[str] | None:
+    """Return the nodes that a verb has asked, None: all. What another has registered answered an earlier verb."""
+    hostvars = variables["hostvars"]
+    choices = (hostvars[node].get(CHOICE) for node in nodes if node in hostvars)
+    choice = next(filter(None, choices), None) if request.get("verb") in BY_HEAD else None
+    return None if choice is None else {*choice["heads"], *choice["ask"]}
 
 
 def read_infos(results: Iterable[tuple[str, object]]) -> list[Info]:

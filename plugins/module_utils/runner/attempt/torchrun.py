@@ -19,6 +19,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 # torch's own exit barrier is 300 s: after that the head leaves with its store, while peers may still train.
@@ -76,10 +77,24 @@ def _shorten_close(processes: Any, report: int, grace: float) -> dict[int, dict[
         if getattr(self, "_failures", None):
             _write_line(report, {"closing": True})
             timeout = min(timeout, grace)
-        close(self, death_sig, timeout)
+        with _delayed_sigterm():
+            close(self, death_sig, timeout)
 
     processes.PContext.close = close_in_time
     return early_failures
+
+
+@contextlib.contextmanager
+def _delayed_sigterm() -> Iterator[None]:
+    """Let SIGTERM wait until the ranks have ended: a runner that is killed sends it once for each of its threads."""
+    delayed: list[int] = []
+    handler = signal.signal(signal.SIGTERM, lambda number, _frame: delayed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        if delayed:
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _failed_ranks(context: Any) -> dict[int, dict[str, Any]]:
@@ -167,12 +182,18 @@ def _note_kills(handlers: Any) -> list[int]:
 
 
 def _write_line(descriptor: int, record: dict[str, Any]) -> None:
-    os.write(descriptor, json.dumps([record]).encode() + b"\n")
+    _write(descriptor, json.dumps([record]).encode() + b"\n")
 
 
 def _send(records: list[dict[str, Any]], descriptor: int) -> None:
-    with os.fdopen(descriptor, "w") as stream:
-        json.dump(records, stream)
+    _write(descriptor, json.dumps(records).encode())
+    os.close(descriptor)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the runner was killed: the ranks must end all the same
+        while data:
+            data = data[os.write(descriptor, data) :]
 
 
 def _report(failures: dict[int, Any], descriptor: int) -> None:

@@ -68,6 +68,34 @@ def test_ranks_that_failed_before_the_signal(failures: dict[int, Any], tmp_path:
     assert launcher_report.is_closing(data) == bool(failures)
 
 
+def test_ranks_are_ended_although_the_runner_was_killed(tmp_path: Path) -> None:
+    """Its death signal may come once for each of its threads, and nobody reads the report any more."""
+
+    class Interrupted(PContext):
+        def close(self, death_sig: Any = None, timeout: float = 30) -> None:
+            signal.raise_signal(signal.SIGTERM)
+            super().close(death_sig, timeout)
+
+    def end(_number: int, _frame: Any) -> None:
+        raise InterruptedError
+
+    processes = SimpleNamespace(PContext=Interrupted)
+    reader, report = os.pipe()
+    os.close(reader)
+    _shorten_close(processes, report, 5.0)
+    context = processes.PContext(tmp_path, {2: "torchrun has seen this one"})
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        with pytest.raises(InterruptedError):
+            context.close()
+        assert signal.getsignal(signal.SIGTERM) is end
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        os.close(report)
+    assert context.timeouts == [5.0]
+    assert None not in context.codes
+
+
 def test_the_pids_of_started_ranks_are_reported() -> None:
     class Started:
         def start(self) -> None:
