@@ -15,6 +15,7 @@ import json
 import re
 import shlex
 import unicodedata
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,7 @@ class Parameter:
 
 # Unicode categories: control, lone surrogates, line and paragraph separators.
 CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
+REGEX_MAX = 200
 PATH_MAX = 4096  # limits.h
 ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
 CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
@@ -111,6 +113,7 @@ def expected(parameter: Parameter) -> str:
         "environment": _mapping_hint({"FOO": "bar"}),
         "name": LABEL_HINT,
         "user": "a user name such as train",
+        "regex": f"a regular expression of Python of at most {REGEX_MAX} characters, such as 'loss|Error'",
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -191,6 +194,19 @@ def _matching(pattern: re.Pattern[str]) -> Callable[[Parameter, object], str]:
 def _path(parameter: Parameter, raw: object) -> str:
     text = _text(raw)
     if text.startswith("-") or not text.strip():
+        raise ValueError
+    return text
+
+
+def _regex(parameter: Parameter, raw: object) -> str:
+    text = _text(raw, REGEX_MAX)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise _Explained(f"expected {expected(parameter)}, saw {display(raw)} ({error})") from None
+    if not text:
         raise ValueError
     return text
 
@@ -289,6 +305,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "arguments": _arguments,
     "environment": _environment,
     "name": _matching(run_id.LABEL),
+    "regex": _regex,
     "user": _matching(host_list.USER),
     "hosts": _hosts,
 }

@@ -13,6 +13,8 @@ CHANNELS_MAXIMUM, THREADS_MINIMUM, THREADS_MAXIMUM, WARP = 128, 64, 512, 64
 
 RUN_ID_PARAMETER = Parameter("run_id", "run_id", per_run=True)  # not given: the newest run
 MODE = Parameter("mode", "choice", default="auto", choices=("auto", "rdma", "tcp"))
+# Shown below the progress.
+LAST_LINES = Parameter("lines", "int", default=0, maximum=50)
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"))
 
 VERBS: dict[str, tuple[Parameter, ...]] = {
@@ -35,6 +37,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("max_restarts", "int", default=0, maximum=100),
         Parameter("env", "environment", default={}, expanded=True),
         Parameter("follow", "bool", default=True),
+        LAST_LINES,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         RUN_ID_PARAMETER,
@@ -45,8 +48,10 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
         Parameter("node", "node"),
         Parameter("rank", "int", maximum=1_000_000),
+        Parameter("grep", "regex"),
+        Parameter("follow", "bool", default=False),
     ),
-    "follow": (RUN_ID_PARAMETER,),
+    "follow": (RUN_ID_PARAMETER, LAST_LINES),
     "stop": (RUN_ID_PARAMETER,),
     "collect": (RUN_ID_PARAMETER,),
     "list": (RUN_ID_PARAMETER,),

@@ -124,8 +124,8 @@ class Output:
     def tick(self) -> None:
         """Log the progress bars that are due; read the pipes only while what waits for the storage is within bounds."""
         now = time.time()
-        for log in self.logs.values():
-            log.tick(now)
+        for opened in self.logs.values():
+            opened.tick(now)
         is_paused = self._disk.backlog > (MAX_BACKLOG_BYTES // 2 if self._is_paused else MAX_BACKLOG_BYTES)
         if is_paused == self._is_paused:
             return
