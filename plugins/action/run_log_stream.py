@@ -30,6 +30,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._action.screen import
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.hints import command
 from ansible_collections.muster.train.plugins.plugin_utils._results.grep import Grep
+from ansible_collections.muster.train.plugins.plugin_utils._results.log_frames import parse_news, read_news
 from ansible_collections.muster.train.plugins.plugin_utils._results.log_stream import (
     GrowingLogs,
     LogLine,
@@ -38,7 +39,6 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.log_stream i
     most_bytes,
     names_of,
 )
-from ansible_collections.muster.train.plugins.plugin_utils._text.log_frames import parse_news, read_news
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
 OPTIONS = {
@@ -67,7 +67,7 @@ INTERRUPT = Interrupt()
 MESSAGES: multiprocessing.queues.SimpleQueue[tuple[str, list[LogLine], str | None, str | None]] = (
     multiprocessing.get_context("fork").SimpleQueue()
 )
-# Whether the printer has finished, after which nobody reads the messages.
+# Whether the printer has finished, after which the messages are not read.
 FINISHED = mmap.mmap(-1, 1)
 
 

@@ -57,7 +57,7 @@ class Peaks(threading.Thread):
 
 
 def follow(controller: subprocess.Popen[str], ranks: int, until: Path) -> tuple[dict[int, float], int, int]:
-    """Return the seconds until the end of each rank was shown, how many lines came, and how many said what is skipped."""
+    """Return the seconds until each rank's end was shown, and how many lines and skips were."""
     delays: dict[int, float] = {}
     lines = skipped = 0
     assert controller.stdout

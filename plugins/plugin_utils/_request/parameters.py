@@ -15,7 +15,6 @@ import json
 import re
 import shlex
 import unicodedata
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import host_list, run_id
+from . import host_list, regex, run_id
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -52,7 +51,6 @@ class Parameter:
 
 # Unicode categories: control, lone surrogates, line and paragraph separators.
 CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
-REGEX_MAX = 200
 PATH_MAX = 4096  # limits.h
 ARGUMENT_MAX = 128 * 1024 - 1  # MAX_ARG_STRLEN of binfmts.h, less the closing NUL
 CONFIG_OPTION = re.compile(r"(-.*|.*=)?")
@@ -69,7 +67,6 @@ OWNED = re.compile(
 SECRET = re.compile(
     r"(.*_)?(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS|(API|ACCESS|PRIVATE|SECRET)_?KEY)", re.IGNORECASE
 )
-
 
 LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"
 PATH_HINT = ", not beginning with '-' and without control characters"
@@ -113,7 +110,7 @@ def expected(parameter: Parameter) -> str:
         "environment": _mapping_hint({"FOO": "bar"}),
         "name": LABEL_HINT,
         "user": "a user name such as train",
-        "regex": f"a regular expression of Python of at most {REGEX_MAX} characters, such as 'loss|Error'",
+        "regex": f"a regular expression of Python of at most {regex.LONGEST} characters, such as 'loss|Error'",
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -199,16 +196,9 @@ def _path(parameter: Parameter, raw: object) -> str:
 
 
 def _regex(parameter: Parameter, raw: object) -> str:
-    text = _text(raw, REGEX_MAX)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise _Explained(f"expected {expected(parameter)}, saw {display(raw)} ({error})") from None
-    if not text:
-        raise ValueError
-    return text
+    if why := regex.refusal(_text(raw)):
+        raise _Explained(f"expected {expected(parameter)}, saw {display(raw)}: {why}")
+    return _text(raw)
 
 
 def _seconds(parameter: Parameter, raw: object) -> int:

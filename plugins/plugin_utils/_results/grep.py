@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which lines match what the user looks for. A pattern may take for ever on one line: it has a limit of time."""
+"""Which lines match what the user looks for. A pattern may never finish on one line: its time is limited."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ansible_collections.muster.train.plugins.module_utils._records.frozen import frozen
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 
-from .._text.log_frames import FilePart
 from .grep import Grep
+from .log_frames import FilePart
 from .report import label, log_line
 
 _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ?")

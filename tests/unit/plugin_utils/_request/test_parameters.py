@@ -256,6 +256,26 @@ def test_logs_refused(name: str, raw: object) -> None:
     assert refusal(name, raw, LOGS).startswith("expected ")
 
 
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        ("(a", "missing ), unterminated subpattern at position 0"),
+        ("*", "nothing to repeat at position 0"),
+        ("a{99999999999}", "the repetition number is too large"),
+        ("x" * 201, "it has 201 characters"),
+        ("", "it has 0 characters"),
+    ],
+)
+def test_a_pattern_that_python_does_not_take_is_refused(raw: str, why: str) -> None:
+    text = refusal("grep", raw, LOGS)
+    assert text.startswith("expected a regular expression of Python of at most 200 characters")
+    assert text.endswith(f": {why}")
+
+
+def test_a_pattern_is_taken_literally() -> None:
+    assert parameters.read(LOGS["grep"], r"loss|Error \d+$") == r"loss|Error \d+$"
+
+
 def test_logs_read() -> None:
     values: dict[str, Any] = {"lines": "200", "rank": "0", "node": "gpu-01.example"}
     assert {name: parameters.read(LOGS[name], raw) for name, raw in values.items()} == {

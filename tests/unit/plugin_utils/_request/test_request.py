@@ -52,6 +52,7 @@ def test_the_whole_request() -> None:
         "master_port": {"value": None, "origin": "default", "layer": "default"},
         "max_restarts": {"value": 0, "origin": "default", "layer": "default"},
         "env": {"value": {}, "origin": "default", "layer": "default"},
+        "lines": {"value": 0, "layer": "default", "origin": "default"},
         "follow": {"value": True, "origin": "default", "layer": "default"},
         "time_limit": {"value": None, "origin": "default", "layer": "default"},
         "mode": {"value": "auto", "origin": "default", "layer": "default"},
@@ -172,7 +173,8 @@ def test_unset_channels_and_threads_appear_as_auto() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "names"), [("status", {"run_id"}), ("logs", {"run_id", "lines", "node", "rank"}), ("stop", {"run_id"})]
+    ("verb", "names"),
+    [("status", {"run_id"}), ("logs", {"run_id", "lines", "node", "rank", "grep", "follow"}), ("stop", {"run_id"})],
 )
 def test_the_other_verbs_have_the_same_fields(verb: str, names: set[str]) -> None:
     request = make(verb=verb)

@@ -13,7 +13,7 @@ LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
-        "master_port max_restarts env follow time_limit mode run_id"
+        "master_port max_restarts env follow lines time_limit mode run_id"
     )
 
 
@@ -21,8 +21,8 @@ def test_the_other_verbs() -> None:
     names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
     assert names == {
         "status": ["run_id"],
-        "logs": ["run_id", "lines", "node", "rank"],
-        "follow": ["run_id"],
+        "logs": ["run_id", "lines", "node", "rank", "grep", "follow"],
+        "follow": ["run_id", "lines"],
         "stop": ["run_id"],
         "collect": ["run_id"],
         "list": ["run_id"],
