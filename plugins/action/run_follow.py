@@ -15,7 +15,8 @@ from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.muster.train.plugins.module_utils._records.job import ENDED, NOT_BEGUN
 from ansible_collections.muster.train.plugins.module_utils._records.run import Heartbeat, RunRecord
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
+from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action, values
 from ansible_collections.muster.train.plugins.plugin_utils._action.build import build_module
 from ansible_collections.muster.train.plugins.plugin_utils._action.document_output import print_document
 from ansible_collections.muster.train.plugins.plugin_utils._action.interrupt import Interrupt
@@ -70,6 +71,9 @@ OUT_OF_REACH_AFTER_S = 60.0
 UNREADABLE_AFTER_S = 120.0
 DOCUMENTS = ("state.json", "heartbeat.json")
 OBSERVED_CHARACTERS = 120
+# On the head the lowest rank is 0; a program that starts the ranks itself writes to the node's log.
+LOGS = ("logs/node.log", "logs/rank_00.log")
+LINE_BYTES = 512
 
 
 class _Unreadable(UserError):
@@ -85,6 +89,9 @@ class ActionModule(Action):
     _clock: Callable[[], float] = staticmethod(time.monotonic)
     _away_since: float | None = None
     _pause: Callable[[float], None] = staticmethod(time.sleep)
+    # How many of the last lines of the log are shown, and those of the last read.
+    _line_count = 0
+    _lines: tuple[str, ...] = ()
     # What the last raw read printed where the state should be.
     _observed = ""
 
@@ -101,6 +108,7 @@ class ActionModule(Action):
         call = args["request"].get("call")
         if args["until"] == "running":
             return self._await_start(args, variables)
+        self._line_count = int(values(args["request"]).get("lines") or 0)
         commands = aligned(hints(run_id, call, ("follow", "stop")))
         try:
             with INTERRUPT.awaited():
@@ -120,9 +128,15 @@ class ActionModule(Action):
         """Read the head's state and heartbeat; None while the documents are incomplete."""
         marker = secrets.token_hex(16)
         paths = [os.path.join(run_dir, name) for name in DOCUMENTS]
-        answer = self._low_level_execute_command(framed_read(marker, paths), sudoable=True)
-        output = answer.get("stdout", "")
-        texts = framed_texts(output, marker, len(paths))
+        logs = [os.path.join(run_dir, name) for name in LOGS] if self._line_count else []
+        tail_bytes = (self._line_count + 1) * LINE_BYTES
+        command = framed_read(marker, paths, logs, tail_bytes)
+        output = (answer := self._low_level_execute_command(command, sudoable=True)).get("stdout", "")
+        texts = framed_texts(output, marker, len(paths) + bool(logs))
+        if texts and logs:
+            # The first one may be cut.
+            lines = texts.pop().strip("\r\n").split("\n")
+            self._lines = tuple(f"  | {clean(line)}" for line in lines[-self._line_count :] if line.strip())
         observed = (texts[0] if texts else output).strip() or answer.get("stderr") or "nothing"
         self._observed = one_line(observed, OBSERVED_CHARACTERS)
         return read_sample(*texts) if texts else None
@@ -249,7 +263,7 @@ class ActionModule(Action):
                     return {"ended": True, "phase": phase, "interrupted": False}
                 if are_lines_requested and (text := lines.next_line(first, now)):
                     print_document(text)
-                line.draw(progress_line(first, now), status_text(now), last=phase in ENDED)
+                line.draw(progress_line(first, now), status_text(now), last=phase in ENDED, below=self._lines)
                 if phase in ENDED:
                     return {"ended": True, "phase": phase, "interrupted": False}
                 left = eta_s(first, now)

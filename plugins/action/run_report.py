@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
 
 from ansible_collections.muster.train.plugins.module_utils._records.document import as_names
 from ansible_collections.muster.train.plugins.module_utils._records.known import as_dict, parse_json
@@ -40,7 +40,13 @@ from ansible_collections.muster.train.plugins.plugin_utils._results.infos import
     runs_of,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import place_silent, planned
-from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import Verdict, has_runner, judge, members
+from ansible_collections.muster.train.plugins.plugin_utils._results.verdict import (
+    Verdict,
+    has_runner,
+    judge,
+    may_have,
+    members,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._setup import teardown
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import aligned
@@ -95,6 +101,8 @@ class ActionModule(ControllerAction):
         if args["what"] == "logs":
             if wrong := report.no_such_rank(runs, request.get("parameters", {}).get("rank")):
                 raise UserError(clean(wrong))
+            if values(request).get("follow"):
+                return {"run_id": run_id, "followed": _followed(infos, request)}
             show(_logs(infos, request))
             asked = values(request)
             chosen = (asked.get(name) for name in ("lines", "node", "rank"))
@@ -170,9 +178,35 @@ def _print_status(
 
 def _logs(infos: Sequence[Info], request: dict[str, Any]) -> list[str]:
     settings = values(request)
-    lines = report.log_lines(infos, settings.get("lines"), settings.get("node"), settings.get("rank"))
-    of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank") if settings.get(name) is not None)
+    lines = report.log_lines(
+        infos, settings.get("lines"), settings.get("node"), settings.get("rank"), settings.get("grep")
+    )
+    of = "".join(f" of {name} {settings[name]}" for name in ("node", "rank", "grep") if settings.get(name) is not None)
     return [*(lines or [clean(f"no log lines{of}")]), *report.unanswered(infos)]
+
+
+def _followed(infos: Sequence[Info], request: dict[str, Any]) -> dict[str, str]:
+    """Return the nodes whose logs are followed, with the run's directory there; each needs a fork of Ansible."""
+    settings = values(request)
+    node, rank = settings.get("node"), settings.get("rank")
+    followed = {
+        info.node: info.run.run_dir
+        for info in infos
+        if info.answered
+        and info.run.run_dir
+        and node in (None, info.node)
+        and (rank is None or may_have(info.run, rank))
+    }
+    show(report.unanswered(infos))
+    if not followed:
+        raise UserError("no node that answers has the logs that were asked for: `status` shows the nodes")
+    forks = int(context.CLIARGS.get("forks") or constants.config.get_config_value("DEFAULT_FORKS"))
+    if len(followed) > forks:
+        raise UserError(
+            f"follow: expected at most {forks} nodes, as many as Ansible has forks, saw {len(followed)}; "
+            f"give -f {len(followed)}, or choose with -e rank=N or -e node=NAME"
+        )
+    return followed
 
 
 def _shown_path(request: dict[str, Any], run_id: str | None) -> str | None:

@@ -21,7 +21,8 @@ options:
     description:
       - V(status) shows a row for each node, the verdict, and who failed first and why.
       - V(result) shows the same, and the path of the experiment.
-      - V(logs) shows the last log lines of all nodes, merged by time.
+      - V(logs) shows the last log lines of all nodes, merged by time. If the request is to follow them, it only returns
+        RV(followed).
       - V(hints) shows the commands to follow, stop and inspect a run that was just started.
       - V(start) reports which nodes failed to start, and fails.
       - V(stopping) reports which runners are going to be stopped, if any.
@@ -67,6 +68,10 @@ run_id:
   description: The run.
   returned: when O(what) is not V(removed)
   type: str
+followed:
+  description: The run's directory on each node whose logs are to be followed.
+  returned: when O(what) is V(logs) and the request is to follow them
+  type: dict
 verdict:
   description: How the run ended, or its current state.
   returned: success, when O(what) is V(status), V(result) or V(logs)

@@ -45,7 +45,8 @@ def read_logs(host: Host, run_dir: str, node: str, lines: int, rank: int | None)
         if rank is not None and which != rank:
             continue
         text = host.read_tail(os.path.join(logs, match.group(0)), TAIL_BYTES) or ""
-        for line in text.splitlines()[-lines:]:
+        # Only a newline ends a line: what a program writes may have what else Python takes for an end.
+        for line in text.removesuffix("\n").split("\n")[-lines:] if text else ():
             time, rest = parse_line(line)
             entries.append({"time": time, "node": node, "rank": which, "text": rest})
     entries.sort(key=lambda entry: entry["time"])

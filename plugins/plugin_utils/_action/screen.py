@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ansible import constants
 from ansible.parsing.dataloader import DataLoader
@@ -59,36 +59,52 @@ def print_after_interrupt(text: str) -> None:
     print_line((CLEARED if ON_TERMINAL else "") + text)
 
 
+def new_lines(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Return which of the last lines of a log were not among its last lines before."""
+    overlap = next((size for size in range(len(now), 0, -1) if list(before[-size:]) == list(now[:size])), 0)
+    return list(now[overlap:])
+
+
 class ProgressLine:
     """One line that is redrawn on a terminal; elsewhere a plain line now and then."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._drawn = False
+        self._height = 0
+        self._printed_lines: list[str] = []
         self._printed_news = ""
         self._next_plain = self._next_unchanged = 0.0
 
-    def draw(self, text: str, news: str, last: bool) -> None:
-        """Show the text (plain output: if there is news and a line is due, and always the last one)."""
+    def draw(self, text: str, news: str, last: bool, below: Sequence[str] = ()) -> None:
+        """Show the text (plain output: if there is news and a line is due, and always the last one).
+
+        Below it are the last lines of a log, of which plain output gets the new ones.
+        """
         if ON_TERMINAL:
-            print_line(self._over() + text[:WIDEST], screen_only=True)  # a log file would get every second
-            self._drawn = True
+            rows = [row[:WIDEST] for row in (text, *below)]
+            print_line(self._over() + "\n".join(rows), screen_only=True)  # a log file would get every second
+            self._height = len(rows)
             return
         now = self._clock()
+        news = "\n".join((news, *below))
         if last or (now >= self._next_plain and (news != self._printed_news or now >= self._next_unchanged)):
             self._printed_news = news
             self._next_plain, self._next_unchanged = now + PLAIN_EVERY_S, now + UNCHANGED_EVERY_S
             print_line(text)
+            show(new_lines(self._printed_lines, below))
+            self._printed_lines = list(below)
 
     def say(self, text: str) -> None:
         """Print a line; the redrawn one continues below it."""
         print_line(self._over() + text)
-        self._drawn = False
+        self._height = 0
 
     def warn(self, text: str) -> None:
         """Print a warning; the redrawn line continues below it."""
         display.warning(text)
-        self._drawn = False
+        self._height = 0
 
     def _over(self) -> str:
-        return f"\x1b[1A{CLEARED}" if self._drawn else ""
+        if self._height > 1:
+            return f"\x1b[{self._height}A\r\x1b[J"
+        return f"\x1b[1A{CLEARED}" if self._height else ""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from . import regex
+
 # The runner takes these (`module_utils/runner/attempt/metrics/pattern.py`).
 GROUPS = ("step", "total_steps", "loss", "tokens_per_s", "samples_per_s")
 EXPECTED = (
@@ -17,10 +19,7 @@ EXPECTED = (
 
 def check(text: str) -> str:
     """Return the pattern unchanged, or raise ValueError with the reason."""
-    try:
-        names = re.compile(text).groupindex
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{EXPECTED}, but it does not compile ({error})") from error
+    names = re.compile(regex.check(text, EXPECTED)).groupindex
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         raise ValueError(f"{EXPECTED}, but the group {unknown[0]} is unknown")

@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import conditions, host_list, metrics_pattern, run_id, variable_names
+from . import conditions, host_list, metrics_pattern, regex, run_id, variable_names
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -59,7 +59,6 @@ SECONDS = re.compile(r"([0-9]{1,9})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=([ -&(-~]{0,64})")  # what an example can quote unchanged
 
-
 LABEL_HINT = "1 to 40 letters, digits, '.', '_' or '-', the first a letter or digit"
 PATH_HINT = ", not beginning with '-' and without control characters"
 STRING_HINT = "a string (in quotes) without control characters"
@@ -93,6 +92,7 @@ def expected(parameter: Parameter) -> str:
         "name": LABEL_HINT,
         "user": "a user name such as train",
         "pattern": metrics_pattern.EXPECTED,
+        "regex": regex.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
 
@@ -272,6 +272,7 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "arguments": _arguments,
     "environment": _environment,
     "name": _matching(run_id.LABEL),
+    "regex": _checked(regex.check),
     "user": _matching(host_list.USER),
     "pattern": _checked(metrics_pattern.check),
     "hosts": _hosts,

@@ -18,6 +18,8 @@ ALL = Parameter("all", "bool", default=False)  # a row for each node, however ma
 OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json"), per_run=True)
 # A line for each change, and the document as the last one.
 LIVE_OUTPUT = Parameter("output", "choice", default="table", choices=("table", "json", "jsonl"), per_run=True)
+# Shown below the progress.
+LAST_LINES = Parameter("lines", "int", default=0, maximum=50)
 
 # The parts of a verb that --tags selects; the tasks of the other verbs have no tags.
 TAGS = {"setup": ("memlock", "firewall", "code", "container")}
@@ -45,6 +47,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("sync", "bool", default=False),
         ALL,
         Parameter("metrics_pattern", "pattern"),
+        LAST_LINES,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,
         PAGE,
@@ -58,8 +61,10 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("lines", "int", default=50, minimum=1, maximum=100_000),
         Parameter("node", "node"),
         Parameter("rank", "int", maximum=1_000_000),
+        Parameter("grep", "regex"),
+        Parameter("follow", "bool", default=False),
     ),
-    "follow": (RUN_ID_PARAMETER, ALL, LIVE_OUTPUT),
+    "follow": (RUN_ID_PARAMETER, LAST_LINES, ALL, LIVE_OUTPUT),
     "stop": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "collect": (RUN_ID_PARAMETER, ALL, OUTPUT),
     "list": (

@@ -20,6 +20,7 @@ from .._cluster.starter import UNITS
 from .._text.table import names, node_names, one_line, table
 from .causes import ordered
 from .events import replaced_by
+from .grep import Grep
 from .infos import Info
 from .progress import stall_text
 from .rows import duration, losses, number, status_rows
@@ -166,21 +167,34 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
     return lines[0], [*(f"  {line}" for line in lines), *_tail(failed[0].node, None, failed[0].run.log_tail)]
 
 
-def log_lines(infos: Iterable[Info], limit: int | None, node: str | None = None, rank: int | None = None) -> list[str]:
+def log_lines(
+    infos: Iterable[Info],
+    limit: int | None,
+    node: str | None = None,
+    rank: int | None = None,
+    pattern: str | None = None,
+) -> list[str]:
     """Return the last `limit` log lines of all nodes, merged by time: ``2026-11-20 14:30:52.123 node0/rank0 | text``.
 
     A line that has no time (the runner did not write it) comes before all others.
     """
     entries = [
-        (_time(entry["time"]), clean(label(entry["node"], entry["rank"])), clean(entry["text"]))
+        (str(entry["time"]), clean(label(entry["node"], entry["rank"])), clean(entry["text"]))
         for info in infos
         for entry in info.log
         if node in (None, entry["node"]) and rank in (None, entry["rank"])
     ]
+    matches = Grep(pattern).matches(text for _time, _who, text in entries)
+    entries = [entry for entry, is_match in zip(entries, matches, strict=True) if is_match]
     entries.sort(key=lambda entry: entry[0])
     entries = entries[-(limit or len(entries)) :]
     size = max((len(who) for _time, who, _text in entries), default=0)
-    return [f"{time:<23} {who:<{size}} | {text}".rstrip() for time, who, text in entries]
+    return [log_line(time, who, text, size) for time, who, text in entries]
+
+
+def log_line(time: str, who: str, text: str, width: int) -> str:
+    """Return one line of a log as it is shown; width: of the column of the ranks."""
+    return f"{_time(time):<23} {who:<{width}} | {text}".rstrip()
 
 
 def no_such_rank(runs: Iterable[RunRecord], setting: Mapping[str, Any] | None) -> str | None:

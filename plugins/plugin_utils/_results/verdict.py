@@ -111,6 +111,15 @@ def is_idle_spare(run: RunRecord) -> bool:
     return bool(run.nnodes) and (run.node_rank or 0) >= (run.nnodes or 0)
 
 
+def may_have(run: RunRecord, rank: int) -> bool:
+    """Return whether a node has a rank, or may take it as a spare."""
+    if run.ranks is not None:
+        return rank in run.ranks
+    if run.first_rank is None or not run.nproc or is_idle_spare(run):
+        return True
+    return run.first_rank <= rank < run.first_rank + run.nproc
+
+
 def judge(runs: Sequence[RunRecord]) -> Verdict:
     """Return the verdict from the `run` records of all nodes, in node-rank order (`run_info` documents their keys).
 

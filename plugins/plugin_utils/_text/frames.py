@@ -11,11 +11,18 @@ from collections.abc import Sequence
 
 # The marker is alone on a line before each file and after the last, even after a text without a newline.
 _SCRIPT = r"""marker=$1; shift; for path; do printf '\n%s\n' "$marker"; cat "$path"; done; printf '\n%s\n' $marker"""
+# The last file that is there, only its last bytes.
+_TAIL = r"""marker=$1; bytes=$2; shift 2; for path; do [ -s "$path" ] && log=$path; done
+[ -z "$log" ] || tail -c "$bytes" "$log"; printf '\n%s\n' $marker"""
 
 
-def framed_read(marker: str, paths: Sequence[str]) -> str:
-    """Return the command that prints these files; the marker must be new for each read."""
-    return shlex.join(["sh", "-c", _SCRIPT, "sh", marker, *paths])
+def framed_read(marker: str, paths: Sequence[str], logs: Sequence[str] = (), tail_bytes: int = 0) -> str:
+    """Return the command that prints these files; the marker must be new for each read.
+
+    With logs, the end of the last of them that has something follows as one more text.
+    """
+    command = shlex.join(["sh", "-c", _SCRIPT, "sh", marker, *paths])
+    return f"{command}; {shlex.join(['sh', '-c', _TAIL, 'sh', marker, str(tail_bytes), *logs])}" if logs else command
 
 
 def framed_texts(output: str, marker: str, count: int) -> list[str] | None:

@@ -21,6 +21,8 @@ LONGEST_LINE = 64 * 1024
 TAIL_LINES, TAIL_BYTES = 40, 1024
 # How often a log looks whether a cleaner has removed its file.
 LOOK_S = 1.0
+# How often a progress bar, which writes over itself, becomes a line of the log.
+REDRAWN_EVERY_S = 2.0
 
 _STEP = re.compile(
     r"(?<!total )(?<!max )(?<!num )\b(?:global[_ ]?)?(?:step|iter|iteration)s?"
@@ -38,7 +40,8 @@ def stamp(seconds: float) -> str:
 class CappedLog:
     """A log of at most `limit` bytes in three files: its beginning (kept forever), the previous and the current part.
 
-    The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped.
+    The start shows which fabric NCCL chose, the end shows why a rank died; the middle may be dropped. A line that is
+    written over (a carriage return) is logged as a terminal would show it now and then, and as it is in the end.
     """
 
     def __init__(
@@ -50,7 +53,8 @@ class CappedLog:
         words: Sequence[bytes] = (),
     ) -> None:
         self.path = path
-        self._watch = watch  # gets each line that has one of the words (none: each line), and its time
+        # Gets each line that has one of the words (none: each line), as a terminal shows it, and its time.
+        self._watch = watch
         self._words = words
         self._disk = disk
         self.dropped = 0
@@ -60,35 +64,67 @@ class CappedLog:
         self._descriptor: int | None = None
         self._size = 0
         self._next_look = 0.0
-        self._partial = b""
+        self._partial = b""  # of a line that was written over, what a terminal shows of it
+        self._is_redrawn = False
+        self._redrawn: bytes | None = None  # what the log has of the line that has not ended
+        self._redrawn_at = 0.0
 
     def feed(self, data: bytes, now: float) -> None:
         """Take bytes as they come; whole lines are stamped and written."""
-        self._partial += data
-        lines = self._partial.split(b"\n")
+        lines = (self._partial + data).split(b"\n")
         self._partial = lines.pop()
-        while len(self._partial) > LONGEST_LINE:
-            lines.append(self._partial[:LONGEST_LINE])
-            self._partial = self._partial[LONGEST_LINE:]
         if lines:
-            self._write_lines(lines, now)
+            self._end_lines(lines, now)
+        if b"\r" in self._partial:
+            self._is_redrawn = True
+            # A carriage return at the end may yet be followed by a newline.
+            self._partial = _shown(self._partial) + b"\r" * self._partial.endswith(b"\r")
+        if len(self._partial) > LONGEST_LINE:
+            pieces = len(self._partial) // LONGEST_LINE * LONGEST_LINE
+            lines = [self._partial[at : at + LONGEST_LINE] for at in range(0, pieces, LONGEST_LINE)]
+            self._partial = self._partial[pieces:]
+            self._end_lines(lines, now)
+        self.tick(now)
+
+    def tick(self, now: float) -> None:
+        """Write a line that is written over again and again, when it is due."""
+        if not self._is_redrawn or abs(now - self._redrawn_at) < REDRAWN_EVERY_S:
+            return
+        shown = _shown(self._partial)
+        if shown != self._redrawn and not shown.isspace():
+            self._write_lines([shown], now)
+            self._redrawn, self._redrawn_at = shown, now
 
     def close(self, now: float) -> None:
         """Write what is left of the last line and close."""
         if self._partial:
-            self._write_lines([self._partial], now)
+            self._end_lines([self._partial], now)
             self._partial = b""
         self._disk.add(self._close)
 
+    def _end_lines(self, lines: list[bytes], now: float) -> None:
+        shown = list(map(_shown, lines))
+        # What was written over may end as it was last logged, or with blanks that wipe it out.
+        if self._redrawn is not None and (shown[0] == self._redrawn or not shown[0].strip()):
+            self._redrawn = None
+            del shown[0]
+        self._write_lines(shown, now)
+        self._is_redrawn, self._redrawn = False, None
+
     def _write_lines(self, lines: list[bytes], now: float) -> None:
+        """Log lines, the first of which takes the place of the one that the log has of the same line, if any."""
+        if not lines:
+            return
         prefix = stamp(now).encode() + b" "
+        if self._redrawn is not None and self.tail:
+            self.tail.pop()
         if self._watch is not None:
             for line in lines_with(self._words, lines):
-                self._watch(_shown(line).decode("utf-8", "replace"), now)
+                self._watch(_text(line), now)
         for line in lines[-TAIL_LINES:]:
-            self.tail.append(_shown(line).decode("utf-8", "replace"))
+            self.tail.append(_text(line))
             self.step = step_in(self.tail[-1], self.step)
-        data = b"".join(prefix + line.rstrip(b"\r") + b"\n" for line in lines)
+        data = b"".join(prefix + line + b"\n" for line in lines)
         self._disk.add(functools.partial(self._save, data), len(data))
 
     # -- on the disk thread --------------------------------------------------------------------------------------
@@ -143,5 +179,13 @@ def step_in(line: str, default: int | None = None) -> int | None:
 
 
 def _shown(line: bytes) -> bytes:
-    """Return what a terminal would show of a line in the end (a progress bar writes over itself), the first of it."""
-    return line.rstrip(b"\r").rpartition(b"\r")[2][:TAIL_BYTES]
+    """Return what a terminal shows of a line: of one that was written over, the last part that is not blank."""
+    if b"\r" not in line:
+        return line
+    parts = line.split(b"\r")
+    return next((part for part in reversed(parts) if part.strip()), parts[-1])
+
+
+def _text(line: bytes) -> str:
+    """Return the first part of a line as text."""
+    return line[:TAIL_BYTES].decode("utf-8", "replace")

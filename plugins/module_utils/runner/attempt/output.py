@@ -125,7 +125,10 @@ class Output:
         os.close(descriptor)
 
     def tick(self) -> None:
-        """Read the ranks' pipes only while what waits for the storage is within bounds."""
+        """Log the progress bars that are due; read the pipes only while what waits for the storage is within bounds."""
+        now = time.time()
+        for opened in self.logs.values():
+            opened.tick(now)
         is_paused = self._disk.backlog > (MAX_BACKLOG_BYTES // 2 if self._is_paused else MAX_BACKLOG_BYTES)
         if is_paused == self._is_paused:
             return

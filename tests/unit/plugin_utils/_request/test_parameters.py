@@ -274,6 +274,22 @@ def test_logs_refused(name: str, raw: object) -> None:
     assert refusal(name, raw, LOGS).startswith("expected ")
 
 
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        ("(a", "does not compile (missing ), unterminated subpattern at position 0)"),
+        ("a{99999999999}", "does not compile (the repetition number is too large)"),
+        ("x" * 201, "has 201 characters"),
+        ("", "has 0 characters"),
+    ],
+)
+def test_a_pattern_that_python_does_not_take_is_refused(raw: str, why: str) -> None:
+    text = refusal("grep", raw, LOGS)
+    assert text.startswith("expected a regular expression of Python of at most 200 characters")
+    assert f", but it {why}, saw " in text
+    assert parameters.read(LOGS["grep"], r"loss|Error \d+$") == r"loss|Error \d+$"
+
+
 def test_logs_read() -> None:
     values: dict[str, Any] = {"lines": "200", "rank": "0", "node": "gpu-01.example"}
     assert {name: parameters.read(LOGS[name], raw) for name, raw in values.items()} == {

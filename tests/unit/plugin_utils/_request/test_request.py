@@ -43,7 +43,7 @@ def test_the_whole_request() -> None:
     extra_vars = {name: (value, f"-e {name}", "extra_vars") for name, value in GIVEN.items()}
     nothing = ("nproc", "nnodes", "config", "config_name", "module", "master_port", "time_limit")
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
-    switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0}
+    switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
     defaults: dict[str, Any] = {
         **dict.fromkeys((*nothing, "metrics_pattern", "page", "run_id")),
         **choices,
@@ -175,7 +175,7 @@ def test_a_run_id_begins_with_the_program_unless_channels_or_threads_are_given()
     ("verb", "names"),
     [
         ("status", {"run_id", "all", "output"}),
-        ("logs", {"run_id", "output", "lines", "node", "rank"}),
+        ("logs", {"run_id", "output", "lines", "node", "rank", "grep", "follow"}),
         ("stop", {"run_id", "all", "output"}),
     ],
 )

@@ -13,7 +13,7 @@ LAUNCH = {parameter.name: parameter for parameter in verbs.VERBS["launch"]}
 def test_the_launch_parameters() -> None:
     assert " ".join(LAUNCH) == (
         "channels threads nproc nnodes config config_name config_option script module script_args launcher label "
-        "master_port max_restarts env follow sync all metrics_pattern time_limit mode page output run_id"
+        "master_port max_restarts env follow sync all metrics_pattern lines time_limit mode page output run_id"
     )
 
 
@@ -21,8 +21,8 @@ def test_the_other_verbs() -> None:
     names = {verb: [p.name for p in table] for verb, table in verbs.VERBS.items() if verb != "launch"}
     assert names == {
         "status": ["run_id", "all", "output"],
-        "logs": ["run_id", "output", "lines", "node", "rank"],
-        "follow": ["run_id", "all", "output"],
+        "logs": ["run_id", "output", "lines", "node", "rank", "grep", "follow"],
+        "follow": ["run_id", "lines", "all", "output"],
         "stop": ["run_id", "all", "output"],
         "collect": ["run_id", "all", "output"],
         "list": ["run_id", "where", "sort", "last", "output"],

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -162,3 +163,82 @@ def test_the_tail_shows_progress_bars_as_terminals_do_and_cuts_long_lines(disk: 
     log.feed(b"".join(b"\r%3d %%" % done for done in range(101)) + b"\n" + b"x" * 50_000 + b"\n", 0.0)
     assert list(log.tail) == ["100 %", "x" * 1024]
     log.close(0.0)
+
+
+def bar(done: int, end: str = "") -> bytes:
+    """Return what tqdm writes: it wipes nothing, and begins with the carriage return."""
+    return f"\r{done:3d}%|{'█' * (done // 10):<10}| {done}/100 [00:{done // 20:02d}<00:05, 20.00it/s]{end}".encode()
+
+
+def test_a_progress_bar_is_logged_now_and_then_and_as_it_ends(disk: DiskThread, tmp_path: Path) -> None:
+    shown: list[tuple[str, float]] = []
+    log = CappedLog(
+        str(tmp_path / "rank_00.log"), 1 << 20, disk, lambda line, now: shown.append((line.partition("|")[0], now))
+    )
+    log.feed(b"begin\n", 99.0)
+    for number in range(101):  # 20 Hz
+        log.feed(bar(number), 100.0 + number / 20)
+    log.feed(b"\nend\n", 105.5)
+    assert shown == [
+        ("begin", 99.0),
+        ("  0%", 100.0),
+        (" 40%", 102.0),
+        (" 80%", 104.0),
+        ("100%", 105.5),
+        ("end", 105.5),
+    ]
+    # On a terminal it is one row.
+    assert [line.partition("|")[0] for line in log.tail] == ["begin", "100%", "end"]
+    log.close(106.0)
+    assert disk.wait(PATIENCE_S)
+    lines = (tmp_path / "rank_00.log").read_bytes().split(b"\n")
+    assert [line.partition(b"|")[0] for line in lines] == [
+        b"1970-01-01T00:01:39.000Z begin",
+        b"1970-01-01T00:01:40.000Z   0%",
+        b"1970-01-01T00:01:42.000Z  40%",
+        b"1970-01-01T00:01:44.000Z  80%",
+        b"1970-01-01T00:01:45.500Z 100%",
+        b"1970-01-01T00:01:45.500Z end",
+        b"",
+    ]
+
+
+def test_a_bar_that_stands_still_is_logged_when_it_is_due(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
+    log.feed(b"1 %\r", 10.0)
+    log.feed(b"2 %\r", 10.5)
+    log.tick(11.0)
+    assert list(log.tail) == ["1 %"]
+    for now in (12.0, 14.0, 16.0):
+        log.tick(now)
+    log.feed(b"\n", 20.0)  # as it was last logged
+    log.feed(b"next\r\n\r\n", 21.0)
+    log.close(22.0)
+    assert disk.wait(PATIENCE_S)
+    assert text_of(tmp_path / "rank_00.log") == ["1 %", "2 %", "next", ""]
+    assert list(log.tail) == ["2 %", "next", ""]
+
+
+def test_a_bar_that_is_wiped_out_leaves_what_follows(disk: DiskThread, tmp_path: Path) -> None:
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 20, disk)
+    log.feed(b"\r100 %", 10.0)
+    log.feed(b"\r      \r", 10.1)  # tqdm(leave=False)
+    log.feed(b"saved\n\r 50 %\r      \r\n", 10.2)
+    log.close(11.0)
+    assert disk.wait(PATIENCE_S)
+    assert text_of(tmp_path / "rank_00.log") == ["100 %", "saved", " 50 %"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000, 65536])
+def test_any_bytes_become_stamped_lines_and_little_is_kept(disk: DiskThread, tmp_path: Path, size: int) -> None:
+    data = random.Random(size).randbytes(300_000 if size > 3 else 3000) + b"\r" + b"x" * 200_000 * (size > 3)
+    log = CappedLog(str(tmp_path / "rank_00.log"), 1 << 24, disk)
+    for at in range(0, len(data), size):
+        log.feed(data[at : at + size], at / 1e5)
+        assert len(log._partial) <= LONGEST_LINE + 1
+    log.close(99.0)
+    assert disk.wait(PATIENCE_S)
+    written = (tmp_path / "rank_00.log").read_bytes()
+    assert b"\r" not in written
+    lines = written.removesuffix(b"\n").split(b"\n")
+    assert [line for line in lines if not re.match(rb"1970-01-01T00:0\d:\d\d\.\d{3}Z ", line)] == []

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which lines match, and a pattern that would never finish."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
+from ansible_collections.muster.train.plugins.plugin_utils._results import grep
+
+
+def test_matches() -> None:
+    assert grep.Grep("loss|Error").matches(["loss 5", "ok", "an Error"]) == [True, False, True]
+    assert grep.Grep(None).matches(["a", ""]) == [True, True]
+
+
+def test_a_pattern_that_does_not_finish_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grep, "LIMIT_S", 0.1)
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(UserError, match=r"^grep: '\(a\+\)\+\$' did not finish within"):
+        grep.Grep("(a+)+$").matches(["a" * 60 + "!"])
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
