@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from ansible.release import __version__ as ansible_core_version
 from ansible.utils.vars import load_extra_vars, transform_to_native_types
 
 from ansible_collections.muster.train.plugins.module_utils._records.known import parse_json
-from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, read_text
+from ansible_collections.muster.train.plugins.plugin_utils._action.base import ControllerAction, raw_values, read_text
 from ansible_collections.muster.train.plugins.plugin_utils._action.private import try_writing
 from ansible_collections.muster.train.plugins.plugin_utils._cluster.ports import DEFAULT_RANGE, read_range
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import UserError
@@ -37,6 +38,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._request.request impo
     make_request,
 )
 from ansible_collections.muster.train.plugins.plugin_utils._request.run_id import check as check_run_id
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import named_in_templates
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import TAGS, VERBS
 from ansible_collections.muster.train.plugins.plugin_utils._results.ranks import possible_heads
 from ansible_collections.muster.train.plugins.plugin_utils._text.plain import plain
@@ -69,6 +71,7 @@ class ActionModule(ControllerAction):
         experiments = args["experiments_dir"] or policy.get("launch_experiments_dir") or "experiments"
         defaults = policy.get("launch_defaults", {}) if args["defaults"] is None else args["defaults"]
         extra_vars, lines = _raw_extra_vars(self._loader, args["verb"])
+        documented = _documented_variables() | {parameter.name for parameter in VERBS[args["verb"]]}
         where = os.path.abspath(os.path.expanduser(str(experiments)))
         earlier, warning = _earlier_plan(where, extra_vars.get("run_id")) if args["verb"] == "launch" else (None, None)
         inventory = Inventory(
@@ -90,7 +93,7 @@ class ActionModule(ControllerAction):
                 extra_vars=extra_vars,
                 environment=os.environ,
                 defaults=transform_to_native_types(defaults, redact=False),
-                documented=_documented_variables(),
+                documented=documented | _inventory_variables(set(extra_vars) - documented, variables),
                 inventory=inventory,
                 situation=_situation(where, self._loader),
                 earlier=earlier,
@@ -118,6 +121,12 @@ class ActionModule(ControllerAction):
         if args["verb"] == "preflight":
             result["first_port"] = _first_port(self.host_values(names[0], [PORT_RANGE], variables))
         return result
+
+
+def _inventory_variables(names: set[str], variables: Mapping[str, Any]) -> set[str]:
+    """Return those of the names that a template of the inventory has: they are the user's own variables."""
+    hosts = dict.fromkeys(chain.from_iterable(variables["groups"].values())) if names else ()
+    return named_in_templates(names, (raw_values(host, variables) for host in hosts))
 
 
 def _first_port(policy: Mapping[str, Any]) -> int | None:

@@ -60,13 +60,24 @@ def test_all_mistakes_are_reported_at_once_one_per_line(cluster: Cluster) -> Non
         ({"channels": True}, "channels: expected a whole number from 1 to 128, saw True (-e channels)"),
         ({"chanels": 42}, "chanels: unknown parameter (-e chanels); did you mean 'channels'? launch takes channels, "),
         ({"nnodes": 3}, "nnodes: expected at most 2, the size of the group 'nodes', saw 3 (-e nnodes); add nodes "),
-        ({"lines": 3}, "lines: unknown parameter (-e lines); it belongs to the verb logs; launch takes channels, "),
+        ({"rank": 3}, "rank: unknown parameter (-e rank); it belongs to the verb logs; launch takes channels, "),
     ],
 )
 def test_a_parameter(cluster: Cluster, parameters: dict[str, Any], line: str) -> None:
     lines = refusal(cluster, parameters)
     assert len(lines) == 1
     assert lines[0].startswith(line)
+
+
+def test_a_variable_of_the_user_s_own_is_taken_where_the_inventory_names_it(tmp_path: Path) -> None:
+    """Only there: elsewhere it is a mistake, and so is a name that a template merely contains."""
+    cluster = Cluster(tmp_path, policy={"launch_slot": "{{ project | default('none') }}"})
+    try:
+        checked = cluster.verb("launch", "--check", project="vision")
+        assert checked.rc == 0, checked.out
+        assert refusal(cluster, {"projec": "vision"})[0].startswith("projec: unknown parameter (-e projec)")
+    finally:
+        cluster.destroy()
 
 
 def test_experiments_that_cannot_be_written(cluster: Cluster) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypedDict
 
@@ -27,6 +28,7 @@ PROGRAM = ("script", "module")
 OF_A_PROGRAM = (*PROGRAM, "config", "config_name", "config_option", "script_args")
 # Types for which an empty -e NAME= removes the value of a lower layer; an empty number or choice is a mistake.
 CLEARABLE = ("label", "path", "module", "config_name", "arguments", "environment")
+TEMPLATE = re.compile(r"\{\{|\{%")
 
 
 class Setting(TypedDict):
@@ -89,6 +91,22 @@ def resolve_parameters(
 def refuse_unknown(verb: str, extra_vars: Iterable[str], documented: Collection[str]) -> list[Refusal]:
     """Refuse each extra variable that is not a parameter, not a documented variable and not one of Ansible's."""
     return _unknown(verb, "-e {}", [name for name in extra_vars if not name.startswith("ansible_")], documented)
+
+
+def named_in_templates(names: Iterable[str], values: Iterable[object]) -> set[str]:
+    """Return those of the names that a template among the values names, however deep it is in lists and mappings."""
+    patterns = {name: re.compile(rf"\b{re.escape(name)}\b") for name in names}
+    named: set[str] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [item for name, item in value.items() if name not in patterns]
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        elif isinstance(value, str) and TEMPLATE.search(value):
+            named |= {name for name, pattern in patterns.items() if pattern.search(value)}
+    return named
 
 
 def _highest(

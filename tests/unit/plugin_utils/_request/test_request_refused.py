@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import display
 from ansible_collections.muster.train.plugins.plugin_utils._request.nodes import Inventory, InventoryHost
+from ansible_collections.muster.train.plugins.plugin_utils._request.settings import named_in_templates
 from ansible_collections.muster.train.tests.support.requests import RUN_ID, inventory, make, only_line, refused
 
 # Refusals
@@ -86,6 +87,14 @@ def test_ansible_s_own_and_documented_variables_pass() -> None:
         make({"ansible_user": "ada", "launch_workdir": "/x", "launch_secrets": {"HF_TOKEN": "hunter2"}})["verb"]
         == "launch"
     )
+
+
+def test_the_names_in_the_templates_of_an_inventory() -> None:
+    hosts = [
+        {"ansible_user": "{{ person }}", "text": "group", "env": {"A": ["{% if stage %}1{% endif %}"]}},
+        {"own": "{{ own }}", "person": "x", "near": "{{ stages }}"},
+    ]
+    assert named_in_templates(["person", "group", "stage", "own", "stag"], hosts) == {"person", "stage"}
 
 
 def test_loose_words_among_the_extra_vars() -> None:
