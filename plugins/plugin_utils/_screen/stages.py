@@ -39,10 +39,15 @@ def is_own(action: str) -> bool:
 
 
 def stage_line(stage: Stage, answered: Sequence[str], missing: Mapping[str, Sequence[str]], seconds: float) -> str:
-    """Return ``gathered 126 of 128 nodes in 4.1 s: n7 and n9 unreachable``; missing has nodes by what is wrong."""
+    """Return ``gathered 126 of 128 nodes in 4.1 s: n7 and n9 unreachable``; missing has nodes by what is wrong.
+
+    A single node, such as the head, is named: ``read the run on n1 in 0.4 s``.
+    """
     total = len(answered) + sum(map(len, missing.values()))
     nodes = f"{total} node{'' if total == 1 else 's'}"
     reached = nodes if len(answered) == total else f"{len(answered)} of {nodes}"
+    if total == len(answered) == 1:
+        reached = answered[0]
     wrong = ", ".join(f"{node_names(hosts)} {word}" for word, hosts in missing.items() if hosts)
     return f"{stage.done.format(reached)} in {lasted(seconds)}{f': {wrong}' if wrong else ''}"
 

@@ -23,7 +23,8 @@ GATHERED = STAGES["muster.train.node_facts"]
 
 def test_a_stage_has_its_nodes_and_its_time() -> None:
     assert stage_line(GATHERED, NODES, {"failed": []}, 4.06) == "gathered 128 nodes in 4.1 s"
-    assert stage_line(GATHERED, ["n1"], {}, 12.4) == "gathered 1 node in 12 s"
+    assert stage_line(GATHERED, ["n1"], {}, 12.4) == "gathered n1 in 12 s"
+    assert stage_line(GATHERED, [], {"unreachable": ["n1"]}, 12.4) == "gathered 0 of 1 node in 12 s: n1 unreachable"
 
 
 def test_a_stage_names_the_nodes_that_are_missing() -> None:
