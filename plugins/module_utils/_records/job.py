@@ -132,6 +132,7 @@ class Job:
     created: str
     container: JobContainer | None = None
     metrics_pattern: str | None = None
+    notice: str | None = None
 
     @property
     def is_spare(self) -> bool:

@@ -19,6 +19,7 @@ from .._host.trust import make_trusted, open_private, owners_below
 from .._records import layout
 from .._records.job import ENDED, Job
 from .._records.likeness import read_likeness
+from .._records.notice import address_of
 from .._records.path_part import ROOT_OWNER
 from .._records.run import RunRecord, StopRequest
 from ..runner import files
@@ -33,14 +34,20 @@ START_PATIENCE_S = 20.0
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
-    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
+def check_secrets(secrets: dict[str, Any], notice: str | None = None) -> dict[str, str]:
+    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be.
+
+    notice is where the head sends the end of the run, perhaps the name of a secret.
+    """
     for name, value in secrets.items():
         if not NAME.fullmatch(str(name)):
             raise StartError(f"launch_secrets: {str(name)[:60]!r} is not a valid environment variable name")
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
             raise StartError(f"launch_secrets: {name} must be a number, or text without NUL")
-    return {str(name): str(value) for name, value in secrets.items()}
+    checked = {str(name): str(value) for name, value in secrets.items()}
+    if notice and address_of(notice, checked) is None:
+        raise StartError(f"on_end: {notice} names no web address; put one into launch_secrets under this name")
+    return checked
 
 
 def _make_workdir(path: str) -> None:
@@ -116,7 +123,7 @@ def start(
     now = _read(host, job)
     if now.alive and now.nonce == job.nonce:
         return False, now
-    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
+    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {}, job.notice)}
     if job.container is None:  # a container has its own environment
         private["environment"] = base_environment(dict(os.environ))
     try:

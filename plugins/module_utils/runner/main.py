@@ -11,10 +11,11 @@ import signal
 from collections.abc import Mapping
 
 from .._records.job import Job
-from .._records.layout import HEARTBEAT, NODES
+from .._records.layout import HEARTBEAT, NODES, STATE
 from . import files, shared_outputs
 from .claim import Refused
 from .claim import take as take_claim
+from .notice import send_end
 from .requests import StopRequests
 from .supervisor import Supervisor
 from .unit import unit_path
@@ -56,7 +57,9 @@ def main(argv: list[str]) -> int:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
         return _refuse(run_dir, nonce, str(refused))
     _lay_out(job, run_dir)
-    return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
+    code = Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
+    send_end(job, files.read_json(os.path.join(run_dir, STATE)), private.get("secrets") or {})
+    return code
 
 
 def note_unit_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:

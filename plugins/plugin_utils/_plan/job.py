@@ -19,6 +19,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.job import (
     open_node_rank,
 )
 from ansible_collections.muster.train.plugins.module_utils._records.node import File
+from ansible_collections.muster.train.plugins.module_utils._records.notice import is_sent
 
 from .._cluster import ports
 from .._cluster.node import Node
@@ -103,6 +104,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         replace(item, value=expand(item.value, placeholders)) if item.layer in OF_USERS else item
         for item in environment
     ]
+    on_end = settings["on_end"]["value"]
     code_dir = facts.code.path if facts.code else facts.workdir.path
     return Job(
         schema=SCHEMA,
@@ -146,6 +148,7 @@ def job_of(run: Run, node: Node, node_rank: int, environment: Sequence[Variable]
         created=run.request["created"],
         container=execution.container,
         metrics_pattern=settings["metrics_pattern"]["value"],
+        notice=on_end if on_end and node_rank == 0 and is_sent(on_end) else None,
     )
 
 

@@ -24,7 +24,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.frozen impor
 
 from .._findings.errors import display
 from .._text import placeholders
-from . import conditions, host_list, metrics_pattern, regex, run_id, variable_names
+from . import conditions, host_list, metrics_pattern, on_end, regex, run_id, variable_names
 
 Value = str | int | bool | list[str] | dict[str, str] | None
 
@@ -92,6 +92,7 @@ def expected(parameter: Parameter) -> str:
         "name": LABEL_HINT,
         "user": "a user name such as train",
         "pattern": metrics_pattern.EXPECTED,
+        "on_end": on_end.EXPECTED,
         "regex": regex.EXPECTED,
         "hosts": "hosts such as head,gpu[01-16] or train@10.0.0.1:2222",
     }[parameter.type]
@@ -275,5 +276,6 @@ READERS: dict[str, Callable[[Parameter, object], Value]] = {
     "regex": _checked(regex.check),
     "user": _matching(host_list.USER),
     "pattern": _checked(metrics_pattern.check),
+    "on_end": _checked(on_end.check),
     "hosts": _hosts,
 }

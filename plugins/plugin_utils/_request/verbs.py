@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("sync", "bool", default=False),
         ALL,
         Parameter("metrics_pattern", "pattern"),
+        Parameter("on_end", "on_end"),
         LAST_LINES,
         Parameter("time_limit", "seconds", minimum=1, maximum=365 * 86400),
         MODE,

@@ -156,6 +156,7 @@ def test_two_cpu_nodes() -> None:
         "created": "2026-11-20T14:30:52Z",
         "container": None,
         "metrics_pattern": None,
+        "notice": None,
     }
 
 

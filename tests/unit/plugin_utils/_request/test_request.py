@@ -45,7 +45,7 @@ def test_the_whole_request() -> None:
     choices = {"config_option": "--config", "launcher": "torchrun", "mode": "auto", "output": "table"}
     switches = {"follow": True, "sync": False, "all": False, "max_restarts": 0, "lines": 0}
     defaults: dict[str, Any] = {
-        **dict.fromkeys((*nothing, "metrics_pattern", "page", "run_id")),
+        **dict.fromkeys((*nothing, "metrics_pattern", "on_end", "page", "run_id")),
         **choices,
         **switches,
         "script_args": [],

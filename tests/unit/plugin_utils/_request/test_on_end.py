@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The Muster project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user gives for the end of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.muster.train.plugins.plugin_utils._request import on_end
+
+
+@pytest.mark.parametrize("text", ["./notify 'two words'", "https://example.com/hook?x=1", "secret:SLACK_URL"])
+def test_a_command_or_an_address(text: str) -> None:
+    assert on_end.check(text) == text
+
+
+@pytest.mark.parametrize("text", ["ftp://example.com", "https://me:word@example.com/", "secret:A-B", "echo 'open", ""])
+def test_what_is_neither_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^a command such as './notify --all', a web address "):
+        on_end.check(text)
