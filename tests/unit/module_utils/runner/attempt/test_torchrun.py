@@ -69,7 +69,7 @@ def test_ranks_that_failed_before_the_signal(failures: dict[int, Any], tmp_path:
 
 
 def test_ranks_are_ended_although_the_runner_was_killed(tmp_path: Path) -> None:
-    """Its death signal may come once for each of its threads, and nobody reads the report any more."""
+    """Its death signal may come once for each of its threads, and nothing reads the report any more."""
 
     class Interrupted(PContext):
         def close(self, death_sig: Any = None, timeout: float = 30) -> None:
