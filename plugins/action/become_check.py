@@ -11,7 +11,11 @@ from typing import Any
 from ansible.errors import AnsibleError
 
 from ansible_collections.muster.train.plugins.plugin_utils._action.base import Action
-from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import ConnectionAttempt, why_not_root
+from ansible_collections.muster.train.plugins.plugin_utils._cluster.unreachable import (
+    ConnectionAttempt,
+    is_about_root,
+    why_not_root,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._findings.finding import PlanError
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import one_line
 
@@ -23,17 +27,17 @@ class ActionModule(Action):
         try:
             done = self._low_level_execute_command("true", sudoable=True)
         except AnsibleError as error:
-            self._refuse(str(error), variables)
+            if is_about_root(str(error)):
+                raise self._refusal(str(error), variables) from None
             raise
         if done["rc"]:
-            self._refuse(f"{done['stdout']}\n{done['stderr']}", variables)
+            raise self._refusal(f"{done['stdout']}\n{done['stderr']}", variables)
         return {}
 
-    def _refuse(self, message: str, variables: dict[str, Any]) -> None:
+    def _refusal(self, message: str, variables: dict[str, Any]) -> PlanError:
         node = str(variables["inventory_hostname"])
         tried = ConnectionAttempt(node, node, 22, self._get_remote_user() or None, "", node)
         become: Any = self._connection.become
         finding = why_not_root(message, tried, f"become_method {become.name}")
-        if finding:
-            words = one_line((message.strip().splitlines() or [""])[-1])
-            raise PlanError([dataclasses.replace(finding, observed=f"{finding.observed} ({words})")]) from None
+        words = one_line((message.strip().splitlines() or ["it printed nothing"])[-1])
+        return PlanError([dataclasses.replace(finding, observed=f"{finding.observed} ({words})")])

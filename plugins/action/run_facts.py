@@ -40,7 +40,7 @@ class ActionModule(Action):
         except AnsibleConnectionFailure as failure:
             if UNSENT not in str(failure):
                 raise
-            # ssh ended while Ansible wrote to it, so that its message is lost; it is given again.
+            # ssh ended while Ansible wrote to it, and its message was lost: a second try has it.
             return self._gather(options, variables)
 
     def _gather(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,13 @@ def test_a_misspelled_variable_is_refused_before_anything_changes(cluster: Clust
     assert "Copy the code" not in played.out
 
 
+def test_a_copy_without_a_source_is_refused(cluster: Cluster) -> None:
+    """A refused launch names this command as the remedy: it must not succeed without having done anything."""
+    played = cluster.play("playbooks/setup.yml", "--tags", "code")
+    assert played.rc == 2, played.out
+    assert "there is no code to copy, because code_source is none: set code_source to" in " ".join(played.out.split())
+
+
 @pytest.mark.parametrize(
     ("text", "observed"),
     [

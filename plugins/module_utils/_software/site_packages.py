@@ -62,8 +62,9 @@ def read_site_packages(host: Host, interpreter: str, environ: Mapping[str, str])
     certain = certain and "PYTHONHOME" not in environ and "PYTHONPLATLIBDIR" not in environ
     base = os.path.dirname(os.path.dirname(real))
     site = SitePackages(base, {}, certain)
-    candidates = [folder for folder in environ.get("PYTHONPATH", "").split(":") if folder]
-    site.certain = certain and all(folder.startswith("/") for folder in candidates)
+    path = [folder for folder in environ.get("PYTHONPATH", "").split(":") if folder]
+    site.certain = certain and all(folder.startswith("/") for folder in path)
+    candidates = list(path)
     venv = _virtual_environment(host, interpreter)
     if venv is None:
         candidates += _of_base(host, site, base, real, environ)
@@ -77,7 +78,7 @@ def read_site_packages(host: Host, interpreter: str, environ: Mapping[str, str])
             home = settings.get("home", "")
             candidates += _of_base(host, site, os.path.dirname(home) if home.startswith("/") else base, real, environ)
     for folder in candidates:
-        _add(host, site, folder)
+        _add(host, site, folder, reads_pth=folder in candidates[len(path) :])
     return site
 
 
@@ -146,8 +147,8 @@ def _full_version(host: Host, base: str, version: str | None) -> tuple[str | Non
     return (match.group(1), header) if match else (version, None)
 
 
-def _add(host: Host, site: SitePackages, folder: str) -> None:
-    """Add a directory and, for it is a site's, those that its .pth files name."""
+def _add(host: Host, site: SitePackages, folder: str, reads_pth: bool) -> None:
+    """Add a directory, and those that its .pth files name, which Python reads except in PYTHONPATH."""
     if folder in site.folders or not host.is_dir(folder):
         return
     names = host.list_dir(folder)
@@ -155,7 +156,7 @@ def _add(host: Host, site: SitePackages, folder: str) -> None:
     if names is None or any(name in names for name in CUSTOMIZE):
         site.certain = False
     for name in names or []:
-        if name.endswith(".pth"):
+        if reads_pth and name.endswith(".pth"):
             added, code = parse_pth(host.read_text(f"{folder}/{name}", PTH_LIMIT) or "")
             if code and not _HARMLESS.fullmatch(name):
                 site.certain = False

@@ -30,6 +30,7 @@ class ReasonKey(enum.StrEnum):
     UNKNOWN_HOST_KEY = "unknown_host_key"
     CLOSED_PORT = "closed_port"
     NO_ROUTE = "no_route"
+    WRONG_SUDO_PASSWORD = "wrong_sudo_password"
     NO_SUDO = "no_sudo"
     UNUSABLE_SUDO = "unusable_sudo"
     NO_LOGIN = "no_login"
@@ -98,9 +99,17 @@ REASONS = (
         "check that it is on and that this machine has a route to its network (ip route get ADDRESS)",
     ),
     Reason(
+        ReasonKey.WRONG_SUDO_PASSWORD,
+        "sudo",
+        r"incorrect \S+ password|sorry, try again",
+        "{host} does not accept the password with which {user} becomes root",
+        "the right password",
+        "type it again (--ask-become-pass), or correct ansible_become_password",
+    ),
+    Reason(
         ReasonKey.NO_SUDO,
         "sudo",
-        r"missing (sudo|become) password|sudo: .*password is required|incorrect (sudo|become) password",
+        r"missing (sudo|become) password|sudo: .*password is required",
         "{user} cannot become root on {host} without a password",
         "sudo without a password",
         "give {user} passwordless sudo there, or add --ask-become-pass",
@@ -109,7 +118,10 @@ REASONS = (
         ReasonKey.UNUSABLE_SUDO,
         "sudo",
         r"sudo\S*: (?:command )?not found|sudo\S*: permission denied|sudo\S*: no such file"
-        r"|premature end of stream waiting for become success",
+        r"|is not in the sudoers file|is not allowed to (?:execute|run sudo)|may not run sudo"
+        r"|sudo: (?:sorry, you must have a tty|no tty present|a terminal is required)"
+        r"|sudo: (?:effective uid is not 0|the .no new privileges. flag)"
+        r"|premature end of stream waiting for become success|waiting for privilege escalation prompt",
         "{user} cannot run sudo on {host}",
         "sudo, with which this user becomes root",
         "install sudo there and allow it for {user}, or log in as root (-u root)",
@@ -117,7 +129,8 @@ REASONS = (
     Reason(
         ReasonKey.NO_LOGIN,
         "login",
-        r"permission denied|too many authentication failures|no supported authentication methods",
+        # In the words of ssh: a module's own PermissionError is none.
+        r"permission denied(?: \(|, please)|too many authentication failures|no supported authentication methods",
         "{user} may not log in to {host}",
         "a login by key",
         "install your public key there (ssh-copy-id {login}), or set another user (ansible_user; for discover, "
@@ -199,10 +212,15 @@ def is_known(message: str, key: str | None = None) -> bool:
     return _reason(message, key) is not None
 
 
-def why_not_root(message: str, tried: ConnectionAttempt, source: str) -> Finding | None:
-    """Return the finding for a become that failed; None for a message about something else."""
+def is_about_root(message: str) -> bool:
+    """Return whether a message says that the login is possible, but not to become root."""
     reason = _reason(message, None)
-    return _finding(reason, tried, source) if reason and reason.check == "sudo" else None
+    return reason is not None and reason.check == "sudo"
+
+
+def why_not_root(message: str, tried: ConnectionAttempt, source: str) -> Finding:
+    """Return the finding for a become that failed, whatever its message is."""
+    return why(message, tried, source) if is_about_root(message) else explain(ReasonKey.UNUSABLE_SUDO, tried, source)
 
 
 def _reason(message: str, key: str | None) -> Reason | None:

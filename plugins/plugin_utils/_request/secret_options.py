@@ -7,4 +7,7 @@ from __future__ import annotations
 
 import re
 
-SECRET_OPTION = re.compile(r"secret|passw|passphrase|_pass\b|token\b|api_?key", re.IGNORECASE)
+# All names of `variable_names.SECRET`, and Ansible's own. The path of a key is not secret.
+SECRET_OPTION = re.compile(
+    r"secret|passw|passphrase|_pass\b|token\b|credentials|(api|access)_?key|private_?key(?!_file)", re.IGNORECASE
+)

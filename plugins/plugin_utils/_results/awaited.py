@@ -12,6 +12,7 @@ from ansible_collections.muster.train.plugins.module_utils._records.likeness imp
 from ansible_collections.muster.train.plugins.module_utils._records.run import RunRecord
 
 from .._text.spans import spans
+from .._text.table import node_names
 from .causes import Cause, Failure
 
 
@@ -25,13 +26,21 @@ def awaited(runs: Iterable[RunRecord], failures: Sequence[Failure]) -> Failure |
     parts = list(runs)
     exited = sorted((rank, str(run.node)) for run in parts for rank in run.exited_ranks or ())
     if exited:
-        rank, node = exited[0]
-        subject = f"rank {rank}" if len(exited) == 1 else f"ranks {spans(number for number, _node in exited)}"
-        what = f"{subject} exited with code 0 while other ranks were waiting"
-        return Failure(what, Likeness.OWN, Cause(node, rank, 0))
+        first, node = exited[0]
+        here = _words(rank for rank, place in exited if place == node)
+        what = f"{here} exited with code 0 while other ranks were waiting"
+        if others := [(rank, place) for rank, place in exited if place != node]:
+            places = list(dict.fromkeys(place for _rank, place in others))
+            what += f"; so did {_words(rank for rank, _place in others)} on {node_names(places)}"
+        return Failure(what, Likeness.OWN, Cause(node, first, 0))
     hanging = [_hanging(run, rank) for run in parts for rank in run.running_ranks or ()]
     hanging = [failure for failure in hanging if judge_text("\n".join(failure.tail)) is Likeness.OWN]
     return hanging[0] if len(hanging) == 1 and has_timed_out(failures[0].what) else None
+
+
+def _words(ranks: Iterable[int]) -> str:
+    numbers = list(ranks)
+    return f"rank{'s' * (len(numbers) > 1)} {spans(numbers)}"
 
 
 def _hanging(run: RunRecord, rank: int) -> Failure:

@@ -102,7 +102,7 @@ def failures_of(run: RunRecord) -> list[Failure]:
 def _end_of_training(progress: Progress | None) -> str:
     """Return in words that all steps were done; empty if they were not, or if that is not known."""
     step, total = (progress.step, progress.total_steps) if progress else (None, None)
-    return f"while exiting, after all {total:.0f} steps were done" if step and total and step >= total else ""
+    return f"after all {total:.0f} steps were done" if step and total and step >= total else ""
 
 
 def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
@@ -112,7 +112,7 @@ def _of_rank(node: str, rank: RankFailure, end_of_training: str) -> Failure:
         words = _AT_EXIT
     # A rank that raised an exception, or was killed because memory ran out, failed by that.
     if not words and end_of_training:
-        how = f"{how} {end_of_training}"
+        how = f"{how} while exiting, {end_of_training}" if rank.signal else f"{how} {end_of_training}"
     detail = f": {_SOURCE.sub('', words)}" if words else ""
     message = message_of(rank, split_exception(rank.message)[1])
     cause = Cause(

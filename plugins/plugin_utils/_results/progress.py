@@ -97,7 +97,9 @@ def clock(seconds: float) -> str:
 
 
 def _rate(value: float) -> str:
-    return f"{value / 1e6:.1f}M" if value >= 1e6 else f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.0f}"
+    if value >= 1e3:
+        return f"{value / 1e6:.1f}M" if value >= 1e6 else f"{value / 1e3:.1f}k"
+    return f"{value:.0f}" if value >= 10 else f"{value:.3g}"
 
 
 def speed_text(progress: Progress) -> str:
@@ -108,14 +110,23 @@ def speed_text(progress: Progress) -> str:
     rate = progress.steps_per_s
     if rate is None:
         return ""
-    return f"{1 / rate:.3g} s/it" if 0 < rate < 1 else f"{rate:.3g} it/s" if rate < 1000 else f"{_rate(rate)} it/s"
+    if 0 < rate < 1:
+        return f"{1 / rate:.3g} s/it" if 1 / rate < 999 else f"{1 / rate:,.0f} s/it"
+    return f"{rate:.3g} it/s" if rate < 999 else f"{_rate(rate)} it/s"
 
 
 def reached(progress: Progress | None) -> dict[str, float] | None:
     """Return the last step, the number of steps and the speed, as far as they are known."""
     names = ("step", "total_steps", "tokens_per_s", "samples_per_s", "steps_per_s")
     values = {name: getattr(progress, name) for name in names if getattr(progress, name, None) is not None}
-    return {name: round(value, 3) if math.isfinite(value) else value for name, value in values.items()} or None
+    return {name: _shortened(value) for name, value in values.items()} or None
+
+
+def _shortened(value: float) -> float:
+    """Return a number without digits that tell nothing; a slow speed keeps its first ones."""
+    if not math.isfinite(value):
+        return value
+    return round(value, 3) if abs(value) >= 1 else float(f"{value:.3g}")
 
 
 def eta_s(first: Sample, now: Sample) -> float | None:

@@ -42,8 +42,9 @@ def test_an_environment_here_is_seen_as_it_sees_itself(tmp_path: Path, system: b
     venv.create(tmp_path / "v", system_site_packages=system, with_pip=False)
     interpreter = f"{tmp_path}/v/bin/python"
     folder = next((tmp_path / "v/lib").iterdir()) / "site-packages"
-    for name in ("added", "first"):
+    for name in ("added", "first", "unread"):
         (tmp_path / name).mkdir()
+    (tmp_path / "first" / "torch.pth").write_text(f"{tmp_path}/unread\n")
     (folder / "more.pth").write_text(f"# no directory\n{tmp_path}/added\n{tmp_path}/absent\n")
     environ = {**os.environ, "PYTHONPATH": f"{tmp_path}/first:{tmp_path}/absent"}
     asked = [interpreter, "-c", "import json, platform, sys; print(json.dumps([platform.python_version(), sys.path]))"]

@@ -74,11 +74,24 @@ MESSAGES = [
     ("sudo", "bash: sudo: command not found", "install sudo"),
     ("sudo", "/bin/sh: 1: sudo: Permission denied", "install sudo"),
     ("sudo", "Premature end of stream waiting for become success.\n>>> Standard Error\nno", "install sudo"),
+    ("sudo", "Incorrect sudo password", "type it again"),
+    ("sudo", "ann is not in the sudoers file.  This incident will be reported.", "allow it for ann"),
+    ("sudo", "Sorry, user ann is not allowed to execute '/bin/sh -c true' as root on gpu01.", "allow it for ann"),
+    ("sudo", "sudo: sorry, you must have a tty to run sudo", "allow it for ann"),
+    ("sudo", 'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.', "-u root"),
+    ("sudo", "Timeout (12s) waiting for privilege escalation prompt: ", "allow it for ann"),
     (
         "home",
         "Failed to create temporary directory. mkdir: cannot create directory: No space left",
         "ansible_remote_tmp",
     ),
+    (
+        "home",
+        "Failed to create temporary directory. In some cases, you may have been able to authenticate ... exited with "
+        "result 1, stderr output: mkdir: cannot create directory '/home/ann': Permission denied",
+        "ansible_remote_tmp",
+    ),
+    ("login", VIA + "Invalid/incorrect password: Permission denied, please try again.", "ssh-copy-id ann@10.0.0.1"),
 ]
 
 
@@ -145,6 +158,11 @@ def test_an_error_of_the_controllers_sockets_is_known_by_its_number(error: OSErr
     finding = explain_error(error, TRIED, "this machine's network")
     assert finding.check == check
     assert finding.observed
+
+
+def test_a_file_that_a_module_may_not_read_is_not_a_matter_of_the_login() -> None:
+    finding = why("PermissionError: [Errno 13] Permission denied: '/opt/code'", TRIED, "Ansible")
+    assert (finding.check, finding.observed) == ("answer", "PermissionError: [Errno 13] Permission denied: '/opt/code'")
 
 
 def test_an_unknown_message_is_shown_escaped() -> None:

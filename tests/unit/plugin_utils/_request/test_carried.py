@@ -11,6 +11,7 @@ import pytest
 from ansible._internal._datatag._tags import VaultedValue
 
 from ansible_collections.muster.train.plugins.plugin_utils._request.carried import carried_variables
+from ansible_collections.muster.train.plugins.plugin_utils._request.variable_names import problem
 
 SECRET = VaultedValue(ciphertext="$ANSIBLE_VAULT;1.1;AES256").tag("hunter2")
 
@@ -29,6 +30,7 @@ SECRET = VaultedValue(ciphertext="$ANSIBLE_VAULT;1.1;AES256").tag("hunter2")
         ("{...}", {"launch_workdir": "/x", "launch_env": {"HF_TOKEN": "t"}}, "/x"),
         ("{...}", {"launch_workdir": "/x", "launch_env": {"A": SECRET}}, "/x"),
         ("launch_workdir=/x db_password=p", {"launch_workdir": "/x", "db_password": "p"}, "/x"),
+        ("ansible_ssh_private_key_file=~/.ssh/lab", {"ansible_ssh_private_key_file": "~/.ssh/lab"}, "same"),
         # Of every role, and the inventory's own.
         ("code_source=rsync", {"code_source": "rsync"}, "code_source=rsync"),
         ("memlock_limit=8GiB firewall_state=present", {"memlock_limit": "8GiB", "firewall_state": "present"}, "same"),
@@ -43,3 +45,14 @@ def test_what_is_carried(text: str, variables: dict[str, object], carried: str |
     carried = text if carried == "same" else carried
     expected = '{"launch_workdir": "/x"}' if carried == "/x" else carried
     assert carried_variables([(text, variables)]) == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIALS", "WANDB_API_KEY", "DB_PASSWD"],
+)
+def test_no_variable_that_a_launch_takes_for_a_secret_is_printed(name: str) -> None:
+    assert "looks like a secret" in str(problem(name))
+    assert carried_variables([("{...}", {"launch_workdir": "/x", "launch_env": {name: "hunter2"}})]) == [
+        '{"launch_workdir": "/x"}'
+    ]

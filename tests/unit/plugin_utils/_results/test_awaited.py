@@ -47,7 +47,7 @@ def test_ranks_that_exited_early_are_what_the_others_waited_for() -> None:
     peer = failed("n0", failure(0, 1, message=GLOO), exited_ranks=[1], running_ranks=[])
     cause = cause_of(peer, {"node": "n1", "phase": "stopped", "exited_ranks": [3, 2], "running_ranks": []})
     assert cause is not None
-    assert cause.text == "n0: ranks 1-3 exited with code 0 while other ranks were waiting"
+    assert cause.text == "n0: rank 1 exited with code 0 while other ranks were waiting; so did ranks 2-3 on n1"
     assert (cause.cause.node, cause.cause.rank, cause.cause.exit_code) == ("n0", 1, 0)
 
 

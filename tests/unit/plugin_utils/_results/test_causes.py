@@ -183,6 +183,8 @@ def test_a_rank_that_died_while_exiting_had_done_its_steps() -> None:
         return first(failed("node1", died, progress={"step": step, "total_steps": total}))
 
     assert line(40, 40) == "node1: rank 3 killed by SIGABRT while exiting, after all 40 steps were done"
+    exited = failed("node1", failure(3, 4), progress={"step": 40, "total_steps": 40})
+    assert first(exited) == "node1: rank 3 exited with code 4 after all 40 steps were done"
     # A program that writes no metrics may have done its steps.
     assert line(39, 40) == line(40, None)
     assert line(40, None) == (

@@ -51,6 +51,11 @@ def test_whole_line() -> None:
         ({"steps_per_s": 2.6}, "2.6 it/s"),
         ({"steps_per_s": 2600.0}, "2.6k it/s"),
         ({"steps_per_s": 0.25}, "4 s/it"),
+        ({"steps_per_s": 1 / 3600}, "3,600 s/it"),
+        ({"steps_per_s": 1 / 999.7}, "1,000 s/it"),
+        ({"steps_per_s": 999.7}, "1000 it/s"),
+        ({"samples_per_s": 0.2}, "0.2 samples/s"),
+        ({"tokens_per_s": 0.0}, "0 tokens/s"),
         ({"steps_per_s": 0.0}, "0 it/s"),
         ({}, ""),
     ],
@@ -69,6 +74,8 @@ def test_how_far_a_run_got() -> None:
         "total_steps": 6.0,
         "steps_per_s": 8.951,
     }
+    # One step in three hours is slow, and not 0.
+    assert reached(Progress(step=2, steps_per_s=1 / 10800)) == {"step": 2, "steps_per_s": 9.26e-05}
     assert reached(Progress(loss=1.0)) is None
     assert reached(None) is None
 
