@@ -76,6 +76,11 @@ LOGS = ("logs/node.log", "logs/rank_00.log")
 LINE_BYTES = 512
 
 
+def _not_started(why: str) -> dict[str, Any]:
+    """Return a failure that run_report prints, together with what else did not start."""
+    return {"failed": True, "msg": why, "reported": True}
+
+
 class _Unreadable(UserError):
     """The state of the run could not be read for long: what the run does is not known."""
 
@@ -235,10 +240,12 @@ class ActionModule(Action):
                 if now.begun:
                     return {"ended": now.phase in ENDED, "phase": now.phase, "interrupted": False}
                 if now.phase in NOT_BEGUN or now.phase == "lost":
-                    return {"failed": True, "msg": f"{args['node']}: {now.why or now.phase}"}
+                    return _not_started(f"{args['node']}: {now.why or now.phase}")
                 if now.phase in ENDED:
                     why = now.why or f"the run {now.phase} before it started"
-                    return {"failed": True, "msg": f"{why}; a runner that came late ends within a minute"}
+                    # The head's own reason names no node; that of another one does.
+                    where = f"{args['node']}: " if now.why and now.phase == "failed" else ""
+                    return _not_started(f"{where}{why}; a runner that came late ends within a minute")
                 if self._clock() - began > LONG_START_S:
                     line.draw(status_text(now), status_text(now), last=False)
             self._pause(SHORT_POLL_S)

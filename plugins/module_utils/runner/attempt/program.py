@@ -22,5 +22,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
     program = shutil.which(name, path=os.pathsep.join(filter(None, (beside, path))))
     if program is None:
         where = f"neither beside the interpreter in {beside} nor" if beside else "not"
-        raise FileNotFoundError(errno.ENOENT, f"it is {where} on PATH ({path}); install it there, or give its path")
+        # PATH is last: a message that is cut loses its end.
+        why = f"it is {where} on PATH; install it there, or give its path (PATH is {path})"
+        raise FileNotFoundError(errno.ENOENT, why)
     return program

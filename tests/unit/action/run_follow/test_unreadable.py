@@ -81,6 +81,24 @@ def test_a_start_whose_reason_is_not_known(make: Make) -> None:
     assert outcome(make(repeat(TALK), answers=[over], until="running")) == {
         "failed": True,
         "msg": "the run failed before it started; a runner that came late ends within a minute",
+        "reported": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("phase", "why", "message"),
+    [
+        ("failed", "cannot start train", "node0: cannot start train"),
+        ("stopped", "node1: cannot start train", "node1: cannot start train"),
+    ],
+)
+def test_a_start_that_failed_names_the_node(make: Make, phase: str, why: str, message: str) -> None:
+    """The head's own reason does not say whose it is."""
+    over = {"run": {"alive": False, "phase": phase, "why": why}}
+    assert outcome(make(repeat(TALK), answers=[over], until="running")) == {
+        "failed": True,
+        "msg": f"{message}; a runner that came late ends within a minute",
+        "reported": True,
     }
 
 

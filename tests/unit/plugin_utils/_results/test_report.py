@@ -231,6 +231,20 @@ def test_not_started_blames_no_victim() -> None:
     assert [line.split(":")[0].strip() for line in report.not_started(infos, None)[1]] == ["node2", "node1", "node0"]
 
 
+def test_not_started_keeps_why_the_others_did_not_begin() -> None:
+    """As where a spare had not started either, which fails no launch; only this message has the reason."""
+    infos = read_infos(
+        [
+            ("node0", {"run": run("node0", "failed").to_dict()}),
+            ("node2", {"failed": True, "msg": "node2: no space", "why": "no space"}),
+        ]
+    )
+    assert report.not_started(infos, "node0: cannot start train") == (
+        "node2: no space",
+        ["  node2: no space", "  node0: cannot start train"],
+    )
+
+
 def test_not_started_although_all_started() -> None:
     infos = read_infos([("node0", {"run": run("node0", "running").to_dict()})])
     assert report.not_started(infos, None) == ("every node had started, a later task failed", [])

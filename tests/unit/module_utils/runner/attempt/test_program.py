@@ -38,8 +38,8 @@ def test_a_program_that_is_nowhere_is_named_with_where_it_was_searched(tmp_path:
     with pytest.raises(FileNotFoundError) as caught:
         find_program("train", environment)
     assert caught.value.strerror == (
-        f"it is neither beside the interpreter in /opt/venv/bin nor on PATH ({tmp_path}); install it there, "
-        "or give its path"
+        "it is neither beside the interpreter in /opt/venv/bin nor on PATH; install it there, or give its path "
+        f"(PATH is {tmp_path})"
     )
 
 
@@ -63,5 +63,5 @@ def test_the_runner_says_that_a_program_is_missing(tmp_path: Path) -> None:
     job = make_job(tmp_path, ["train"], launcher="exec")
     assert spawn(job, {"environment": {"PATH": "/nowhere"}}).wait(30) == 1
     assert state_of(job)["why"] == (
-        f"cannot start train in {tmp_path}: it is not on PATH (/nowhere); install it there, or give its path"
+        f"cannot start train in {tmp_path}: it is not on PATH; install it there, or give its path (PATH is /nowhere)"
     )
