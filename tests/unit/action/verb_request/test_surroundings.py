@@ -194,12 +194,12 @@ def test_the_next_command_has_this_one_s_policy(run: Run, tmp_path: Path) -> Non
 
 
 def test_other_verbs_ignore_what_a_file_has_for_a_launch(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "both.yml").write_text("channels: 28\nlaunch_slot: a\nlines: 3\n")
+    (tmp_path / "both.yml").write_text("channels: 28\nlaunch_slot: a\nrank: 3\n")
     assert "request" in run("@both.yml", verb="logs")
     assert "-e @both.yml" in run("@both.yml", verb="logs")["request"]["call"]
-    assert run("@both.yml", verb="status")["msg"].startswith("lines: unknown parameter")
+    assert run("@both.yml", verb="status")["msg"].startswith("rank: unknown parameter")
     assert run("@both.yml", "channels=28", verb="logs")["msg"].startswith("channels: unknown parameter")
-    assert "lines: unknown parameter" in run("@both.yml")["msg"]
+    assert "rank: unknown parameter" in run("@both.yml")["msg"]
 
 
 def test_the_next_command_needs_no_path_where_the_collection_is_found_by_default(
