@@ -51,10 +51,11 @@ def content_of(job: Job, end: End) -> dict[str, Any]:
 
 def _send(address: str, content: Mapping[str, Any]) -> None:
     data, headers = json.dumps(content).encode(), {"Content-Type": "application/json", "User-Agent": "muster"}
+    request = urllib.request.Request(address, data, headers)
     for attempt in range(TRIES):
         time.sleep(attempt)
         try:
-            with urllib.request.urlopen(urllib.request.Request(address, data, headers), timeout=TIMEOUT_S):
+            with urllib.request.build_opener().open(request, timeout=TIMEOUT_S):
                 return
         except (OSError, ValueError) as error:
             # Neither the address nor what a server says, either of which may hold a secret.

@@ -29,8 +29,8 @@ def main() -> None:
     steps = int(args.seconds * 20)
     for step in range(steps + 1):
         done = 10 * step // max(1, steps)
-        bar = f"\r{10 * done:3d}%|{'█' * done:<10}| {step}/{steps} [00:{step // 20:02d}<00:00, 20.00it/s]"
-        os.write(sys.stdout.fileno(), bar.encode())
+        progress_bar = f"\r{10 * done:3d}%|{'█' * done:<10}| {step}/{steps} [00:{step // 20:02d}<00:00, 20.00it/s]"
+        os.write(sys.stdout.fileno(), progress_bar.encode())
         time.sleep(1 / 20)
     os.write(sys.stdout.fileno(), b"\n")
     noise = random.Random(rank)

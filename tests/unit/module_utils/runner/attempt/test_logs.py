@@ -165,7 +165,7 @@ def test_the_tail_shows_progress_bars_as_terminals_do_and_cuts_long_lines(disk: 
     log.close(0.0)
 
 
-def bar(done: int, end: str = "") -> bytes:
+def progress_bar(done: int, end: str = "") -> bytes:
     """Return what tqdm writes: it wipes nothing, and begins with the carriage return."""
     return f"\r{done:3d}%|{'█' * (done // 10):<10}| {done}/100 [00:{done // 20:02d}<00:05, 20.00it/s]{end}".encode()
 
@@ -177,7 +177,7 @@ def test_a_progress_bar_is_logged_now_and_then_and_as_it_ends(disk: DiskThread, 
     )
     log.feed(b"begin\n", 99.0)
     for number in range(101):  # 20 Hz
-        log.feed(bar(number), 100.0 + number / 20)
+        log.feed(progress_bar(number), 100.0 + number / 20)
     log.feed(b"\nend\n", 105.5)
     assert shown == [
         ("begin", 99.0),
