@@ -35,6 +35,16 @@ def test_a_command_gets_the_verdict_and_does_not_change_it(cluster: Cluster) -> 
     }
 
 
+def test_the_command_of_a_run_that_failed_runs_after_the_verdict(cluster: Cluster) -> None:
+    saved = cluster.home / "saved.json"
+    arguments = ["--seconds", "60", "--fail-rank", "1", "--how", "exit7"]
+    command = shlex.join(["cp", "/dev/stdin", str(saved)])
+    launched = cluster.launch(follow=True, script_args=arguments, on_end=command)
+    assert launched.rc != 0
+    assert json.loads(saved.read_text())["verdict"] == "failed"
+    assert launched.out.index("Report the verdict]") < launched.out.index("Run the command for the end of a run]")
+
+
 def test_an_address_in_a_secret_that_is_missing_is_refused_on_the_head(cluster: Cluster) -> None:
     refused = cluster.launch(on_end="secret:HOOK")
     assert refused.rc != 0

@@ -34,20 +34,14 @@ START_PATIENCE_S = 20.0
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def check_secrets(secrets: dict[str, Any], notice: str | None = None) -> dict[str, str]:
-    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be.
-
-    notice is where the head sends the end of the run, perhaps the name of a secret.
-    """
+def check_secrets(secrets: dict[str, Any]) -> dict[str, str]:
+    """Return the secrets as an environment; raise StartError, never showing a value, where one cannot be."""
     for name, value in secrets.items():
         if not NAME.fullmatch(str(name)):
             raise StartError(f"launch_secrets: {str(name)[:60]!r} is not a valid environment variable name")
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
             raise StartError(f"launch_secrets: {name} must be a number, or text without NUL")
-    checked = {str(name): str(value) for name, value in secrets.items()}
-    if notice and address_of(notice, checked) is None:
-        raise StartError(f"on_end: {notice} names no web address; put one into launch_secrets under this name")
-    return checked
+    return {str(name): str(value) for name, value in secrets.items()}
 
 
 def _make_workdir(path: str) -> None:
@@ -123,7 +117,9 @@ def start(
     now = _read(host, job)
     if now.alive and now.nonce == job.nonce:
         return False, now
-    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {}, job.notice)}
+    private: dict[str, Any] = {"key": key, "secrets": check_secrets(secrets or {})}
+    if job.notice and address_of(job.notice, private["secrets"]) is None:
+        raise StartError(f"on_end: {job.notice} names no web address; put one into launch_secrets under this name")
     if job.container is None:  # a container has its own environment
         private["environment"] = base_environment(dict(os.environ))
     try:

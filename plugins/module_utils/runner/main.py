@@ -57,9 +57,10 @@ def main(argv: list[str]) -> int:
         _remove(os.path.join(run_dir, f"job.{nonce}.json"))
         return _refuse(run_dir, nonce, str(refused))
     _lay_out(job, run_dir)
-    code = Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
-    send_end(job, files.read_json(os.path.join(run_dir, STATE)), private.get("secrets") or {})
-    return code
+    try:
+        return Supervisor(job, run_dir, private, requests, Upkeep(job, run_dir, locks)).run()
+    finally:  # also of a run whose runner failed
+        send_end(job, files.read_json(os.path.join(run_dir, STATE)), private.get("secrets") or {})
 
 
 def note_unit_end(run_dir: str, nonce: str, environment: Mapping[str, str]) -> int:

@@ -50,7 +50,7 @@ def test_a_user_who_becomes_root() -> None:
     [
         (failed("sudo: a password is required\n"), "without a password (sudo: a password is required)"),
         (failed("ann is not in the sudoers file.\n"), "cannot run sudo on gpu01 (ann is not in the sudoers file.)"),
-        (failed("words that nobody knows\n"), "ann cannot run sudo on gpu01 (words that nobody knows)"),
+        (failed("unfamiliar words\n"), "ann cannot run sudo on gpu01 (unfamiliar words)"),
         (failed("doas: Permission denied"), "ann cannot run sudo on gpu01 (doas: Permission denied)"),
         (failed(""), "ann cannot run sudo on gpu01 (it printed nothing)"),
         (AnsibleError("Timeout (12s) waiting for privilege escalation prompt: "), "ann cannot run sudo on gpu01"),

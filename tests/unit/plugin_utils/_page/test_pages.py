@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,15 @@ def broken(facts: Facts) -> None:
 
 
 def finding(node: str | None, observed: str = "off", **changes: object) -> Finding:
-    values = {"check": "ecc", "status": "fail", "expected": "on", "source": "facts", "remedy": "turn it on", **changes}
-    return Finding(node=node, observed=observed, **values)  # type: ignore[arg-type]
+    values: dict[str, Any] = {
+        "check": "ecc",
+        "status": "fail",
+        "expected": "on",
+        "source": "facts",
+        "remedy": "turn it on",
+        **changes,
+    }
+    return Finding(node=node, observed=observed, **values)
 
 
 def test_preflight_that_fails() -> None:
