@@ -35,7 +35,7 @@ SITUATION = Situation(
     extra_vars_options=("channels=42",),
     versions={"muster": "0.1.0", "ansible_core": "2.19.14", "python": "3.11.7"},
     policy=(),
-    collections=None,
+    environment={},
 )
 
 

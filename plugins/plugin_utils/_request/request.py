@@ -46,7 +46,7 @@ class Situation:
     extra_vars_options: tuple[str, ...]  # the texts given with -e, as they are in argv
     versions: dict[str, str]
     policy: tuple[str, ...]  # of those texts, what the commands of other verbs need
-    collections: str | None  # of ANSIBLE_COLLECTIONS_PATH, without which the collection is not found by its name
+    environment: Mapping[str, str]  # of Ansible: without it the next command finds other nodes, or no collection
 
 
 class Request(TypedDict):
@@ -140,7 +140,7 @@ def make_request(
         "controller": {"host": situation.host, "user": situation.user},
         "command": _assignments(verb, settings, environment)
         + command_line(situation.argv, situation.extra_vars_options),
-        "call": hints.call_of(options, situation.collections),
+        "call": hints.call_of(options, situation.environment),
         "options": options,
         "versions": dict(situation.versions),
     }
