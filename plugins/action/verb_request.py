@@ -99,7 +99,7 @@ class ActionModule(ControllerAction):
                 earlier=earlier,
             )
         except InvalidRequest as refused:
-            lines += refused.lines
+            raise InvalidRequest([*lines, *refused.reasons]) from None
         if lines:
             raise InvalidRequest(lines)
         warnings = [warning + command("collect", request["run_id"], request["call"])] if warning else []
