@@ -36,7 +36,12 @@ from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.muster.train.plugins.module_utils._text.printable import clean
 from ansible_collections.muster.train.plugins.plugin_utils._action.output_format import is_document_requested
 from ansible_collections.muster.train.plugins.plugin_utils._findings.errors import task_message
-from ansible_collections.muster.train.plugins.plugin_utils._screen.results import TaskLog, message_lines, recap
+from ansible_collections.muster.train.plugins.plugin_utils._screen.results import (
+    TaskLog,
+    failed_command,
+    message_lines,
+    recap,
+)
 from ansible_collections.muster.train.plugins.plugin_utils._screen.stages import STAGES, is_own, stage_line, task_title
 from ansible_collections.muster.train.plugins.plugin_utils._text.table import node_names
 
@@ -232,6 +237,8 @@ class CallbackModule(Default):
         names = [name for name in result.result if name not in UNINFORMATIVE and name[0] != "_"]
         if is_own(result.task.action) or {*names} <= {"msg", "invocation"}:
             return task_message(result.result, str(result.result.get("censored") or "no reason given"))
+        if {"cmd", "rc", "stdout", "stderr"} <= {*names}:
+            return failed_command(result.result)
         return self._dump_results({name: result.result[name] for name in names})
 
     def _add_message(self, log: TaskLog, result: Any) -> None:
