@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a parameter is, and how its value is read.
 
-`read` takes what a person typed (text, or what JSON and YAML make of it) and returns the value, or raises ValueError
+`read` takes what a person typed (text, or what JSON and YAML make of it) and returns the value, or raises InvalidValue
 with the expected and the observed value. A value is taken literally or refused, never corrected. The verbs' parameters
 are in `verbs.py`.
 """
@@ -99,20 +99,32 @@ def expected(parameter: Parameter) -> str:
 
 
 def read(parameter: Parameter, raw: object) -> Value:
-    """Return the value of `raw`, or raise ValueError with the expected and the observed value, in one line."""
+    """Return the value of `raw`, or raise InvalidValue with the expected and the observed value, in one line."""
     try:
         value = READERS[parameter.type](parameter, raw)
         if parameter.expanded:
             _refuse_unknown_placeholders(value)
         return value
-    except _Explained as error:
-        raise ValueError(str(error)) from None
+    except InvalidValue:
+        raise
     except (ValueError, RecursionError):
-        raise ValueError(f"expected {expected(parameter)}, saw {display(raw)}") from None
+        raise _unexpected(expected(parameter), raw) from None
 
 
-class _Explained(ValueError):
-    """A refusal that is more specific than `expected`."""
+class InvalidValue(ValueError):
+    """Why a value is refused, in one line; observed and expected are its parts, None where the line has none.
+
+    The line for a secret in `env` does not show the value, so nothing else may: only a reader says what was observed.
+    """
+
+    def __init__(self, line: str, observed: str | None = None, expected: str | None = None) -> None:
+        super().__init__(line)
+        self.observed, self.expected = observed, expected
+
+
+def _unexpected(wanted: str, raw: object) -> InvalidValue:
+    observed = display(raw)
+    return InvalidValue(f"expected {wanted}, saw {observed}", observed, wanted)
 
 
 def _refuse_unknown_placeholders(value: Value) -> None:
@@ -120,7 +132,7 @@ def _refuse_unknown_placeholders(value: Value) -> None:
     for text in texts:
         for name in placeholders.unknown_names(text):
             known = ", ".join(f"{{{known}}}" for known in placeholders.NAMES)
-            raise _Explained(
+            raise InvalidValue(
                 f"{{{name}}} in {display(text)} is not a placeholder; expected one of {known}, "
                 f"or {{{{{name}}}}} for the text {{{name}}}"
             )
@@ -193,7 +205,7 @@ def _checked(check: Callable[[str], str]) -> Callable[[Parameter, object], str]:
         try:
             return check(_text(raw))
         except ValueError as error:
-            raise _Explained(f"expected {str(error) or expected(parameter)}, saw {display(raw)}") from None
+            raise _unexpected(str(error) or expected(parameter), raw) from None
 
     return checked
 
@@ -204,13 +216,13 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
         try:
             items = json.loads(raw)
         except (ValueError, RecursionError) as error:
-            raise _Explained(f"{display(raw)} is not a JSON list ({error}); expected {expected(parameter)}") from None
+            raise InvalidValue(f"{display(raw)} is not a JSON list ({error}); expected {expected(parameter)}") from None
     elif isinstance(raw, str):
         line = _text(raw, longest=16 * ARGUMENT_MAX)
         try:
             items = shlex.split(line)
         except ValueError as error:
-            raise _Explained(f"{error} in {display(raw)}; expected {expected(parameter)}") from None
+            raise InvalidValue(f"{error} in {display(raw)}; expected {expected(parameter)}") from None
     if not isinstance(items, list):
         raise ValueError
     arguments = []
@@ -218,7 +230,7 @@ def _arguments(parameter: Parameter, raw: object) -> list[str]:
         try:
             arguments.append(_text(item, ARGUMENT_MAX))
         except ValueError:
-            raise _Explained(f"item {index}: expected {STRING_HINT}, saw {display(item)}") from None
+            raise InvalidValue(f"item {index}: expected {STRING_HINT}, saw {display(item)}") from None
     return arguments
 
 
@@ -228,18 +240,18 @@ def _environment(parameter: Parameter, raw: object) -> dict[str, str]:
     except ValueError:
         if assignment := ASSIGNMENT.fullmatch(str(raw)):
             example = _mapping_hint({assignment[1]: assignment[2]})
-            raise _Explained(f"expected {example}, saw {display(raw)}") from None
+            raise _unexpected(example, raw) from None
         raise
     if not isinstance(mapping, dict):
         raise ValueError
     environment = {}
     for name, value in mapping.items():
         if problem := variable_names.problem(name):
-            raise _Explained(problem)
+            raise InvalidValue(problem)
         try:
             environment[name] = _text(value, ARGUMENT_MAX - len(name) - 1)
         except ValueError:
-            raise _Explained(f"{name}: expected {STRING_HINT}, saw {display(value)}") from None
+            raise InvalidValue(f"{name}: expected {STRING_HINT}, saw {display(value)}") from None
     return environment
 
 
@@ -251,7 +263,7 @@ def _hosts(parameter: Parameter, raw: object) -> list[str]:
     try:
         host_list.parse_hosts(texts)
     except host_list.HostsError as error:
-        raise _Explained("; ".join(error.lines)) from None
+        raise InvalidValue("; ".join(error.lines)) from None
     return texts
 
 

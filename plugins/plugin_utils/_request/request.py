@@ -79,6 +79,7 @@ class InvalidRequest(UserError):
         super().__init__("\n".join(map(clean, self.reasons)))
 
     def records(self) -> list[dict[str, str | None]]:
+        """Return them as the errors of a document."""
         return [
             reason.record() if isinstance(reason, Refusal) else error_record(clean(reason)) for reason in self.reasons
         ]

@@ -17,7 +17,7 @@ from ansible_collections.muster.train.plugins.module_utils._text.printable impor
 
 from .._findings.errors import display, error_record
 from .._findings.origin import DEFAULT, FOR_ONE_RUN, LAUNCH_DEFAULTS, Layer, Origin
-from .parameters import Parameter, Value, expected, read
+from .parameters import InvalidValue, Parameter, Value, read
 from .verbs import VERBS
 
 # Parameters that were given for a run hold again when it is launched again under its run ID.
@@ -44,7 +44,7 @@ class Setting(TypedDict):
 class Refusal:
     """What is wrong with a parameter; without an origin, problem names the place.
 
-    problem is for people; observed and expected are parts of it, where there are two.
+    problem is a text for people; observed and expected are the parts of it that are known.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Refusal:
         return f"{self.name}: {self.problem}{f' ({self.origin})' if self.origin else ''}"
 
     def record(self) -> dict[str, str | None]:
+        """Return it as an error of a document."""
         source = self.origin.label if self.origin else None
         return error_record(clean(self), None, self.name, self.observed, self.expected, source)
 
@@ -91,8 +92,8 @@ def resolve_parameters(
         cleared = raw is None or (raw == "" and parameter.type in CLEARABLE)
         try:
             value = parameter.built_in() if cleared else read(parameter, raw)
-        except ValueError as error:
-            refusals.append(Refusal(parameter.name, str(error), origin, display(raw), expected(parameter)))
+        except InvalidValue as error:
+            refusals.append(Refusal(parameter.name, str(error), origin, error.observed, error.expected))
         else:
             settings[parameter.name] = setting_of(value, origin)
     return settings

@@ -25,3 +25,11 @@ def test_a_program_reads_the_parts_of_a_refusal() -> None:
         "message": "channels: expected a whole number from 1 to 128, saw 'many' (-e channels)",
     }
     assert str(both["message"]).startswith("script: expected a script or a module, ")
+
+
+def test_a_refused_secret_is_in_no_part_of_its_refusal() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        make({"script": "a.py", "env": {"WANDB_API_KEY": "s3cr3t"}})
+    [error] = caught.value.records()
+    assert error["check"] == "env"
+    assert "s3cr3t" not in str(error)
