@@ -230,7 +230,7 @@ class CallbackModule(Default):
             title = f"{kind}{' (ignored)' if ignored else ''}: {host}"
             title += "" if is_ours else f": {task_title(task.get_name().strip())}"
         for line in message_lines(title, text):
-            self._print(line, name, is_error=True)
+            self._print(clean(line), name, is_error=True)
 
     def _failure(self, result: Any) -> str:
         """Return why a task failed: its message, or all of the result where there is more to tell."""

@@ -117,14 +117,14 @@ def test_a_failed_command_shows_its_output_and_an_unreachable_host_its_reason(tm
     tasks: list[dict[str, object]] = [
         {
             "name": "Run it",
-            "ansible.builtin.shell": "echo oops >&2; exit 3",
+            "ansible.builtin.shell": r"printf 'oops\033[2J\n' >&2; exit 3",
             "when": "inventory_hostname in ['n01', 'away']",
         }
     ]
     rc, out, _err = play(tmp_path, tasks, "--away")
     assert rc != 0
     title = "failed: n01: Run it: "
-    assert f"{title}echo oops >&2; exit 3 exited with code 3\n{' ' * len(title)}oops\n" in out
+    assert rf"{title}printf 'oops\033[2J\n' >&2; exit 3 exited with code 3" + f"\n{' ' * len(title)}oops\n" in out
     assert "unreachable: away: Run it: " in out
     assert "refused" in out.lower()
     assert "away: 1 unreachable" in out
