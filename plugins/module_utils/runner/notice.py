@@ -27,8 +27,11 @@ def send_end(job: Job, state: object, secrets: Mapping[str, str]) -> None:
     address = address_of(job.notice, secrets) if job.notice else None
     if address is None:
         return
+    run = RunRecord.from_dict(state)
+    # A runner that failed itself wrote no end of the whole run.
+    end = run.end or End(run.phase, run.why, job.node)
+    arguments = address, content_of(job, end)
     # In a thread: nothing limits how long a name is looked for.
-    arguments = address, content_of(job, RunRecord.from_dict(state).end or End())
     thread = threading.Thread(target=_send, args=arguments, name="notice", daemon=True)
     thread.start()
     thread.join(PATIENCE_S)

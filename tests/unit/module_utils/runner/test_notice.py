@@ -94,6 +94,15 @@ def test_a_server_that_is_away_changes_nothing(tmp_path: Path) -> None:
     assert "hook" not in "".join(lines)
 
 
+def test_the_failure_of_the_runner_itself_is_sent(receiver: Receiver, tmp_path: Path) -> None:
+    notice = f"http://127.0.0.1:{receiver.server_port}/hook"
+    job = dataclasses.replace(make_job(tmp_path, FAILS, nnodes=2), notice=notice)
+    assert spawn(job).wait(60) == 1
+    [sent] = receiver.notices
+    assert (sent["verdict"], sent["node"]) == ("failed", job.node)
+    assert sent["why"] == "the runner itself failed: ValueError: a run on several nodes needs a key"
+
+
 @pytest.mark.parametrize(
     ("text", "secrets", "address"),
     [
