@@ -165,7 +165,8 @@ def not_started(infos: Sequence[Info], together: str | None) -> tuple[str, list[
         return together or "every node had started, a later task failed", []
     lines = unanswered(failed)
     tail = _tail(failed[0].node, None, failed[0].run.log_tail)
-    return lines[0], [*(f"  {clean(line)}" for line in [*lines, *filter(None, [together])]), *tail]
+    lines += [clean(together)] if together else []
+    return lines[0], [*(f"  {line}" for line in lines), *tail]
 
 
 def log_lines(

@@ -24,13 +24,13 @@ from .ranks import GangNode
 # What a report has of the end of a node's part that is written.
 ENDS = ("phase", "why", "exit_code", "signal", "stuck")
 
-# Nodes that keep step differ by what one makes meanwhile: signs are seconds old, and programs report every few steps.
+# Signs are up to some seconds old, so even nodes in lock step seem to differ by the steps made in so long.
 USUAL_S = 10.0
 
 
 @frozen
 class _Move:
-    """The last step of a node, when it was first seen, and how many steps it made since the step before."""
+    """The last step that a node reported, when the head first knew it, and how far it was from the one before."""
 
     attempt: int
     step: float
@@ -92,7 +92,7 @@ class Signs:
         return {name: value for name, value in status.items() if value is not None}
 
     def pace(self, nodes: Sequence[GangNode], attempt: int, now: float) -> Pace | None:
-        """Return how the nodes of an attempt move; None before any of them has given a sign."""
+        """Return how the nodes of an attempt move since the last call; None before any of them has given a sign."""
         steps: list[tuple[float, int]] = []
         step_ages: list[float] = []
         line_ages: list[float] = []
@@ -116,6 +116,7 @@ class Signs:
         if not steps:
             return Pace(**youngest)
         (step, number), (most, fastest) = min(steps), max(steps)
+        # A program may report every few steps only, and nodes at different times.
         strides = [self._moves[node].stride for _step, node in steps]
         usual = max(2 * max(strides), self._moves[fastest].steps_per_s * USUAL_S)
         behind = round(1 - step / most, 3) if usual and most > 0 and most - step > usual else 0.0
