@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
+    DEFAULT,
     FABRIC,
     LAUNCH_DEFAULTS,
     LAUNCH_ENV,
@@ -24,6 +25,7 @@ from ansible_collections.muster.train.plugins.plugin_utils._findings.origin impo
 )
 from ansible_collections.muster.train.plugins.plugin_utils._nccl import gid
 from ansible_collections.muster.train.plugins.plugin_utils._nccl.resolver import Library, resolve
+from ansible_collections.muster.train.plugins.plugin_utils._plan import trackers
 from ansible_collections.muster.train.plugins.plugin_utils._plan.launchers.registry import LAUNCHERS
 from ansible_collections.muster.train.plugins.plugin_utils._request.parameters import Parameter
 from ansible_collections.muster.train.plugins.plugin_utils._request.verbs import VERBS
@@ -224,7 +226,7 @@ def test_the_table_of_packages_is_the_requirements() -> None:
 def test_origins_are_spelled_as_the_plan_spells_them() -> None:
     origins = " ".join(cells[0] for cells in rows(ROOT / "docs" / "environment.md", "layer").values())
     assert set(re.findall(r"`([^`]+)`", origins)) == {
-        *map(str, (MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)), "-e NAME", "environment NAME",
+        *map(str, (DEFAULT, MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)), "-e NAME", "environment NAME",
     }  # fmt: skip
 
 
@@ -254,6 +256,13 @@ def test_every_variable_that_is_set_is_in_the_table_with_its_rule() -> None:
     named = set(re.findall(r'decided\(\s*"([A-Z_]+)"', sources)) | {gid.INDEX, gid.FAMILY, gid.RANGE}
     assert len(named) >= 6
     assert named <= set(rules)
+
+
+def test_the_variables_of_trackers_are_the_plans() -> None:
+    table = rows(ROOT / "docs" / "trackers.md", "variable")
+    values = {item.name: item.value for item in trackers.variables("{run_id}", "{output_dir}")}
+    assert {name: table[name][0].strip("`") for name in values} == values
+    assert set(values) <= set(re.findall(r"[A-Z_]{5,}", read(ROOT / "docs" / "environment.md")))
 
 
 @each_page
