@@ -226,8 +226,9 @@ def test_the_table_of_packages_is_the_requirements() -> None:
 def test_origins_are_spelled_as_the_plan_spells_them() -> None:
     origins = " ".join(cells[0] for cells in rows(ROOT / "docs" / "environment.md", "layer").values())
     assert set(re.findall(r"`([^`]+)`", origins)) == {
-        *map(str, (DEFAULT, MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)), "-e NAME", "environment NAME",
-    }  # fmt: skip
+        *map(str, (DEFAULT, MUSTER, FABRIC, LAUNCH_ENV, LAUNCH_NODE_ENV, LAUNCH_DEFAULTS)),
+        *("-e NAME", "environment NAME"),
+    }
 
 
 def test_variables_documented_as_not_set_are_not_set() -> None:

@@ -16,6 +16,7 @@ from ansible_collections.muster.train.tests.support.rdma_parts import hca, port
 NVIDIA = {"vendor": "nvidia", "count": 2}
 RUN_DIR = f"/home/ann/muster/.muster/nodes/node0/runs/{RUN_ID}"
 
+TAGS = f'{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}'
 EXPECTED = f"""\
 run {RUN_ID}
   command     ansible-playbook launch.yml -e channels=42
@@ -57,7 +58,7 @@ node 0: node0 (head), ranks 0-1
   environment
     A='two words'                             # -e env: instead of 1 from cluster (launch_env)
     GLOO_SOCKET_IFNAME=eth0                   # fabric D4: has the head's address 10.0.0.1
-    MLFLOW_RUN_CONTEXT='{{"mlflow.runName": "{RUN_ID}", "muster.run_id": "{RUN_ID}"}}'  # default: tags of MLflow's runs: name and run ID
+    MLFLOW_RUN_CONTEXT='{TAGS}'  # default: tags of MLflow's runs: name and run ID
     MUSTER_NODE=node0                         # muster
     MUSTER_NONCE=000000000000000000000000000000ff  # muster
     MUSTER_OUTPUT_DIR={RUN_DIR}/outputs  # muster
