@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.muster.train.plugins.module_utils._records.run import Progress
+from ansible_collections.muster.train.plugins.module_utils.runner.attempt.metrics.pattern import MetricsPattern
 from ansible_collections.muster.train.plugins.plugin_utils._findings.origin import (
     DEFAULT,
     FABRIC,
@@ -264,6 +267,14 @@ def test_the_variables_of_trackers_are_the_plans() -> None:
     values = {item.name: item.value for item in trackers.variables("{run_id}", "{output_dir}")}
     assert {name: table[name][0].strip("`") for name in values} == values
     assert set(values) <= set(re.findall(r"[A-Z_]{5,}", read(ROOT / "docs" / "environment.md")))
+
+
+def test_the_documented_pattern_matches_the_documented_line() -> None:
+    text = read(ROOT / "docs" / "first-workload.md")
+    (parameter,) = re.findall(r"-e '({\"metrics_pattern\": .*})'", text)
+    (line,) = re.findall(r"`(update [^`]+ nll [^`]+)`", text)
+    progress = MetricsPattern(json.loads(parameter)["metrics_pattern"]).parse(line)
+    assert progress == Progress(step=3, total_steps=250, loss=0.412345)
 
 
 @each_page
