@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Muster project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs of libraries that know nothing of Muster: two nodes with two ranks each, launched twice from a checkout.
+"""Programs of libraries that know nothing of Muster: two nodes with two ranks each, launched from a checkout.
 
 `make workloads` runs this file; its libraries are in an environment of their own (requirements-workloads.txt).
 """
@@ -177,38 +177,33 @@ def change(checkout: Cluster, script: str, *replacements: tuple[str, str]) -> No
     path.write_text(text)
 
 
+TRANSFORMERS = ("hf_trainer.py", "transformers_callback", " = Trainer(", "")
+LIGHTNING = ("lightning_trainer.py", "lightning_callback", " = lightning.Trainer(", "accumulate_grad_batches=2, ")
+
+
 @pytest.mark.parametrize(
-    ("script", "trainer", "callback", "arguments", "loss"),
+    ("program", "arguments", "loss", "steps"),
     [
-        (
-            "hf_trainer.py",
-            " = Trainer(",
-            "transformers_callback",
-            [*HUGGING_FACE, "--disable_tqdm", "true"],
-            f"'loss': '?{NUMBER}",
-        ),
-        (
-            "lightning_trainer.py",
-            " = lightning.Trainer(",
-            "lightning_callback",
-            SIZE,
-            f"rank 0 of .* last loss {NUMBER}",
-        ),
+        (TRANSFORMERS, [*HUGGING_FACE, "--disable_tqdm", "true"], f"'loss': '?{NUMBER}", 4),
+        (LIGHTNING, SIZE, f"rank 0 of .* last loss {NUMBER}", 2),
     ],
+    ids=["transformers", "lightning"],
 )
 def test_the_callbacks_of_the_examples_report_progress(
-    script: str, trainer: str, callback: str, arguments: list[str], loss: str, checkout: Cluster
+    program: tuple[str, str, str, str], arguments: list[str], loss: str, steps: int, checkout: Cluster
 ) -> None:
+    script, callback, trainer, options = program
     shutil.copy(ROOT / "examples" / "callbacks" / f"{callback}.py", checkout.home / "code")
     importing = f"import annotations\n\nfrom {callback} import MusterMetrics"
-    change(checkout, script, ("import annotations", importing), (trainer, f"{trainer}callbacks=[MusterMetrics()], "))
+    called = f"{trainer}{options}callbacks=[MusterMetrics()], "
+    change(checkout, script, ("import annotations", importing), (trainer, called))
     losses = [float(match) for match in re.findall(loss, launch(checkout, script=script, script_args=arguments))]
     record = checkout.record()
-    assert record["progress"] == {"step": 4, "total_steps": 4}
+    assert record["progress"] == {"step": steps, "total_steps": steps}
     assert record["loss"]["last"] == pytest.approx(losses[-1], rel=1e-3)
     for rank in range(4):
-        lines = (checkout.experiments / RUN_ID / "ranks" / f"rank_{rank:02d}_metrics.jsonl").read_text().splitlines()
-        assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4]
+        lines = (checkout.experiments / RUN_ID / "outputs" / f"rank_{rank:02d}_metrics.jsonl").read_text().splitlines()
+        assert [json.loads(line)["step"] for line in lines] == list(range(1, steps + 1))
 
 
 def test_the_documented_pattern_reads_what_a_lightning_module_prints(checkout: Cluster) -> None:
@@ -222,7 +217,7 @@ def test_the_documented_pattern_reads_what_a_lightning_module_prints(checkout: C
         ("max_epochs=1,", "max_epochs=1, logger=False,"),
     )
     text = launch(checkout, script="lightning_trainer.py", script_args=SIZE, **json.loads(parameter))
-    losses = [float(match) for match in re.findall(f"nll {NUMBER}", text)]
+    losses = [float(match) for match in re.findall(rf"rank0 \| update \d/4 nll {NUMBER}", text)]
     record = checkout.record()
     assert len(losses) == 4
     assert record["loss"] == {"first": pytest.approx(losses[0], rel=1e-5), "last": pytest.approx(losses[-1], rel=1e-5)}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What experiment trackers learn of a run by variables of their own: its run ID, and where its files go.
 
-Only what changes neither where the data goes nor which of a tracker's runs it goes to. Not set, therefore:
+Only what changes neither the server nor the tracker's run to which data goes. Not set, therefore:
 MLFLOW_TRACKING_URI (Lightning's MLFlowLogger ignores its `save_dir` where it is set), MLFLOW_RUN_ID (it has to name a
 run that exists), WANDB_RUN_ID (ranks with the same one would write into one run), and TENSORBOARD_LOGGING_DIR
 (Transformers ignores its `output_dir` where it is set).
