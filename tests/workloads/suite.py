@@ -250,9 +250,16 @@ def test_trackers_get_the_run_id_and_their_files_are_collected(checkout: Cluster
 
 
 def test_ranks_that_all_begin_a_run_of_wandb_are_one_group(checkout: Cluster) -> None:
-    program = (
-        "import wandb\nrun = wandb.init(project='group')\nprint('W&B:', run.id, run.group, run.name)\nrun.finish()\n"
-    )
+    program = """
+import torch.distributed as dist
+import wandb
+
+dist.init_process_group("gloo")
+run = wandb.init(project="group")
+print("W&B:", run.id, run.group, run.name, flush=True)
+run.finish()
+dist.destroy_process_group()
+"""
     (checkout.home / "code" / "train.py").write_text(program)
     text = launch(checkout, script="train.py", env={"WANDB_MODE": "offline", "WANDB_NAME": "mine"})
     ids = re.findall(rf"W&B: (\w+) {RUN_ID} mine$", text, re.MULTILINE)
