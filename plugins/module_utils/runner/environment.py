@@ -26,7 +26,11 @@ def environment_of(job: Job, private: dict[str, Any]) -> dict[str, str]:
     for variable in ("USER", "LOGNAME"):
         environment.setdefault(variable, name)
     environment.update(private.get("secrets") or {})
-    environment.update({item.name: item.value for item in job.environment})
+    for item in job.environment:
+        if not item.fills_gap:
+            environment[item.name] = item.value
+        else:
+            environment.setdefault(item.name, item.value)
     if job.cwd != job.code_dir:
         # `python -m` looks for modules in the directory in which it starts.
         path = environment.get("PYTHONPATH")
