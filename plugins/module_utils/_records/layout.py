@@ -14,6 +14,9 @@ UNSAFE = re.compile(r"^\.|[^A-Za-z0-9_.-]")
 STATE = "state.json"
 HEARTBEAT = "heartbeat.json"
 NODES = "nodes.json"
+# In it too: what the Python processes of the run import at their start.
+SITE = "site"
+CUSTOMIZE = os.path.join(SITE, "sitecustomize.py")
 # Of the 255 bytes that file systems allow.
 LONGEST = 200
 
