@@ -59,6 +59,18 @@ def test_a_run_has_its_own_container_and_its_verdict_is_collected(
     assert owners == {(tmp_path / "work" / "node0").stat().st_uid}
 
 
+def test_stacks_are_taken_inside_the_container(boxed: Cluster, tmp_path: Path) -> None:
+    assert boxed.launch(script_args="--seconds 600").rc == 0
+    wait_for(lambda: bool(boxed.metrics("node0")), "the rank says something")
+    shown = boxed.verb("stacks")
+    assert shown.rc == 0, shown.out
+    assert "main (sleeper.py:" in shown.out
+    text = next((boxed.experiments / RUN_ID / "stacks").rglob("rank_00.txt")).read_text()
+    assert "by faulthandler" in text
+    (container,) = engine.containers(tmp_path)
+    assert container["State"]["Running"]
+
+
 def test_a_relaunch_replaces_the_ended_container(boxed: Cluster, tmp_path: Path) -> None:
     for _launch in range(2):
         assert boxed.launch(follow=True, script_args="--seconds 1").rc == 0

@@ -91,10 +91,8 @@ def _write_files(place: str, job: Job, runner: bytes, plan: dict[str, Any] | Non
     files.write_atomic(archive, runner)
     # The training interpreter runs these, so they have to be separate files. Importing zipfile would take 12 ms.
     sources = zipimport.zipimporter(archive)
-    launcher, customize = "attempt/torchrun.py", "stacks/sitecustomize.py"
-    files.write_atomic(os.path.join(place, "torchrun.py"), sources.get_data(f"muster/runner/{launcher}"))
-    files.make_dir(os.path.join(place, layout.SITE))
-    files.write_atomic(os.path.join(place, layout.CUSTOMIZE), sources.get_data(f"muster/runner/{customize}"))
+    files.write_atomic(os.path.join(place, "torchrun.py"), sources.get_data("muster/runner/attempt/torchrun.py"))
+    files.write_atomic(os.path.join(place, layout.SITE), sources.get_data(layout.SITE))
     if plan is not None:
         # The same text as the controller's, so that it does not have to be collected.
         text = json.dumps(plan, indent=2) + "\n"

@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator
 
 from .._records import layout
 from .._records.job import Job
-from .._records.layout import CUSTOMIZE, HEARTBEAT, NODES, SITE
+from .._records.layout import HEARTBEAT, NODES, SITE
 from . import files
 from .locks import Lock
 
 # Sites remove what is older than a day at the earliest.
 FRESH_S = 3600.0
 # What the runner does not write itself, and a run needs to be known, stopped and started again.
-KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py", CUSTOMIZE)
-FOLDERS = ("errors", "logs", "outputs", SITE)
+KEPT = ("job.json", "plan.json", "runner.pyz", "torchrun.py", SITE)
+FOLDERS = ("errors", "logs", "outputs")
 
 
 class Upkeep:
@@ -96,7 +96,7 @@ class Upkeep:
         paths = [*self._directories, *(lock.path for lock in self._locks)]
         with contextlib.suppress(OSError):
             names = set(os.listdir(self._run_dir)) - {HEARTBEAT, NODES}  # whose times tell that the runner's loop turns
-            paths += (os.path.join(self._run_dir, name) for name in {*names, CUSTOMIZE})
+            paths += (os.path.join(self._run_dir, name) for name in names)
         for path in paths:
             with contextlib.suppress(OSError):
                 os.utime(path, follow_symlinks=False)

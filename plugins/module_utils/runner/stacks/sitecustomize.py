@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Let the Python processes of a run write their stacks on request, whatever program they run.
 
-The runner puts a directory with this file first on PYTHONPATH, so that Python imports it at its start. It opens a file
+The runner puts an archive of this file first on PYTHONPATH, so that Python imports it at its start. It opens a file
 in memory and registers faulthandler for a signal that nothing else uses; `take.py` sends the signal and reads the file.
 Then it gives way to the sitecustomize that it hides. It is run by any Python: no syntax newer than 3.6.
 """
@@ -38,8 +38,8 @@ def _register():  # type: ignore[no-untyped-def]
 
 def _import_hidden():  # type: ignore[no-untyped-def]
     """Import the next sitecustomize on the path, if there is one, as if this one did not exist."""
-    directory = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [path for path in sys.path if path != directory]
+    archive = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if path != archive]
     visible = sys.modules.pop(__name__)
     try:
         __import__(__name__)

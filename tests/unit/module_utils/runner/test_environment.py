@@ -15,7 +15,7 @@ def test_modules_of_the_code_are_imported_wherever_the_ranks_start(tmp_path: Pat
     def python_path(cwd: str, **inherited: str) -> list[str]:
         job = make_job(tmp_path, ["python3"], code_dir="/code", cwd=cwd)
         site, *path = environment_of(job, {"environment": inherited})["PYTHONPATH"].split(":")
-        assert site == f"{job.run_dir}/site"
+        assert site == f"{job.run_dir}/site.zip"
         return path
 
     assert python_path("/code") == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """The directory of a run that comes first on PYTHONPATH."""
-    site = tmp_path / "site"
-    site.mkdir()
-    (site / SOURCE.name).write_bytes(SOURCE.read_bytes())
-    return site
+    """The archive of a run that comes first on PYTHONPATH."""
+    return archive_of(tmp_path, SOURCE.read_text())
+
+
+def archive_of(folder: Path, source: str) -> Path:
+    with zipfile.ZipFile(folder / "site.zip", "w") as archive:
+        archive.writestr(SOURCE.name, source)
+    return folder / "site.zip"
 
 
 def run(program: str, *path: Path, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -97,8 +101,8 @@ def test_only_a_process_with_the_handler_is_asked(
         started.kill()
 
 
-def test_a_python_without_files_in_memory_uses_one_that_has_no_name(site: Path) -> None:
-    (site / SOURCE.name).write_text("import os\ndel os.memfd_create\n" + SOURCE.read_text())
+def test_a_python_without_files_in_memory_uses_one_that_has_no_name(tmp_path: Path) -> None:
+    site = archive_of(tmp_path, "import os\ndel os.memfd_create\n" + SOURCE.read_text())
     program = "import os; print([os.readlink(f'/proc/self/fd/{name}') for name in os.listdir('/proc/self/fd')[:-1]])"
     shown = run(program, site)
     assert "/dev/shm/muster-stacks-" in shown.stdout, shown

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,8 +43,9 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def run_dir(tmp_path: Path) -> Path:
     """A run's directory with what its Python processes import."""
     run_dir = tmp_path / RUN_ID
-    (run_dir / "site").mkdir(parents=True)
-    shutil.copy(str(sitecustomize.__file__), run_dir / "site" / "sitecustomize.py")
+    run_dir.mkdir()
+    with zipfile.ZipFile(run_dir / "site.zip", "w") as archive:
+        archive.write(str(sitecustomize.__file__), "sitecustomize.py")
     return run_dir
 
 
@@ -53,7 +55,7 @@ def start(run_dir: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def begin(*argv: str, **variables: str) -> subprocess.Popen[str]:
-        marks = {"MUSTER_RUN_ID": RUN_ID, "MUSTER_RUN_DIR": str(run_dir), "PYTHONPATH": str(run_dir / "site")}
+        marks = {"MUSTER_RUN_ID": RUN_ID, "MUSTER_RUN_DIR": str(run_dir), "PYTHONPATH": str(run_dir / "site.zip")}
         process = subprocess.Popen(
             argv, env={**os.environ, **marks, **variables}, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
