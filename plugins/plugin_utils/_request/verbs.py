@@ -67,6 +67,7 @@ VERBS: dict[str, tuple[Parameter, ...]] = {
         Parameter("grep", "regex"),
         Parameter("follow", "bool", default=False),
     ),
+    "shell": (RUN_ID_PARAMETER, RANK, NODE, OUTPUT),
     "stacks": (RUN_ID_PARAMETER, RANK, OUTPUT),
     "follow": (RUN_ID_PARAMETER, LAST_LINES, ALL, LIVE_OUTPUT),
     "stop": (RUN_ID_PARAMETER, ALL, OUTPUT),

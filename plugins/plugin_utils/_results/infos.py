@@ -32,7 +32,7 @@ RESULT_OPTIONS: dict[str, dict[str, Any]] = {
     "register": {"type": "str", "default": "launch__info"},
 }
 # The verbs that ask the head, then only the nodes that it cannot describe; and the variable with what was chosen so.
-BY_HEAD = ("status", "stop")
+BY_HEAD = ("status", "stop", "shell")
 CHOICE = "launch__by_head"
 
 
