@@ -112,14 +112,21 @@ class ActionModule(ControllerAction):
 
 def _become_user(node: str, known: dict[str, Any]) -> str | None:
     """Return the user that Ansible becomes on a node, None where it stays who it is."""
-    config = constants.config.get_config_value
-    asked = known.get("ansible_become", context.CLIARGS.get("become") or config("DEFAULT_BECOME"))
+    asked = known.get(
+        "ansible_become", context.CLIARGS.get("become") or constants.config.get_config_value("DEFAULT_BECOME")
+    )
     if not boolean(asked, strict=False):
         return None
     method = (
-        known.get("ansible_become_method") or context.CLIARGS.get("become_method") or config("DEFAULT_BECOME_METHOD")
+        known.get("ansible_become_method")
+        or context.CLIARGS.get("become_method")
+        or constants.config.get_config_value("DEFAULT_BECOME_METHOD")
     )
     if str(method).rpartition(".")[2] != "sudo":
         raise UserError(f"{node}: expected sudo as the method to become another user, saw {method}; enter it by hand")
-    user = known.get("ansible_become_user") or context.CLIARGS.get("become_user") or config("DEFAULT_BECOME_USER")
+    user = (
+        known.get("ansible_become_user")
+        or context.CLIARGS.get("become_user")
+        or constants.config.get_config_value("DEFAULT_BECOME_USER")
+    )
     return str(user or "root")

@@ -61,8 +61,8 @@ def ssh_options(texts: Iterable[str], check_host_keys: bool = True) -> list[str]
 def command(login: Login, directory: str | None, inside: Inside | None = None) -> list[str]:
     """Return the words of the command; directory: where the shell begins, None for the user's home."""
     if inside is not None:
-        there = ["--workdir", directory] if directory else []
-        within = [*_become(login), *inside.docker, "exec", "--interactive", "--tty", *there, inside.name, "bash"]
+        workdir = ["--workdir", directory] if directory else []
+        within = [*_become(login), *inside.docker, "exec", "--interactive", "--tty", *workdir, inside.name, "bash"]
     elif directory or login.become_user:
         enter = f"cd {shlex.quote(directory)} && " if directory else ""
         within = [*_become(login), "sh", "-c", f"{enter}{SHELL}"]

@@ -73,10 +73,12 @@ def find_ranks(run_id: str, run_dir: str) -> list[tuple[int | None, Process]]:
             # What a rank has started has its rank, too.
             if rank.isascii() and rank.isdigit() and named.get(processes[pid].ppid) != rank
         }
-    if ranks:
-        pairs = sorted((rank, pid) for pid, rank in ranks.items())
-        return [(rank, _interpreter(processes[pid], processes.values())) for rank, pid in pairs][:MOST_PROCESSES]
-    return [(None, process) for process in processes.values() if handler.has_handler(process)][:MOST_PROCESSES]
+    pairs: list[tuple[int | None, Process]] = []
+    for rank, pid in sorted((rank, pid) for pid, rank in ranks.items()):
+        pairs.append((rank, _interpreter(processes[pid], processes.values())))
+    if not ranks:
+        pairs += [(None, process) for process in processes.values() if handler.has_handler(process)]
+    return pairs[:MOST_PROCESSES]
 
 
 def _interpreter(process: Process, processes: Iterable[Process]) -> Process:
